@@ -1,6 +1,6 @@
 """Changed definitions: mistakes and admissible forms are data, and this module applies them.
 
-A change has a name, which says what it changes. The name is one of these:
+The name of a change tells what it changes. It is one of these:
 
 - an argument of the definition's rule;
 - ``new NAME``, a value that the rule returns, or ``first NAME``, the start of this state;
@@ -9,8 +9,8 @@ A change has a name, which says what it changes. The name is one of these:
 - a function that the rule calls;
 - a place: a piece of the text of one of these functions, which the file of the algorithm names.
 
-The text of a change replaces the value or place; ``{}`` in it stands for the old one. Changes of one place apply in
-their order.
+The text of a change replaces the value or place; ``{}`` in this text stands for the old value or place. Changes of one
+place apply in their order.
 """
 
 import __future__
@@ -26,7 +26,7 @@ from typing import Any
 from clusterproof.conformance import functions as used
 
 Change = str | Callable[[Any, Any], Any]
-"""An expression or other text of a place, or a function of the run and the old value."""
+"""A change: an expression or other text for a place, or a function of the run and the old value."""
 Span = tuple[str, int, int]
 """The name of a function, and the start and end of a place in its text."""
 
@@ -52,7 +52,7 @@ def parameters(function: Callable[..., Any]) -> tuple[str, ...]:
 
 
 def _names(code: CodeType) -> Iterator[str]:
-    """Yield the names that a function uses, and the functions inside it."""
+    """Yield the names that a function and its nested functions use."""
     yield from code.co_names
     for constant in code.co_consts:
         if isinstance(constant, CodeType):

@@ -1,4 +1,4 @@
-"""Constants that code may add by itself, such as a client's momentum: fitted to one run, confirmed by all."""
+"""Constants that code may add, such as a client's momentum; they are fitted to one run and confirmed by all runs."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -24,15 +24,15 @@ class Family:
     Attributes
     ----------
     name, sentence
-        As for a known mistake; the sentence has a place for each constant.
+        See ``Mistake``; the sentence has a place for each constant.
     starts
         Starting values for fits of the constants.
     changes
         Changes of the definition, with ``<0>`` and ``<1>`` for the constants.
     setting
-        The setting that always has the constant as its value, for every requested value; empty if there is none.
+        Setting that the code replaces by the constant; empty if there is none.
     beside
-        Names and values of further settings that the deviation has.
+        Names and values of further settings that the deviation fixes.
     """
 
     name: str
@@ -53,7 +53,7 @@ class Family:
 
 @cache
 def _families(definition: Any) -> tuple[Family, ...]:
-    """Return the deviations that an algorithm's code can have; of equal names, the first explanation counts."""
+    """Return the deviations that an algorithm's code can have; if names are equal, the first explanation counts."""
     functions, found = functions_of((definition.rule, *definition.calls)), []
     for row in table("general")["constants"]:
         for name, text in row.get("changes", {"": ""}).items():
@@ -81,7 +81,7 @@ def _fit(
     start: tuple[float, ...],
     forms: tuple[tuple[str, Any], ...],
 ) -> Any:
-    """Return the constants of least squares on one run, or None if these runs are not finite."""
+    """Fit the constants to one run by least squares; return None if that fails or a constant has an extreme size."""
     from scipy.optimize import least_squares
 
     def residuals(constants: np.ndarray) -> np.ndarray:

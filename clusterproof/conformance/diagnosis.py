@@ -15,7 +15,10 @@ from clusterproof.conformance.symptoms import statements
 from clusterproof.conformance.tolerance import Snapshot, first_difference, unit
 
 LONG = 20
-"""Runs with more rounds are compared last; if only they differ, only single mistakes are tried."""
+"""Number of rounds above which a run is compared last.
+
+If only such runs differ, the search tries only single mistakes.
+"""
 MOST_FORMS = 2
 """Largest number of settings of an undeclared form under which mistakes are searched."""
 MOST_MISTAKES = 3
@@ -26,7 +29,7 @@ STATES = 12
 
 @dataclass(frozen=True)
 class Hypothesis:
-    """Mistakes that, made together, give exactly the run that was observed.
+    """Mistakes that together explain the observed runs exactly.
 
     Attributes
     ----------
@@ -90,7 +93,7 @@ class _Search:
         return snapshots(self.definition, run.probe, mistakes=[self.known[cause] for cause in causes])
 
     def head(self, run: Observed, causes: Causes = ()) -> Observed | None:
-        """Return a run up to the first round that causes do not explain; None if they explain it."""
+        """Return a run up to the first round that causes do not explain; None if they explain the whole run."""
         difference = first_difference(run.states, self.states(causes, run), self.dtype)
         if difference is None:
             return None
@@ -123,7 +126,7 @@ class _Search:
         return bool(self.known[cause].changes.keys() & self.known[other].changes.keys())
 
     def extended(self, causes: Causes) -> Iterator[Causes]:
-        """Yield causes with one more: a mistake, in each order if two share a line, or a setting's form."""
+        """Yield the causes with one more: a mistake, at every place where the order matters, or a setting's form."""
         taken = {cause if isinstance(cause, str) else cause[0] for cause in causes}
         full = sum(isinstance(cause, str) for cause in causes) == MOST_MISTAKES
         for cause in self.known:
@@ -135,7 +138,7 @@ class _Search:
                 yield (*causes[:place], cause, *causes[place:])
 
     def several(self) -> Iterator[Sequence[Hypothesis]]:
-        """Yield the pairs that explain every run; then at most three mistakes and forms, one more for each next run."""
+        """Yield the pairs that explain every run, then sets of causes that grow from run to run."""
         found: list[Causes] = [()]
         done: list[Observed] = []
         pairs = True
@@ -229,7 +232,7 @@ def _cost(run: Observed) -> int:
 
 
 def _unordered(found: Iterable[Causes]) -> list[Causes]:
-    """Return causes without duplicates: the first of several orders of the same causes."""
+    """Return the causes without duplicates; of several orders of the same causes, keep the first."""
     seen = {frozenset(one): one for one in reversed(list(found))}
     return list(seen.values())[::-1]
 
@@ -245,9 +248,9 @@ def explain(
 ) -> tuple[tuple[Hypothesis, ...], str]:
     """Return the hypotheses that agree with all runs in all quantities, and one sentence.
 
-    The search tries single mistakes, fitted constants, single mistakes and constants under another admissible form,
-    pairs, three causes, and constants with a mistake, in this order. The sentence names another algorithm if that
-    explains the runs. Otherwise it states properties of every run.
+    The search tries in this order: single mistakes, fitted constants, single mistakes and constants under another
+    admissible form, pairs, three causes, and constants with a mistake. The sentence names another algorithm if that
+    algorithm explains the runs. Otherwise it states properties of every run.
     """
     search = _Search(definition, runs, dtype)
     several = search.several()
@@ -300,7 +303,8 @@ def admissible_variant(
 ) -> dict[str, Any] | None:
     """Return the fewest changed settings under which every run agrees with the definition; None if there are none.
 
-    They include settings with several admissible values, and a server step that is constant for every requested value.
+    The settings include those with several admissible values, and a server step that is constant for every requested
+    value.
     """
     settings = runs[0].probe.settings
     for changed in ({}, *admissible_forms(definition, settings)):

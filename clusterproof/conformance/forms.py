@@ -82,7 +82,7 @@ def from_rules(*, client: Any = None, server: Any = None) -> Start:
 
 
 def replayed(function: Callable[[ConformanceTask, Mapping[str, Any], Sequence[Sequence[int]]], Any]) -> Start:
-    """Convert a function that runs all rounds into the round form: it is called again with a longer schedule.
+    """Convert a function that runs all rounds into the round form, by calls with longer and longer schedules.
 
     Parameters
     ----------
@@ -116,7 +116,7 @@ def replayed(function: Callable[[ConformanceTask, Mapping[str, Any], Sequence[Se
 class ScheduledCoin:
     """The coin of ProxSkip for code that draws it from a generator: communication after every K-th local step.
 
-    Give it to the code instead of its generator, and let ``round`` make ``local_steps`` iterations.
+    Give this object to the code in place of its generator, and let ``round`` make ``local_steps`` iterations.
 
     Attributes
     ----------

@@ -127,13 +127,13 @@ def old_total(run: Any, weights: Any, clients: Any) -> Any:
 
 
 def of_all_clusters(run: Any, weights: Any, clients: Any) -> Any:
-    """Return members' weights as shares of all participants'."""
+    """Return the members' weights as shares of the weights of all participants."""
     shares = zip(run.of_round["participants"], run.of_round["weights"], strict=True)
     return np.array(weights) * sum(weight for client, weight in shares if client in clients)
 
 
 def of_members(run: Any, shares: Callable[..., Any], change: Callable[..., Any]) -> Callable[..., Any]:
-    """Return the weights of a cluster's members after a change of them."""
+    """Wrap the function ``shares`` so that the weights of a cluster's members are changed."""
 
     def changed(weights: Any, chosen: Any, cluster: int) -> Any:
         if ("shares", cluster) not in run.of_round:
@@ -184,7 +184,7 @@ def in_local_steps(run: Any, gradients: Any, change: Callable[[LocalStep], Any])
 def in_directions(
     run: Any, local: Callable[..., Any], change: Callable[[LocalStep], Any]
 ) -> Callable[..., Any]:
-    """Return local steps along changed directions: gradients with all terms that are added to them."""
+    """Return local steps along changed directions; a direction is a gradient with all terms that are added to it."""
 
     def changed(gradient: Callable[[Any], Any], *others: Any) -> Any:
         calls, memory = itertools.count(), {}  # type: ignore[var-annotated]
@@ -199,7 +199,7 @@ def in_directions(
 
 
 def summed(step: LocalStep) -> Any:
-    """Return the gradient times the number of rows in its batch."""
+    """Return the gradient times the number of samples in its batch."""
     samples, size = int(step.run.task.samples[step.client]), step.run.settings["batch_size"]
     first = step.number % step.run.batches(step.client) * (size or 0)
     return min(size or samples, samples - first) * step.gradient
@@ -214,7 +214,7 @@ def not_zeroed(step: LocalStep) -> Any:
 def with_momentum(
     beta: float, decay: float = 0.0, kept_between: bool = False, ahead: bool = False
 ) -> Callable[[LocalStep], Any]:
-    """Return the change to steps with momentum and weight decay, kept between rounds, or Nesterov's."""
+    """Return the change to steps with momentum and weight decay; ``ahead`` means Nesterov's momentum."""
 
     def change(step: LocalStep) -> Any:
         memory = step.run.memory if kept_between else step.memory
@@ -262,7 +262,7 @@ def next_model(run: Any, clients: Any, ends: Any) -> Any:
 
 
 class _Asked(Exception):
-    """Signal that reveals a gradient's client; raised instead of returning its value."""
+    """An exception that a gradient raises, in place of returning its value, to reveal its client."""
 
 
 def client_of(run: Any, gradient: Callable[[Any], Any]) -> int:

@@ -21,7 +21,10 @@ SHIFT, SCALE, ORDER = 3.0, 4.0, (2, 0, 3, 1)
 Run = Callable[..., Observed]
 """(probe, after_round=None) -> the implementation's observed run."""
 Outcome = tuple[str, str]
-"""Passed, failed or skipped, and a sentence; checks use the last run, in which most settings change."""
+"""Result of a check: ``"passed"``, ``"failed"`` or ``"skipped"``, and a sentence.
+
+Checks use the last run, in which most settings change.
+"""
 
 
 def _compared(first: Sequence[Snapshot], second: Sequence[Snapshot], dtype: str, what: str) -> Outcome:
@@ -50,7 +53,7 @@ def _repeatable(report: Report, run: Run) -> Outcome:
 
 
 def _moved(report: Report, run: Run, shift: float, scale: float) -> Outcome:
-    """Compare the run on the image of the task with the image of the run."""
+    """Compare the run on a shifted or scaled task with the shifted or scaled run."""
     last = report.runs[-1]
     if last.probe.task.features is not None:
         return "skipped", "losses of a two-class task do not move with the model"
@@ -75,7 +78,7 @@ def _moved(report: Report, run: Run, shift: float, scale: float) -> Outcome:
 
 
 def _order(report: Report, run: Run) -> Outcome:
-    """Compare the run with the clients in another order with the run in that order."""
+    """Compare a run whose clients have another order with the reordered run."""
     large = [one for one in report.runs if one.probe.task.clients >= len(ORDER)]
     if not large:
         return "skipped", f"no run has {len(ORDER)} clients"
@@ -105,7 +108,7 @@ def _order(report: Report, run: Run) -> Outcome:
 
 
 def _absent(report: Report, run: Run) -> Outcome:
-    """Check that the states of absent clients stay."""
+    """Check that the states of absent clients stay unchanged."""
     one = {one.probe.name: one for one in report.runs}.get("participation")
     names = [name for name in ("controls", "personal") if name in report.runs[0].states[0]]
     if one is None or not names:
@@ -185,9 +188,9 @@ def fixed_point(
     """Return the fixed point's quantities under full participation and full batches; None for other algorithms.
 
     A client covers the part C_i = (I - (I - eta B_i)^K) B_i^-1 A_i of its way to b_i, where B_i = A_i + mu I with
-    FedProx's mu, else A_i. The fixed point of FedAvg, FedAvgM, FedNova (equal K) and FedProx is (sum p_i C_i)^-1 sum
-    p_i C_i b_i. For FedLin it is the optimum with weights p_i. For SCAFFOLD, ProxSkip and FedDyn it is the optimum with
-    equal weights.
+    FedProx's mu, and B_i = A_i otherwise. The fixed point of FedAvg, FedAvgM, FedNova (equal K) and FedProx is (sum p_i
+    C_i)^-1 sum p_i C_i b_i. For FedLin it is the optimum with weights p_i. For SCAFFOLD, ProxSkip and FedDyn it is the
+    optimum with equal weights.
     """
     if settings.get("weight_decay") or settings.get("schedule", "constant") != "constant":
         return None

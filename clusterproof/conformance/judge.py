@@ -1,4 +1,4 @@
-"""Hold an implementation against an algorithm's definition, or find which it is of."""
+"""Comparison of an implementation with a definition, and a search for the algorithm that an implementation follows."""
 
 import functools
 import traceback
@@ -35,7 +35,7 @@ from clusterproof.conformance.tolerance import first_difference, unit
 from clusterproof.methods import METHODS
 
 EARLY = 6
-"""The number of rounds of a run within which rounding in single precision shows in double precision."""
+"""Number of first rounds in which the rounding of single precision is visible in double precision."""
 
 
 @checked
@@ -56,30 +56,31 @@ def conform(
     Parameters
     ----------
     start
-        An algorithm of this library, a class or an instance, whose options are then declared settings; or an
-        implementation: ``start(task, settings)`` returns a run with ``run.round(participants)`` and
-        ``run.model``, an array (d,), or (P, d) for a clustered algorithm. ``run.control`` (d,), ``run.controls``
-        (N, d), ``run.personal`` (N, d) and ``run.assignments`` (N,) are compared if the run has them. The mapping
-        ``start.conform_options``, if there is one, gives ``supports``, ``dtype`` and ``loss`` where they are None.
+        An algorithm of this library (a class, or an instance, whose options are then declared settings), or an
+        implementation. An implementation is a function: ``start(task, settings)`` returns a run with
+        ``run.round(participants)`` and ``run.model``, an array (d,), or (P, d) for a clustered algorithm.
+        ``run.control`` (d,), ``run.controls`` (N, d), ``run.personal`` (N, d) and ``run.assignments`` (N,) are compared
+        if the run has them. The mapping ``start.conform_options``, if there is one, gives ``supports``, ``dtype`` and
+        ``loss`` where they are None.
     algorithm
         Name of the definition, see ``definitions.DEFINITIONS``, or a method: a function below ``@method``.
     settings
         Settings that are fixed for all probes, such as ``{"option": "I"}``.
     supports
-        Which of ``"batches"``, ``"server-step"``, ``"participation"`` and ``"strengths"`` the implementation can
-        vary; all of them if nothing is said. Probes that need more are skipped.
+        Features that the implementation can vary, among ``"batches"``, ``"server-step"``, ``"participation"`` and
+        ``"strengths"``; by default all of them. Probes that need more are skipped.
     dtype
-        ``"float32"`` or ``"float64"``, which the implementation computes in; the model's type if None.
+        Type in which the implementation computes, ``"float32"`` or ``"float64"``; if None, the model's type.
     checks
         Names of the probes and checks to carry out; all if None.
     timeout
         Seconds that a run may take, on systems with timers.
     loss
-        ``"quadratic"``, the default; or ``"cross-entropy"`` for code that cannot be given another loss: clients have
-        two classes (``two_class``), full batches, and no symmetry or fixed point is checked.
+        Loss of the tasks, by default ``"quadratic"``. ``"cross-entropy"`` is for code that cannot be given another
+        loss. Clients then have two classes (``two_class``) and full batches, and no symmetry or fixed point is checked.
     explained
-        Whether to look for the likely cause of a difference, and for known mistakes that runs which agree do not
-        rule out; this takes most of the time.
+        Whether to search for the likely cause of a difference, and for known mistakes that the runs do not rule out.
+        This search takes most of the time.
 
     Returns
     -------
@@ -89,7 +90,7 @@ def conform(
     Raises
     ------
     InvalidArgument
-        If an argument is not admissible; not for a defect of the implementation, which is a verdict.
+        If an argument is not admissible. A defect of the implementation is not an error, but a verdict.
     """
     definition = find_definition(algorithm)
     named = getattr(start, "__name__", type(start).__name__)
@@ -155,7 +156,7 @@ def _authority(definition: type[Definition]) -> str:
 def _require_usable(
     definition: type[Definition], blank: Report, runs: Sequence[Observed], run: Callable[[Probe], Observed]
 ) -> None:
-    """Require the declared type, the task's start, a model that moves, and rounds that heed their participants."""
+    """Require the declared type, the task's start, a model that moves, and rounds that depend on their participants."""
     for one in runs:
         if blank.declared == "float64" and one.dtype == "float32":
             raise Unusable("float64 is declared, but the model is float32; declare dtype='float32'")
@@ -178,7 +179,7 @@ def _require_usable(
     (before, first), (_, second) = ([state["model"] for state in one.states] for one in alone)
     defined = [snapshots(definition, one.probe)[1]["model"] for one in alone]
     allowed = unit(1, before, alone[0].dtype)
-    # a step that is hardly seen, in the code or in the definition, says nothing about the participants
+    # a step of about the size of rounding, in the code or in the definition, tells nothing about the participants
     moves = [np.abs(one - other).max() for one, other in ((first, before), (defined[0], defined[1]))]
     if np.array_equal(first, second) and min(moves) > allowed:
         raise Unusable(
@@ -195,11 +196,11 @@ def judge(report: Report, explained: bool = True) -> Report:
     sentence = f"agrees with {_authority(definition)} in every round"
     sentence += ", to single precision" if dtype == "float32" else ""
     compared, localised = _compare(definition, runs, dtype)
-    # rounding shows in the first rounds of a run, if it shows
+    # if rounding is visible at all, it is visible in the first rounds of a run
     early = all(check.outcome == "passed" or check.since <= EARLY for check in compared)
     if localised is not None and undeclared_double and early:
         single, difference = _compare(definition, runs, "float32")
-        # a mistake that explains double precision is one, and no float32 that remains somewhere
+        # if a mistake explains the difference in double precision, the mistake is the cause, not a remaining float32
         if difference is None and not (explained and explain(definition, runs, dtype)[0]):
             compared, localised, dtype = single, None, "float32"
             sentence = (
@@ -245,7 +246,7 @@ def _is_single(values: np.ndarray) -> bool:
 
 
 def _unseen(report: Report, definition: type[Definition]) -> tuple[Hypothesis, ...]:
-    """Return known mistakes that would not have shown in the runs, though others show them."""
+    """Return the known mistakes that these runs would not reveal, although other probes would."""
     # code without a server step size cannot misuse it
     probes, _ = make_probes(definition, report.settings, [one for one in SUPPORTS if one != "server-step"])
     expected = [snapshots(definition, one) for one in probes]
@@ -278,7 +279,7 @@ def _compare(
 
 
 def _with_checks(report: Report, further: Sequence[Check]) -> Report:
-    """Add checks; one that fails makes a report of agreement a difference."""
+    """Add checks to a report; if one fails, a verdict of agreement becomes ``"differs"``."""
     failed = [check for check in further if check.outcome == "failed"]
     if failed and report.verdict in ("conforms", "variant"):
         agreement = "every probe agrees" if report.verdict == "conforms" else report.sentence
@@ -289,12 +290,12 @@ def _with_checks(report: Report, further: Sequence[Check]) -> Report:
 
 @checked
 def assert_conforms(start: Any, algorithm: str | Callable[..., Any], **options: Any) -> Report:
-    """Raise unless an implementation conforms; the options are those of ``conform``.
+    """Raise unless an implementation conforms; the options are the options of ``conform``.
 
     Raises
     ------
     AssertionError
-        With the report, if the verdict is not ``"conforms"``.
+        If the verdict is not ``"conforms"``; the message is the report.
     """
     report = conform(start, algorithm, **options)
     if report.verdict != "conforms":
@@ -304,14 +305,14 @@ def assert_conforms(start: Any, algorithm: str | Callable[..., Any], **options: 
 
 @checked
 def infer(start: Start, *, supports: Iterable[str] | None = None, **options: Any) -> tuple[Report, ...]:
-    """Return the reports of all algorithms that an implementation conforms to, in a variant if not otherwise.
+    """Return the reports of all algorithms that an implementation conforms to or, if there are none, is a variant of.
 
-    The implementation is given the settings of all algorithms, those of the one that is tried before others.
+    The implementation receives the settings of all algorithms; those of the algorithm under comparison take precedence.
 
     Parameters
     ----------
     start, supports, options
-        As for ``conform``.
+        See ``conform``.
 
     Returns
     -------

@@ -15,11 +15,11 @@ class Mistake:
     Attributes
     ----------
     changes
-        Its changes of the definition, see ``changes``.
+        Changes of the definition, see the module ``changes``.
     sentence
         A description of what code with this mistake does, to help its author find it.
     settings
-        Settings that it fixes, for every requested value.
+        Settings that the mistake fixes, for every requested value.
     """
 
     changes: Mapping[str, Change]

@@ -1,4 +1,4 @@
-"""The page that ``clusterproof conform`` prints: what was found, for the person whose code it is."""
+"""The page that ``clusterproof conform`` prints for the author of the code."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ SYMBOLS = {
 MOST_LISTED = 4
 """Largest number of hypotheses that a page lists."""
 WIDTH, MARGIN = 80, 15
-"""Columns of the page, and of the names at its left."""
+"""Widths, in columns, of the page and of the names at its left."""
 
 
 def page(report: Report) -> str:
@@ -149,7 +149,7 @@ def _listed(hypotheses: Sequence[Hypothesis]) -> list[str]:
 
 
 def _entry(label: str, texts: Iterable[str]) -> list[str]:
-    """Return texts with a name at the left of the first."""
+    """Return texts, with a name at the left of the first text."""
     found = [
         line
         for text in texts

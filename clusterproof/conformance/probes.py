@@ -25,7 +25,7 @@ class Probe:
     Attributes
     ----------
     name
-        The name in ids of tests.
+        Name of the probe, used in ids of tests.
     meaning
         The likely cause if this is the first probe that fails.
     """
@@ -64,7 +64,7 @@ def probe_names(definition: type[Definition]) -> tuple[str, ...]:
 
 
 def strengths(definition: type[Definition]) -> dict[str, Any]:
-    """Return other values of an algorithm's own numbers: the definition's values, else 0.6 of the default.
+    """Return other values of an algorithm's own numbers: the definition's values, or 0.6 of the default.
 
     Counts are raised by one. The server's step has a probe of its own.
     """
@@ -77,7 +77,7 @@ def strengths(definition: type[Definition]) -> dict[str, Any]:
 
 
 def filling_a_batch(samples: Sequence[int], batch_size: int | None) -> tuple[int, ...]:
-    """Return numbers of samples, each raised to a full batch: with fewer, `drop_last` leaves a client no step."""
+    """Return numbers of samples raised to a full batch; otherwise `drop_last` would leave a client without a step."""
     return tuple(int(count) + max(0, (batch_size or 0) - int(min(samples))) for count in samples)
 
 
@@ -170,7 +170,7 @@ def snapshots(
     definition, probe
         The definition and the probe to run it on.
     mistakes
-        Mistakes to make.
+        Mistakes with which the reference runs.
     changed
         Settings that replace settings of the probe.
     """

@@ -15,12 +15,12 @@ from clusterproof.conformance.settings import find_definition
 
 @dataclass(frozen=True, eq=False)
 class ConformanceCheck:
-    """One probe or check as a test: call it.
+    """One probe or check as a test, which runs when it is called.
 
     Attributes
     ----------
     algorithm, name
-        The definition and the probe or check; ``str`` of it is the test's id.
+        Names of the definition and of the probe or check; together they are the test's id.
     """
 
     algorithm: str
@@ -48,7 +48,7 @@ class ConformanceCheck:
 def checks(start: Start, algorithm: str, **options: Any) -> list[ConformanceCheck]:
     """Return a callable for each probe and check; the options are the options of ``conform``.
 
-    The first callable that is called runs and diagnoses the implementation, once for all.
+    The first callable that is called runs and diagnoses the implementation once for all callables.
     """
     definition = find_definition(algorithm)
     report = functools.cache(lambda: conform(start, algorithm, **options))
@@ -64,7 +64,7 @@ def parametrize_with_checks(
     Parameters
     ----------
     start, algorithm
-        As for ``conform``.
+        See ``conform``.
     expected_failures
         Reasons by the names of checks that must fail (strict xfail).
     options

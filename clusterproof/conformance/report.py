@@ -1,4 +1,4 @@
-"""Whether code conforms to a definition: the record of what was found."""
+"""The report on the comparison of code with a definition."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -13,7 +13,7 @@ from clusterproof.conformance.probes import Observed
 from clusterproof.conformance.tolerance import Difference
 
 STATUS = {"conforms": 0, "differs": 1, "unusable": 2, "inconclusive": 3, "variant": 4}
-"""Exit status of ``clusterproof conform`` for each verdict; a wrong call is 2, too."""
+"""Exit status of ``clusterproof conform`` for each verdict; a wrong call also has status 2."""
 
 
 @dataclass(frozen=True)
@@ -23,13 +23,13 @@ class Check:
     Attributes
     ----------
     name
-        As in ids of tests.
+        Name of the probe or check, used in ids of tests.
     outcome
         ``"passed"``, ``"failed"`` or ``"skipped"``.
     sentence
-        What differs, or why it was skipped.
+        The difference, or the reason why the check was skipped.
     since
-        The round of a run after which it differs; 0 if it does not.
+        Number of the round after which the run differs; 0 if it agrees.
     """
 
     name: str
@@ -56,7 +56,7 @@ class Reached:
     clients, participants, rounds, samples
         Pairs (smallest, largest): clients of a task, participants of a round, rounds of a run, samples of a client.
     model, move, gradient
-        Largest norm of a model, largest change of one of its entries in a round, largest norm of a client's gradient
+        Largest norm of a model, largest change of a model's entry in a round, and largest norm of a client's gradient
         at the start.
     """
 
@@ -80,35 +80,35 @@ class Report:
     algorithm, equation, source, paper_was_read, quantities
         The definition, whether it was compared with the paper's own text, and what can be compared.
     verdict
-        ``"conforms"``; ``"variant"``: to another admissible form than the declared one; ``"differs"``;
-        ``"unusable"``: it cannot be run as it must be; ``"inconclusive"``: no probe could be run, or those that ran
-        cannot tell the algorithm from FedAvg.
+        ``"conforms"``; ``"variant"`` if the code conforms to an admissible form that is not the declared one;
+        ``"differs"``. It is ``"unusable"`` if the code cannot be run as required. It is ``"inconclusive"`` if no probe
+        could be run, or the runs cannot tell the algorithm from FedAvg.
     sentence
         The verdict's reason, or the likely cause.
     likely
         Hypotheses about the cause, each of which alone explains every run.
     unseen
-        Known mistakes that the runs, though they agree, do not rule out.
+        Known mistakes that the runs do not rule out although they agree.
     checks
         Every comparison.
     localised
-        Where the runs differ first; None if they do not.
+        First place where the runs differ; None if they agree.
     settings, changed
-        Settings that were declared, and those of the admissible form that was found in their place.
+        Declared settings, and settings of the admissible form that was found in place of the declared form.
     supports
-        What the implementation can vary.
+        Features that the implementation can vary.
     declared, dtype
-        The type that was declared, if one was, and the one that the tolerance belongs to.
+        The declared type, if there is one, and the type that determines the tolerance.
     runs
-        What was observed on which probe.
+        The observed run on each probe.
     reached
-        What the runs reached; None if there are none.
+        Sizes that the runs reached; None if there are no runs.
     not_compared
-        Quantities of the definition that the runs do not hand out.
+        Quantities of the definition that the runs do not offer.
     not_varied
-        What was the same in all runs, forms excepted: participation, and settings with one value.
+        Settings, and participation, that had one value in all runs; forms are not listed.
     traceback
-        Of what an unusable implementation raised; empty if it raised nothing.
+        Traceback of the error that an unusable implementation raised; empty if it raised none.
     """
 
     implementation: str
@@ -149,7 +149,7 @@ class Report:
 
 
 def with_runs(report: Report, runs: Sequence[Observed]) -> Report:
-    """Return the report with its runs, and with what they reached, compared and varied."""
+    """Return the report with its runs, and with the sizes and settings that they reached, compared and varied."""
     settings = [run.probe.settings for run in runs]
     constant = [
         name

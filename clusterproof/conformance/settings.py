@@ -88,8 +88,8 @@ def check_declared(
 ) -> tuple[tuple[str, ...], str | None, str]:
     """Return the features that an implementation can vary, its type and its loss.
 
-    Arguments come first, then its ``conform_options``. By default it can vary everything, has the model's type (None)
-    and quadratic losses.
+    Arguments take precedence over the implementation's ``conform_options``. By default the implementation can vary
+    every feature, computes in the model's type (None) and has quadratic losses.
 
     Raises
     ------

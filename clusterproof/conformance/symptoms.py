@@ -1,4 +1,4 @@
-"""Sentences that are true of every run that differs from the definition, if no known mistake explains them."""
+"""Sentences that hold for every run that differs from the definition, if no known mistake explains the runs."""
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass

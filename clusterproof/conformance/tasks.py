@@ -13,15 +13,15 @@ from clusterproof.synthetic import QuadraticMixture
 class ConformanceTask:
     """N clients with the losses f_i(w) = (w - b_i)' A_i (w - b_i) / 2, and the start of the server.
 
-    The task of ``two_class`` has other losses: f_i is the mean cross-entropy of a client's rows. A row's two logits are
-    W x, where the entries of W (2, p) are the model (d = 2 p).
+    The task of ``two_class`` has other losses: f_i is the mean cross-entropy of a client's samples. A sample's two
+    logits are W x, where the entries of W (2, p) are the model (d = 2 p).
 
     Attributes
     ----------
     curvatures
-        A_i, symmetric positive definite, (N, d, d).
+        Matrices A_i, symmetric positive definite, (N, d, d).
     optima
-        b_i, (N, d).
+        Optima b_i, (N, d).
     samples
         Number of samples of each client (n_i), positive integers (N,).
     start
@@ -31,8 +31,8 @@ class ConformanceTask:
     groups
         The group of each client, integers (N,), if the clients form groups of similar clients; None for other tasks.
     features, labels
-        Rows x and their classes, 0 or 1, (N, n, p) and (N, n); client i has the first n_i rows. None for quadratic
-        losses. With rows, ``curvatures`` and ``optima`` are zero and unused.
+        Samples x and their classes, 0 or 1, (N, n, p) and (N, n); client i has the first n_i samples. They are None for
+        quadratic losses. If they are given, ``curvatures`` and ``optima`` are zero and unused.
     """
 
     curvatures: np.ndarray
@@ -84,19 +84,19 @@ class ConformanceTask:
         return np.asarray(self.hessian(client, model) @ vector)
 
     def _log_probabilities(self, client: int, model: np.ndarray) -> np.ndarray:
-        """Return the logarithms of softmax(W x) of each row, (n_i, 2)."""
+        """Return the logarithms of softmax(W x) of each sample, (n_i, 2)."""
         logits = self.rows(client)[0] @ model.reshape(2, -1).T
         return np.asarray(logits - np.logaddexp(logits[:, :1], logits[:, 1:]))
 
     def rows(self, client: int) -> tuple[np.ndarray, np.ndarray]:
-        """Return a client's data as n_i identical rows, so that any batch has the client's exact gradient.
+        """Return a client's data as n_i identical samples, so that any batch has the client's exact gradient.
 
         Returns
         -------
         tuple
-            Rows X = sqrt(d / 2) L_i' with A_i = L_i L_i', (n_i, d, d), and targets X b_i (n_i, d). The mean over rows
-            and outputs of (X w - target)^2 is f_i(w) for every batch. For ``two_class``: rows (n_i, p), which differ,
-            and classes (n_i,).
+            Samples X = sqrt(d / 2) L_i' with A_i = L_i L_i', (n_i, d, d), and targets X b_i (n_i, d). The mean over
+            samples and outputs of (X w - target)^2 is f_i(w) for every batch. For ``two_class`` the result is samples
+            (n_i, p), which differ, and classes (n_i,).
         """
         if self.features is not None and self.labels is not None:
             count = self.samples[client]
@@ -115,7 +115,7 @@ class ConformanceTask:
         )
 
     def permuted(self, order: Sequence[int]) -> Self:
-        """Return the task whose client k is this one's client ``order[k]``."""
+        """Return the task with reordered clients: its client k is client ``order[k]`` of this task."""
         of_clients = {name: value for name, value in self.arrays().items() if not name.startswith("start")}
         return replace(self, **{name: value[list(order)] for name, value in of_clients.items()})
 
@@ -151,7 +151,7 @@ def random_task(
     Parameters
     ----------
     seed
-        The same seed gives the same task.
+        Seed of the task; equal seeds give equal tasks.
     samples
         Number of samples of each client.
     clusters
@@ -189,12 +189,12 @@ def random_task(
 def two_class(seed: int, samples: Sequence[int], *, clusters: int = 0) -> ConformanceTask:
     """Draw clients with two classes, for code that accepts no loss other than cross-entropy.
 
-    Rows have two features; the rows of a client differ, so that only full batches have its exact gradient.
+    Samples have two features; the samples of a client differ, so that only full batches have its exact gradient.
 
     Parameters
     ----------
     seed, samples, clusters
-        As for ``random_task``.
+        See ``random_task``.
     """
     generator = np.random.default_rng([seed, 20_261_123])
     clients, largest, features, dimension = len(samples), max(samples), 2, 4

@@ -78,7 +78,7 @@ def first_difference(
     """Return the first difference of two runs by more than the allowed units in a quantity that both have, or None.
 
     A run that stopped early is compared as far as it went. Controls are compared up to one sign for the whole run,
-    because either sign is a convention, and groups up to their numbers.
+    because either sign is a convention. Groups are compared up to their numbers.
     """
     signs: dict[str, float] = {}
     for name in {"control", "controls"} & observed[0].keys() & expected[0].keys():

@@ -43,7 +43,7 @@ CONFIGURATION, CHECKPOINT, LOCK = "configuration.json", "checkpoint.safetensors"
 IN_USE = "is in use by another run"
 
 LARGE_CHECKPOINT = 2**28
-"""Bytes from which on the size of a checkpoint is announced."""
+"""Size in bytes from which the size of a checkpoint is announced."""
 
 ARRAY = "<array>"
 """Key that marks the name of an array among plain values."""
@@ -82,8 +82,8 @@ class Stored:
     path
         The file.
     record
-        ``rounds``, ``state``, ``assignments``, ``randomness``, and the ``record`` of ``save_checkpoint``, as plain JSON
-        values; for an array, its name.
+        Plain JSON values: ``rounds``, ``state``, ``assignments``, ``randomness``, and the ``record`` of
+        ``save_checkpoint``. An array is given by its name.
     arrays
         Arrays by name.
     """
@@ -93,7 +93,7 @@ class Stored:
     arrays: dict[str, np.ndarray]
 
     def restore(self, algorithm: Algorithm[Any], device: str) -> Checkpoint:
-        """Restore the state of an algorithm with the same bits, torch arrays on a device.
+        """Restore the state of an algorithm with the same bits, with torch arrays on a device.
 
         Raises
         ------
@@ -165,7 +165,7 @@ def check_space(folder: Path, state: State) -> str:
 
 
 def read_checkpoint(folder: Path) -> Stored | None:
-    """Read the checkpoint of a folder; None if there is none.
+    """Read the checkpoint of a folder; return None if the folder has no checkpoint.
 
     Raises
     ------
@@ -240,7 +240,7 @@ def run_folder(out: str | os.PathLike[str], *, resume: bool) -> Iterator[Path]:
     Raises
     ------
     InvalidArgument
-        If the folder cannot be made or written, is in use, or holds a link, or is not empty although ``resume`` is
+        If the folder cannot be made or written, is in use or holds a link. If it is not empty although ``resume`` is
         False.
     """
     folder = Path(out)
@@ -321,7 +321,7 @@ def _taken_apart(value: Any) -> tuple[Any, dict[str, Array]]:
 
 
 def _put_together(plain: Any, arrays: Mapping[str, Array], kind: Any = Any) -> Any:
-    """Build a value from the output of ``_taken_apart``, with the classes that annotations name only.
+    """Build a value from the output of ``_taken_apart``, only with classes that annotations name.
 
     Raises
     ------

@@ -25,7 +25,7 @@ class Step:
     samples
         Numbers of the client's samples, integers (b,).
     distortions
-        Uniform numbers for the distortions, (b, 5); None for none.
+        Uniform numbers for the distortions, (b, 5); None if there are no distortions.
     """
 
     samples: np.ndarray
@@ -64,7 +64,7 @@ class Batch:
     Attributes
     ----------
     images
-        In [0, 1], (..., C, H, W), or other samples; ``...`` is (k, b) for b samples of each of k clients.
+        Images in [0, 1], (..., C, H, W), or other samples; ``...`` is (k, b) for b samples of each of k clients.
     targets
         Classes, (...).
     """
@@ -120,7 +120,7 @@ class ClientData:
         return np.asarray(self._first[client] + samples)
 
     def take(self, numbers: np.ndarray, drawn: np.ndarray | None = None) -> Batch:
-        """Return the samples with some numbers (...), as in evaluation, or distorted by ``drawn`` (..., 5)."""
+        """Return the samples with these numbers (...), distorted by ``drawn`` (..., 5), or as in evaluation if None."""
         flat = torch.from_numpy(numbers.ravel()).to(self._device)
         images = self._pixels.index_select(0, self._rows[flat])
         if images.dtype == torch.uint8:

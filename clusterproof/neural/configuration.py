@@ -93,15 +93,15 @@ class Training:
         Rounds between two evaluations. The last round is always evaluated.
     checkpoint_every
         Rounds between two checkpoints. By default two minutes pass between them, or more if writing takes long. The
-        last round always has one.
+        last round always has a checkpoint.
     test_assignment
-        Data by which a test client chooses its model. ``"train"``: by the loss on the same client's training data.
-        ``"test-loss"``: by the loss on its labelled test data, as IFCA's public code does. By default training data, if
-        the partition has them.
+        Loss by which a test client chooses its model. ``"train"`` is the loss on the same client's training data.
+        ``"test-loss"`` is the loss on its labelled test data, as in IFCA's public code. By default it is the loss on
+        training data, if the partition has them.
     after_local_training
-        Also measure after further local training.
+        Whether to measure accuracies also after further local training.
     device
-        Where to compute. ``"auto"``: on a GPU if there is one.
+        Device of the computation. ``"auto"`` is a GPU if there is one.
     dtype
         Precision of the models.
     engine
@@ -112,7 +112,7 @@ class Training:
     threads
         Threads of the processor, at most 1024; torch's own number by default.
     client_metrics
-        Also write clients.parquet, with one row for each test client and evaluated round.
+        Whether to write clients.parquet as well, with one row for each test client and evaluated round.
 
     Raises
     ------
@@ -217,8 +217,8 @@ def configuration_from(sections: Mapping[str, Any]) -> Configuration:
     Raises
     ------
     InvalidArgument
-        If a section or key is unknown (with the nearest known one), or a value has the wrong type or is out of range;
-        the argument is named as ``section.key``.
+        If a section or key is unknown; the message names the nearest one. If a value has the wrong type or is out of
+        range. The argument is named as ``section.key``.
     """
     tables = checked_settings(dict.fromkeys(SECTIONS, dict[str, Any]), sections)
     tables = {section: dict(tables.get(section, {})) for section in SECTIONS}
@@ -348,7 +348,7 @@ def read_configuration_file(
 
 
 def with_code(sections: Mapping[str, Any], code: Mapping[str, str]) -> dict[str, Any]:
-    """Return a file's sections, with user-supplied code only as named elsewhere.
+    """Return a file's sections; user-supplied code must also be named outside the file.
 
     Parameters
     ----------
@@ -375,7 +375,7 @@ def with_code(sections: Mapping[str, Any], code: Mapping[str, str]) -> dict[str,
 
 
 def named_in(sections: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the names that sections have, by section."""
+    """Return the ``name`` of every section that has one, by section."""
     tables = {section: table for section, table in sections.items() if isinstance(table, Mapping)}
     return {section: table["name"] for section, table in tables.items() if "name" in table}
 
@@ -388,7 +388,7 @@ def names_from(given: Mapping[str, Any]) -> dict[str, str]:
     Raises
     ------
     InvalidArgument
-        As for ``checked_name``.
+        See ``checked_name``.
     """
     own = {"partition": "given"} if is_own("data", str(given.get("data"))) else {}
     return {
@@ -426,7 +426,7 @@ def algorithm_class(name: str) -> type[Algorithm[Any]]:
 
 
 def _plain(section: str, options: Mapping[str, Any]) -> dict[str, Any]:
-    """Return options as JSON returns them, so that a stored configuration equals the original."""
+    """Return options as JSON would return them, so that a stored configuration equals the original."""
     plain = {}
     for key, value in options.items():
         try:

@@ -28,11 +28,11 @@ class Evaluation:
     Attributes
     ----------
     metrics
-        Means over clients: ``accuracy`` of the served models on the test data; ``test_loss`` and ``training_loss``, the
-        least loss of any model on the data of a test client and of a participant, if the clients choose;
-        ``accuracy_over_samples``, the share of all test samples that are predicted correctly; ``correct_model``, the
-        share of test clients that are served their cluster's model, where models are matched to clusters to maximise
-        it; and ``accuracy_after_local_training`` if requested.
+        Means over clients. ``accuracy`` is the accuracy of the served models on the test data. ``test_loss`` and
+        ``training_loss`` are the least loss of any model on the data of a test client and of a participant, if the
+        clients choose. ``accuracy_over_samples`` is the share of all test samples that are predicted correctly.
+        ``correct_model`` is the share of test clients that are served their cluster's model, where models are matched
+        to clusters to maximise this share. ``accuracy_after_local_training`` is present if requested.
     accuracies, assignments
         Accuracy of each test client, and the model that serves it, (m_test,).
     """
@@ -144,7 +144,7 @@ def evaluate(
 
 
 def has_groups(algorithm: Algorithm[Any], task: ImageTask) -> bool:
-    """Return whether there are several true clusters and a method that may find them; otherwise scores mean nothing."""
+    """Return whether there are several true clusters and a method that may find them, so that scores have a meaning."""
     return task.clusters > 1 and algorithm.target != "pooled"
 
 

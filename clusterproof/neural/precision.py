@@ -19,7 +19,7 @@ def products_in(precision: Precision, device: str) -> Iterator[None]:
     Parameters
     ----------
     precision
-        Name of the precision; ``"tf32"`` has an effect on a GPU only.
+        Name of the precision; ``"tf32"`` has an effect only on a GPU.
     device
         Type of the device, such as ``"cuda"``.
     """

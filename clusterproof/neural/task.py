@@ -35,8 +35,10 @@ TOGETHER = {"cpu": 4096, "cuda": 16384}
 """Number of samples that are scored together under one model, by device."""
 
 CONVOLVED = 64
-"""Number of images that a CPU convolves at a time; 500 were 1.2 to 1.7 times slower on two convolutions of 64
-channels."""
+"""Number of images that a CPU convolves at a time.
+
+On two convolutions of 64 channels, 500 images at a time were 1.2 to 1.7 times slower.
+"""
 
 exact = torch.backends.cudnn.flags(enabled=True, benchmark=False, deterministic=True, allow_tf32=False)
 """Decorator for convolutions on a GPU: in full precision, with equal results in every run."""
@@ -60,8 +62,8 @@ class Scores:
 class ImageTask(Task):
     """Clients that minimise a network's mean cross-entropy on their images.
 
-    Models and points are tensors (P, d) and (k, d), clients integer tensors (k,), without replicate axes; otherwise as
-    in ``algorithms.Task``.
+    Models and points are tensors (P, d) and (k, d), and clients are integer tensors (k,), without replicate axes. For
+    the rest, see ``algorithms.Task``.
 
     Parameters
     ----------
@@ -75,14 +77,14 @@ class ImageTask(Task):
         The unit of a local step: one gradient ``"step"`` on the next batch of random orders of the client's data, or
         one ``"epoch"``, a whole pass over the client's batches.
     device, dtype
-        Where to compute and in which precision, ``"float32"`` or ``"float64"``.
+        Device of the computation, and its precision, ``"float32"`` or ``"float64"``.
     engine
         ``"vmap"``, ``"serial"`` or ``"auto"``, see ``clusterproof.neural.engines.choose_engine``.
     precision
         ``"tf32"`` or ``"bf16"`` for local steps in lower precision, see ``clusterproof.neural.precision``.
     preprocessing
-        Preprocessing of images. Training gradients see distorted images. If an algorithm chooses models by the losses
-        of its gradient batches, so does the choice.
+        Preprocessing of images. Training gradients see distorted images. So do the choices of an algorithm that chooses
+        models by the losses of its gradient batches.
 
     Raises
     ------
@@ -333,7 +335,7 @@ class ImageTask(Task):
             yield (slice(rows[0], rows[-1] + 1) if together else rows), work
 
     def _batches(self, clients: Tensor, generator: np.random.Generator) -> Iterator[tuple[np.ndarray, Batch]]:
-        """Draw a batch for each participant (k,), and yield the batches of some at a time, with their rows."""
+        """Draw a batch for each participant (k,), and yield the positions and batches of some participants."""
         indices = to_numpy(clients)
         plans = self._single_steps(indices, generator)
         for rows in groups(plans, self.chosen_engine.most[self._device.type]):

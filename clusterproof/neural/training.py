@@ -1,4 +1,4 @@
-"""Train networks: rounds of an algorithm on images, measured, stored, and resumed with the same bits."""
+"""Training of networks: rounds of an algorithm on images, measured, stored, and resumed with the same bits."""
 
 from __future__ import annotations
 
@@ -83,7 +83,7 @@ class TrainingResult:
         The task, with the partition.
     choices
         Settings that the configuration left open: ``device``, ``engine``, ``threads`` and ``test_assignment``, and
-        whether accuracies are those after a ``personal_step``.
+        whether accuracies are measured after a ``personal_step``.
     folder
         Folder of the run's files; None if it was not stored.
     complete
@@ -113,7 +113,7 @@ class Assembly:
     algorithm, task, guard
         The algorithm, its task, and checks of the algorithm's results.
     choices
-        As in ``TrainingResult``.
+        See ``TrainingResult``.
     """
 
     algorithm: Algorithm[Any]
@@ -140,13 +140,13 @@ def train(
     Parameters
     ----------
     configuration
-        Configuration of the run. To resume, pass the one from ``checkpoint.stored_configuration``. You may increase the
-        number of rounds, and change the checkpoint interval and the device. On another device the last bits of the
-        results may differ.
+        Configuration of the run. To resume, pass the configuration from ``checkpoint.stored_configuration``. You may
+        increase the number of rounds, and change the checkpoint interval and the device. On another device the last
+        bits of the results may differ.
     out
         Folder of the run, which must be new or empty. If None, nothing is stored.
     resume
-        Continue the run in ``out``, or begin it if there is none.
+        Whether to continue the run in ``out``; if there is no run, it begins.
     progress
         Function to call after each round, with its metrics.
     stop
@@ -345,7 +345,7 @@ def _unrepeated(configuration: Configuration, run: Assembly, before: Checkpoint,
     try:
         with np.errstate(all="ignore"):
             again = copy_arrays(algorithm.step(before.state, run.task, before.randomness))
-    except Exception:  # at the first time there was none
+    except Exception:  # the first run of the round raised no error
         again = {}
     first = copy_arrays(after.state)
     if first.keys() == again.keys() and all(

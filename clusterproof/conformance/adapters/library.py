@@ -26,7 +26,7 @@ INAPPLICABLE = {
     ("method", "fedavg"): ("proximal",),
     ("method", "per-fedavg"): ("proximal",),
 }
-"""Parameters that the library's classes refuse together with a certain value of another parameter."""
+"""Parameters that the library's classes do not accept together with a certain value of another parameter."""
 
 
 class _Scheduled:
@@ -106,8 +106,8 @@ def from_algorithm(algorithm: str | type[Algorithm[Any]] | Algorithm[Any], **par
     Parameters
     ----------
     algorithm
-        Its class, its name on the command line, or an instance. Settings determine the parameters of the same names; an
-        instance keeps its other parameters.
+        Class of the algorithm, its name on the command line, or an instance. Settings determine the parameters of the
+        same names; an instance keeps its other parameters.
     parameters
         Further parameters that are not settings, such as FPFC's ``reuse_memory``.
     """

@@ -20,7 +20,7 @@ ZEROS = (
     *("dlg_eval", "dlg_gap", "batch_num_per_client", "few_shot", "top_cnt", "auto_break", "time_select"),
     *("random_join_ratio", "learning_rate_decay", "global_rounds"),
 )
-"""Arguments of servers and clients that must have no effect; ``train()`` runs ``global_rounds + 1`` rounds."""
+"""Arguments of servers and clients that are 0, so that they have no effect or, as ``global_rounds``, mean one round."""
 
 
 def pfllib_server(
@@ -37,7 +37,8 @@ def pfllib_server(
     Parameters
     ----------
     cls
-        Called as ``cls(args, 0)``; it has ``clients``, in their order, and its model is ``global_model``.
+        Class of the server, called as ``cls(args, 0)``. It has ``clients``, in their order, and its model is
+        ``global_model``.
     arguments
         (settings) -> further attributes of ``args``, such as the algorithm's own parameters.
     """

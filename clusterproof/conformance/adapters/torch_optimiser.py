@@ -1,4 +1,4 @@
-"""A PyTorch optimiser as the local step of an algorithm; the server is the reference's mean."""
+"""A PyTorch optimiser as the local step of an algorithm; the server takes the reference's mean."""
 
 from collections.abc import Callable, Sequence
 from types import MappingProxyType
@@ -19,12 +19,12 @@ def torch_optimiser(
     received: Callable[[torch.optim.Optimizer, list[torch.Tensor]], None] | None = None,
     **options: Any,
 ) -> Start:
-    """Make FedAvg whose clients train with an optimiser, such as ``torch.optim.SGD`` or one with a proximal term.
+    """Make an implementation of FedAvg whose clients train with an optimiser, such as ``torch.optim.SGD``.
 
     Parameters
     ----------
     cls
-        Called as ``cls(parameters, lr=step_size, **options)`` for each client and round.
+        Class of the optimiser, called as ``cls(parameters, lr=step_size, **options)`` for each client and round.
     dtype
         Type of the model.
     received

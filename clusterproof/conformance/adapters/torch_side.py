@@ -16,7 +16,7 @@ from clusterproof.conformance.tasks import ConformanceTask
 __all__ = ["LinearModel", "flat", "load_flat", "loader", "loss", "module", "replaced", "replaced_losses"]
 
 loss = nn.MSELoss()
-"""Mean over rows and outputs; it makes a client's loss exactly f_i."""
+"""Mean squared error over samples and outputs, which makes a client's loss exactly f_i."""
 
 
 class LinearModel(nn.Module):
@@ -31,7 +31,7 @@ class LinearModel(nn.Module):
         self.rest = nn.Parameter(start[1:].clone())
 
     def forward(self, rows: torch.Tensor) -> torch.Tensor:
-        """Return X w of each row, (B, d, d) -> (B, d); the logits of a two-class task's rows, (B, p) -> (B, 2)."""
+        """Return X w of samples, (B, d, d) -> (B, d), or the logits of a two-class task's samples, (B, p) -> (B, 2)."""
         entries = torch.cat([self.first, self.rest])
         return rows @ entries if rows.ndim == 3 else rows @ entries.reshape(2, -1).T
 
@@ -49,7 +49,7 @@ def loader(
     dtype: torch.dtype = torch.float32,
     drop_last: bool = False,
 ) -> DataLoader:
-    """Return a client's data; rows of quadratic losses are equal, so that any batch has the exact gradient."""
+    """Return a client's data; samples of quadratic losses are equal, so that any batch has the exact gradient."""
     rows, targets = task.rows(client)
     labels = torch.tensor(targets, dtype=dtype if task.labels is None else torch.long)
     data = TensorDataset(torch.tensor(rows, dtype=dtype), labels)

@@ -31,7 +31,7 @@ SCHEDULES: dict[str, Callable[[int, float, int], float]] = {
 OF_EACH = ("gradients", "losses", "products", "steps")
 """Arguments with a function or number for each client."""
 OF_CLIENTS = ("steps", "gradients", "weights")
-"""Values of a method's clients, which changes may change."""
+"""Values of a method's clients that changes may replace."""
 
 READ_BY: dict[str, str] = {
     "server_step_size": "server_step",
@@ -39,7 +39,7 @@ READ_BY: dict[str, str] = {
     "drop_last": "steps",
     "reshuffle": "steps",
 }
-"""The argument of a rule that depends on a shared setting; a rule without the argument lacks the setting."""
+"""Argument of a rule that depends on each shared setting; without the argument, the algorithm lacks the setting."""
 
 
 class Definition:
@@ -65,9 +65,9 @@ class Definition:
     strengths: ClassVar[Mapping[str, float]] = {}
     """Other values of the algorithm's strengths, for the probe that changes each strength."""
     variants: ClassVar[Mapping[str, tuple[Any, ...]]]
-    """Settings whose every value is an admissible form; Clusterproof also looks for forms that are not declared."""
+    """Settings with the values of all admissible forms; Clusterproof also looks for forms that are not declared."""
     choices: ClassVar[Mapping[str, tuple[Any, ...]]] = {}
-    """Values of further settings that are words; Clusterproof looks for the declared value only."""
+    """Values of further settings that are texts; Clusterproof compares only with the declared value."""
     lengths: ClassVar[str] = ""
     """Strengths that have a unit of the models or of the losses, so that the run does not scale with the task."""
     server_step: ClassVar[str] = ""
@@ -82,7 +82,7 @@ class Definition:
     clusters: ClassVar[int] = 0
     """Number of models of the probes' starts; 0 for an algorithm with one model."""
     forms: ClassVar[Sequence[Mapping[str, Any]]] = ()
-    """Changes of the rule if settings have the given values."""
+    """Changes of the rule for the given values of settings."""
 
     states: ClassVar[tuple[str, ...]] = ("model",)
     """Values that the rule returns, in order, and receives in the next round; they start at 0, except for models."""
@@ -95,7 +95,7 @@ class Definition:
     pinning: ClassVar[Mapping[str, Sequence[Any]]] = {}
     """Settings under which the first participants are assigned to a cluster each, instead of random participants."""
     rule: ClassVar[Callable[..., Any]]
-    """A round, from the arguments that it names to the values of ``states``."""
+    """The function of a round: it maps the arguments that it names to the values of ``states``."""
     calls: ClassVar[tuple[Any, ...]] = ()
     """Further functions that changes can change or call."""
 
@@ -167,7 +167,7 @@ class Definition:
 
     @classmethod
     def defaults(cls) -> dict[str, Any]:
-        """Return every setting of the rule, with its default; settings that are words only if they have a choice."""
+        """Return every setting of the rule, with its default; settings that are texts only if there is a choice."""
         lacking = {name for name, argument in READ_BY.items() if argument not in cls.arguments()}
         lacking |= {"weighting"} - cls.variants.keys()
         return {name: value for name, value in {**SHARED, **cls.own_settings}.items() if name not in lacking}
@@ -230,7 +230,7 @@ class Definition:
         return str(self.settings.get("weighting", "clients"))
 
     def weights(self, participants: Sequence[int]) -> np.ndarray:
-        """Return p_i of the participants, which add up to 1 unless they are unbiased."""
+        """Return the weights p_i of the participants, which add up to 1 unless they are unbiased."""
         weighting, size = self.weighting, len(participants)
         if weighting == "clients":
             return np.full(size, 1 / size)

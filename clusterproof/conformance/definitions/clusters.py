@@ -80,7 +80,7 @@ def cfl_mgd_round(
 
 
 def likeness(gradient: Any, change: Any, step_size: Any, count: int, settings: Mapping[str, Any]) -> float:
-    """Return S_ik: (3), or the negative distance below it; the printed sign uses the gradient, not its negative."""
+    """Return S_ik, by (3) or as the negative distance printed below it; the printed sign uses the gradient itself."""
     descent = settings["sign"] == "descent"
     if settings["similarity"] == "euclidean":
         apart = gradient + change / step_size if descent else count * gradient - change

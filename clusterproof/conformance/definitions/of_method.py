@@ -1,4 +1,4 @@
-"""Definitions from a method's text, for example from a user's file: ``conform`` then knows the method's settings."""
+"""Definitions made from a method, for example in a user's file, so that ``conform`` knows the method's settings."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from clusterproof.methods import METHODS, Method
 from clusterproof.methods.exact import exact_clients
 
 CHANGED = ("steps", "gradients", "weights")
-"""Arguments that a method gets from its clients and not by name; changes may change them."""
+"""Arguments that a method gets from its clients and not by name; changes may replace them."""
 
 
 class MethodDefinition(Definition):

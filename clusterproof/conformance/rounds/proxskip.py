@@ -1,7 +1,7 @@
 """ProxSkip for averages (Scaffnew): Mishchenko, Malinovsky, Stich and Richtarik (2022), Algorithm 2.
 
 We read it as Algorithm 1 of Variance Reduced ProxSkip (Malinovsky, Yi and Richtarik 2022). With unbiased estimates in
-place of the gradients it is SProxSkip.
+place of the gradients, the method is SProxSkip.
 """
 
 from __future__ import annotations

@@ -30,7 +30,7 @@ class ModuleNetwork(Network):
     Parameters
     ----------
     name, options
-        Its name in configurations, and the options that it was made with.
+        Name in configurations, and the options with which the module was made.
     make
         Function that makes the module, initialised from PyTorch's generator.
     samples, classes
@@ -39,8 +39,8 @@ class ModuleNetwork(Network):
     Raises
     ------
     InvalidArgument
-        If the module raises an error, has no parameters, or returns no scores (b, classes); if its forward pass
-        changes its buffers or draws random numbers; or if a sample's scores depend on the rest of its batch.
+        If the module raises an error, has no parameters, or does not return scores (b, classes). If its forward pass
+        changes its buffers or draws random numbers. If a sample's scores depend on the rest of its batch.
 
     Notes
     -----
@@ -142,9 +142,10 @@ def own_network(name: str, images: Images, options: Mapping[str, Any]) -> Networ
     Parameters
     ----------
     name
-        A reference, see ``references``, to one of these: A ``torch.nn.Module`` class or a function that gives a module,
-        called with the options, and with ``sample_shape`` and ``classes`` if it has parameters of these names; or a
-        module, whose layers are initialised again by their ``reset_parameters``; or a subclass of ``Network``.
+        A reference (see ``references``) to a ``torch.nn.Module`` class or to a function that returns a module. It is
+        called with the options, and with ``sample_shape`` and ``classes`` if it has parameters of these names. The
+        reference may also name a module, whose layers are initialised again by their ``reset_parameters``, or a
+        subclass of ``Network``.
     images
         The training data, for a trial with a few samples.
     options
@@ -153,7 +154,7 @@ def own_network(name: str, images: Images, options: Mapping[str, Any]) -> Networ
     Raises
     ------
     InvalidArgument
-        If it cannot be imported or made, or is not a function of its parameters and samples.
+        If the network cannot be imported or made, or its scores depend on more than its parameters and samples.
     """
     given = load_own("network", name)
     shape, classes = tuple(images.pixels.shape[1:]), images.classes
@@ -175,7 +176,7 @@ def maker(
     Raises
     ------
     InvalidArgument
-        If the object is neither a module nor makes one, or if the call of the function raises an error.
+        If the object is neither a module nor makes one, or if the call raises an error.
     """
     if isinstance(given, nn.Module):
         return lambda: _initialised_again(name, given)

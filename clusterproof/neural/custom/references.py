@@ -34,7 +34,7 @@ LONGEST_ERROR = 300
 
 
 def require_name(argument: str, reference: str) -> None:
-    """Reject a file without the name of an object in it, and suggest the last one that it defines."""
+    """Reject a file without the name of an object in it, and suggest the last object that the file defines."""
     if reference.endswith(".py"):
         names = _defined_in(reference)
         remedy = f"write, for example, {reference}:{names[-1]}" if names else "name the object after a colon"
@@ -51,7 +51,7 @@ def _defined_in(file: str) -> list[str]:
 
 
 def is_reference(name: str) -> bool:
-    """Return whether a name states where an object is, as no built-in name does."""
+    """Return whether a name is a reference to user-supplied code; no built-in name contains a colon."""
     return ":" in name
 
 
@@ -106,7 +106,8 @@ def own_algorithm(name: str) -> type[Algorithm[Any]]:
     Raises
     ------
     InvalidArgument
-        If the import fails, the object is no such class, or it does not annotate the class of its states.
+        If the import fails, the object is neither such a class nor a method, or the class of its states is not
+        annotated.
     """
     kind = load_own("algorithm", name)
     if inspect.isfunction(kind) and kind in METHODS:

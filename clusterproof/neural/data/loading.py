@@ -33,7 +33,7 @@ def data_folder(data_dir: str | os.PathLike[str] | None = None) -> Path:
     Parameters
     ----------
     data_dir
-        By default the environment variable CLUSTERPROOF_DATA, else the user's cache.
+        Path of the folder. By default it is the environment variable CLUSTERPROOF_DATA, or else the user's cache.
 
     Raises
     ------
@@ -59,7 +59,7 @@ def load(name: str, data_dir: str | os.PathLike[str] | None = None) -> ImageSet:
     name
         Key of ``DATASETS``, or a reference to the user's own data, see ``clusterproof.neural.custom.samples.read_own``.
     data_dir
-        As for ``data_folder``; the files are in its folder ``name``.
+        See ``data_folder``; the files are in its subfolder ``name``.
 
     Raises
     ------
@@ -86,7 +86,7 @@ def load(name: str, data_dir: str | os.PathLike[str] | None = None) -> ImageSet:
 
 
 def sources(dataset: Dataset, folder: Path) -> list[PublishedFile]:
-    """Return the files from which a set is read: its own files, or the archive if only that is present."""
+    """Return the files from which a set is read: its own files, or the archive if only the archive is present."""
     whole = all(os.path.exists(folder / file.name) for file in dataset.files)
     archive = dataset.archive
     if archive is not None and not whole and os.path.exists(folder / archive.name):

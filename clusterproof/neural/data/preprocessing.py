@@ -28,14 +28,14 @@ class Preprocessing:
     crop
         Side of a random square crop; whole images by default. Evaluation uses the central crop.
     flip
-        Flip each image from left to right with probability 1/2.
+        Whether to flip each image from left to right with probability 1/2.
     brightness
         Half width of a uniform number that is added to all pixels, which are in [0, 1].
     contrast
         Half width, around 1, of a uniform factor for the distances from the channel's mean.
     standardise
-        Give each image mean 0 and standard deviation 1. The standard deviation counts as at least one over the root of
-        the number of pixels.
+        Whether to give each image mean 0 and standard deviation 1. The standard deviation counts as at least one over
+        the root of the number of pixels.
     augmentation_per
         Unit that shares a crop, brightness and contrast: each image, or each batch. Flips are always drawn for each
         image.
@@ -48,8 +48,8 @@ class Preprocessing:
     Notes
     -----
     IFCA's public code for CIFAR-10 has crops of 24, flips, contrast 0.8 and standardised images, with one crop and
-    contrast per batch. The standardisation undoes its brightness, which is up to 63 on pixels in [0, 1]. It also
-    chooses models by the loss on distorted images.
+    contrast per batch. The standardisation undoes its brightness, which is up to 63 on pixels in [0, 1]. The public
+    code also chooses models by the loss on distorted images.
     """
 
     crop: Annotated[int, Meta(ge=1)] | None = None
@@ -89,7 +89,7 @@ class Preprocessing:
         Raises
         ------
         InvalidArgument
-            If the samples are no images, are codes, or are smaller than the crop.
+            If the samples are not images, are codes, or are smaller than the crop.
         """
         if self.nothing:
             return

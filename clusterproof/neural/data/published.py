@@ -33,7 +33,7 @@ class PublishedFile:
     sha256
         SHA-256 of its content, in hexadecimal.
     urls
-        Its addresses, in the order of attempts; empty if it comes in an archive.
+        Addresses of the file, in the order of attempts; empty if the file comes in an archive.
     """
 
     name: str
@@ -43,12 +43,12 @@ class PublishedFile:
 
 @dataclass(frozen=True)
 class Archive(PublishedFile):
-    """An archive in which files were published: a zip file, by its name, or else a gzipped tar file.
+    """An archive in which files were published: a zip file if its name ends in ``.zip``, otherwise a gzipped tar file.
 
     Attributes
     ----------
     folder
-        Folder of the files inside.
+        Beginning of the files' names inside the archive.
     """
 
     folder: str = ""

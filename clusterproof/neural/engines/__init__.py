@@ -48,7 +48,7 @@ class VmapEngine(Engine):
 class SerialEngine(Engine):
     """Engine for any network that processes one client at a time.
 
-    It trains a copy of the network whose parameters are views of the client's point, so that
+    This engine trains a copy of the network whose parameters are views of the client's point, so that
     ``torch.func.functional_call`` need not exchange them in each step.
     """
 
@@ -192,8 +192,9 @@ def choose_engine(name: str, network: Network, device: str) -> Engine:
     Parameters
     ----------
     name
-        One of ``ENGINES``, or ``"auto"``: ``"serial"`` on a CPU for convolutions and for more than ``LARGEST_BATCHED``
-        parameters, and for networks that ``torch.func.vmap`` does not accept; ``"vmap"`` otherwise.
+        One of ``ENGINES``, or ``"auto"``. ``"auto"`` is ``"serial"`` on a CPU for convolutions and for more than
+        ``LARGEST_BATCHED`` parameters, and for networks that ``torch.func.vmap`` does not accept. Otherwise it is
+        ``"vmap"``.
     network, device
         The network, and ``"cpu"`` or ``"cuda"``.
 

@@ -17,7 +17,7 @@ from clusterproof.neural.client_data import Batch, ClientData, Step
 from clusterproof.neural.networks import Network
 
 TAKEN = 2**18
-"""Number of samples that are gathered for several steps of a client together, about a core's cache size."""
+"""Largest number of values that are gathered together for several steps of a client, about a core's cache size."""
 
 
 @dataclass(frozen=True, eq=False)

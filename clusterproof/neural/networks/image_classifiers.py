@@ -20,7 +20,7 @@ class MLP(Network):
     Parameters
     ----------
     image_shape, classes
-        As for every network.
+        See ``Network``.
     hidden
         Widths of the hidden layers. CFL-MGD, and IFCA's published code for MNIST, have one layer of width 200. GL-CFL
         has two, its "three fully-connected layers", without stated widths. No hidden layer gives softmax regression.
@@ -56,7 +56,7 @@ class CNN(Network):
     Parameters
     ----------
     image_shape, classes
-        As for every network; without padding, images must be at least 16x16.
+        See ``Network``; without padding, images must be at least 16x16.
     channels
         Channels of the two convolutions.
     hidden
@@ -139,7 +139,7 @@ class ResNet20(Network):
     Parameters
     ----------
     image_shape, classes
-        As for every network.
+        See ``Network``.
 
     Notes
     -----

@@ -87,7 +87,7 @@ def recipe(function: Callable[..., Division], *, paired: bool = True) -> Callabl
     function
         Function of an ``ImageSet``, ``seed=`` and options, which are keywords with defaults.
     paired
-        As in ``Partition``.
+        See ``Partition``.
 
     Raises
     ------
@@ -144,7 +144,7 @@ def gather_images(
     images
         The published images.
     rows
-        For each client the rows of ``images`` that it holds, at least one client with one row.
+        For each client the rows of ``images`` that it holds; at least one client has a row.
     labels
         True cluster of each client, (m,).
     turns
@@ -155,7 +155,7 @@ def gather_images(
     Raises
     ------
     InvalidArgument
-        If samples that are not square images should be turned.
+        If samples that are not square images are to be turned.
     """
     shape = images.pixels.shape
     if turns is not None and np.any(turns) and (len(shape) != 4 or shape[2] != shape[3]):
@@ -187,19 +187,19 @@ def _padded(values: np.ndarray, real: np.ndarray) -> np.ndarray:
 
 
 def whole_parts(proportions: np.ndarray, total: int) -> np.ndarray:
-    """Return whole numbers with sum ``total``, each within one of its proportion.
+    """Return whole numbers with sum ``total``, each less than one away from its proportion.
 
     Parameters
     ----------
     proportions
-        (k,), with sum 1.
+        Proportions (k,), with sum 1.
     total
         A non-negative integer.
 
     Returns
     -------
     numpy.ndarray
-        (k,), with the largest remainders rounded up.
+        Whole numbers (k,), where the largest remainders are rounded up.
     """
     exact = proportions * total
     parts: np.ndarray = np.floor(exact).astype(np.int64)

@@ -18,7 +18,7 @@ Count = Annotated[int, Meta(ge=1, le=LARGEST_COUNT)]
 Shifts = Sequence[Annotated[int, Meta(ge=0, le=LARGEST_COUNT)]]
 
 CLIENTS = 20
-"""Total number of clients in SoFL, if the number of clusters divides it."""
+"""Total number of clients in SoFL, if the number of clusters divides 20."""
 
 FLOOR = 0.1
 """Least share, relative to an equal share, of a client under Dirichlet sizes."""
@@ -27,8 +27,10 @@ IMAGES = {"cifar10": 20_000}
 """Total number of images in SoFL; 10000 for other sets."""
 
 ROTATIONS = {"cifar10": (2, 500), "digits": (4, 40)}
-"""CFL-MGD's clusters and images per client; (4, 100) for other sets. MNIST and CIFAR-10 follow the paper; the digits
-are our choice."""
+"""CFL-MGD's numbers of clusters and of images per client; for other sets they are (4, 100).
+
+MNIST and CIFAR-10 follow the paper; the digits are our choice.
+"""
 
 
 @partial(recipe, paired=False)
@@ -46,11 +48,11 @@ def rotations(
     So m n = P N, and each image occurs exactly once in each rotation. The test clients are separate: for each rotation
     they hold chunks of n of the unshuffled test images, m_test = P N_test / n.
 
-    Source: CFL-MGD, section 6.1: MNIST with P = 4, m = 2400, n = 100; CIFAR-10 with P = 2 (0 and 180 degrees), m = 200,
-    n = 500; m_test = 10000 P / n. The paper omits how the images of a rotation are divided (here: at random, by a
-    permutation for each rotation) and the order of the test images (here: as published). Its mn = 60000 P does not fit
-    CIFAR-10, whose 50000 images give m n = 100000 = 50000 P. If n does not divide the number of images, the remainder
-    is not used.
+    Source: CFL-MGD, section 6.1. MNIST has P = 4, m = 2400, n = 100. CIFAR-10 has P = 2 (0 and 180 degrees), m = 200, n
+    = 500. In both, m_test = 10000 P / n. The paper omits how the images of a rotation are divided (here: at random, by
+    a permutation for each rotation) and the order of the test images (here: as published). The paper's mn = 60000 P
+    does not fit CIFAR-10, whose 50000 images give m n = 100000 = 50000 P. If n does not divide the number of images,
+    the remainder is not used.
 
     Parameters
     ----------
@@ -59,7 +61,7 @@ def rotations(
     seed
         Seed of the permutations.
     clusters
-        Number of true clusters (P), 1, 2 or 4; the paper's by default.
+        Number of true clusters (P), 1, 2 or 4; by default the paper's number.
     clients
         Number of clients (m), a multiple of P; by default as many as the images allow.
     samples
@@ -136,7 +138,7 @@ def rotated_groups(
     clients_per_cluster
         Number of clients of a cluster; by default 20 clients in total, rounded up.
     images
-        Total number of images; by default the paper's number. At most the size of the training half.
+        Total number of images; by default the paper's number. It is at most the size of the training half.
     share
         Whether a group gets its "split" of the images or the "full" set.
 
@@ -162,10 +164,10 @@ def label_shift(
 ) -> Division:
     """Replace the labels y of group k by (y + s_k) mod C.
 
-    Source: SoFL, section 5.1.1, "label distribution skew": s = 0, 2, 4, 6 for K = 4. It prints "label = label + i %
-    10", read here as (label + i) mod 10, since labels beyond 9 would arise otherwise. Its Table 4 also has K = 2 and K
-    = 8, without their shifts; only five even shifts of 10 labels are distinct. Here s_k = 2 k if all are below C, else
-    s_k = k. ``_make_groups``, which draws the groups, names further omissions of the paper.
+    Source: SoFL, section 5.1.1, "label distribution skew": s = 0, 2, 4, 6 for K = 4. The paper prints "label = label +
+    i % 10", read here as (label + i) mod 10, since labels beyond 9 would arise otherwise. Table 4 of the paper also has
+    K = 2 and K = 8, without their shifts; only five even shifts of 10 labels are distinct. Here s_k = 2 k if all are
+    below C, else s_k = k. ``_make_groups``, which draws the groups, names further omissions of the paper.
 
     Parameters
     ----------
@@ -174,7 +176,7 @@ def label_shift(
     clients_per_cluster
         Number of clients of a cluster; by default 20 clients in total, rounded up.
     images
-        Total number of images; by default the paper's number. At most the size of the training half.
+        Total number of images; by default the paper's number. It is at most the size of the training half.
     share
         Whether a group gets its "split" of the images or the "full" set.
     shifts
@@ -206,8 +208,8 @@ def quantity(
     Source: SoFL, section 5.1.1 and Table 5, with phi = 0.5, 1 and 10 (also printed as alpha) at K = 4. The paper omits
     whether the law covers all 20 clients or each group, and what happens to a client without data. Here the law covers
     each group, so groups keep equal sizes. No client gets less than a tenth of an equal share (2 % of the images of a
-    group of five): smaller shares are raised to it, at the others' expense in proportion. It is open whether the paper
-    also skews features; the FedAvg of its Table 5, near 25 %, fits shifted labels.
+    group of five). Smaller shares are raised to this tenth, and the other shares shrink in proportion. It is open
+    whether the paper also skews features; the FedAvg of its Table 5, near 25 %, fits shifted labels.
 
     Parameters
     ----------
@@ -218,7 +220,7 @@ def quantity(
     clients_per_cluster
         Number of clients of a cluster; by default 20 clients in total, rounded up.
     images
-        Total number of images; by default the paper's number. At most the size of the training half.
+        Total number of images; by default the paper's number. It is at most the size of the training half.
     share
         Whether a group gets its "split" of the images or the "full" set.
     shifts
@@ -254,8 +256,8 @@ def _make_groups(
 
     - which images: here drawn at random from the published training half;
     - whether each group gets all of them or its share: ``share``;
-    - the number of clients where the number of groups does not divide 20 (its Table 4 has 8): here
-      as many a group as make at least 20.
+    - the number of clients where the number of groups does not divide 20 (its Table 4 has 8): here every group has the
+      smallest number that makes at least 20.
 
     Parameters
     ----------
@@ -266,11 +268,11 @@ def _make_groups(
     clusters
         Number of groups.
     clients_per_cluster
-        By default 20 clients in total, rounded up.
+        Number of clients of a group; by default 20 clients in total, rounded up.
     images
         Total number of images, at most the size of the training half; by default the paper's number.
     share
-        "split": a group gets its equal part of the images; "full": each group gets all of them.
+        With "split", a group gets its equal part of the images; with "full", each group gets all of them.
     turns
         Quarter turns of each group's images, see ``gather_images``.
     shifts

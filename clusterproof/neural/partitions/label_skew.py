@@ -1,4 +1,7 @@
-"""Label skew: clients have only some classes, more of some classes, or other labels. Also a division without skew."""
+"""Partitions with label skew: clients have only some classes, more of some classes, or other labels.
+
+One partition has no skew.
+"""
 
 from __future__ import annotations
 
@@ -70,8 +73,8 @@ def dirichlet(
 ) -> Division:
     """Divide each class among all clients in proportions from a Dirichlet law: label skew.
 
-    Source: Yurochkin et al. 2019, Bayesian nonparametric federated learning (restated), and public code after it: for
-    each class the proportions over the m clients are Dirichlet(alpha, ..., alpha), and all are drawn again until every
+    Source: Yurochkin et al. 2019, Bayesian nonparametric federated learning (restated), and public code after it. For
+    each class the proportions over the m clients are Dirichlet(alpha, ..., alpha). All are drawn again until every
     client has ``least_samples``. The law of Hsu et al. 2019 (restated) differs: each client draws its class
     frequencies, and all clients have equally many samples.
 
@@ -121,11 +124,12 @@ def label_swap(
 ) -> Division:
     """Divide each class in Dirichlet proportions; in cluster p, exchange the labels p and 8 - p.
 
-    Source: FPFC's abstract says of MNIST and Fashion-MNIST only "we follow the procedures in CFL"; the rest is in the
-    authors' code (their folder for label swaps): 20 clients in 4 clusters of 5; for each class the proportions over all
-    clients are drawn from a Dirichlet law with concentration 1; every image of both published halves is held by exactly
-    one client; p = 0, ..., 3. The code draws new proportions for the test half, so training and test frequencies of
-    labels differ: ``test="independent"``. Here the test half has the same proportions by default.
+    Source: FPFC's abstract states for MNIST and Fashion-MNIST only "we follow the procedures in CFL". The rest is in
+    the authors' code (their folder for label swaps). There are 20 clients in 4 clusters of 5, and p = 0, ..., 3. For
+    each class the proportions over all clients are drawn from a Dirichlet law with concentration 1. Exactly one client
+    holds each image of both published halves. The code draws new proportions for the test half, as with
+    ``test="independent"``, so training and test frequencies of labels differ. Here the test half has the same
+    proportions by default.
 
     Parameters
     ----------
@@ -172,21 +176,21 @@ def label_swap(
 def classes(data: ImageSet, *, seed: int, clients_per_cluster: Count | None = None) -> Division:
     """Give each class in equal parts to the clusters that have it, and each cluster's images to its clients.
 
-    Source: GL-CFL, section III-A1. With 10 classes, 4 clusters of 20 devices and 8 classes each; with
-    EMNIST's 47 (ByMerge), 8 clusters of 25 devices and 40 classes each. "The data samples of each
-    cluster will be further distributed to its devices equally and randomly."
+    Source: GL-CFL, section III-A1. Sets with 10 classes have 4 clusters of 20 clients, with 8 classes each. EMNIST
+    (ByMerge), with 47 classes, has 8 clusters of 25 clients, with 40 classes each. "The data samples of each cluster
+    will be further distributed to its devices equally and randomly."
 
-    For MNIST the paper prints A = {0, 1, 2, 3, 4, 5, 6, 8} with 17500 images and B = {0, 1, 2, 3, 4, 6, 7, 9} with
-    14500; C and D are in a figure only, and the division of a class is not stated. The totals answer both questions.
-    Suppose that each class, of 6000 images, is divided equally among the clusters that have it. Then 48 of the 2025
-    choices of C's and D's two missing classes give the totals, and all are alike: C and D both lack one of {5, 8}; one
-    of them lacks one of {7, 9}, the other a class that A and B share. Here C lacks 8 and 9, D lacks 1 and 8.
-    Fashion-MNIST has exactly 6000 images a class and gives 17500, 14500, 13500 and 14500; MNIST, whose classes have
-    5421 to 6742, gives these within 2 %. The splits of Fashion-MNIST and CIFAR-10, also in the figure only, are assumed
-    to be the same.
+    For MNIST the paper prints A = {0, 1, 2, 3, 4, 5, 6, 8} with 17500 images and B = {0, 1, 2, 3, 4, 6, 7, 9}
+    with 14500. C and D are only in a figure, and the paper does not state how a class is divided. The totals answer
+    both questions. Suppose that each class, of 6000 images, is divided equally among the clusters that have it. Then 48
+    of the 2025 choices of C's and D's two missing classes give the totals, and all are alike. C and D both lack one of
+    {5, 8}. One of the two clusters lacks one of {7, 9}, and the other lacks a class that A and B share. Here C lacks 8
+    and 9, D lacks 1 and 8. Fashion-MNIST has exactly 6000 images a class and gives 17500, 14500, 13500 and 14500.
+    MNIST, whose classes have 5421 to 6742 images, gives these totals within 2 %. The splits of Fashion-MNIST and
+    CIFAR-10, also in the figure only, are assumed to be the same.
 
     EMNIST's missing classes are not printed. Here each cluster lacks the next 7 in a fixed random order of the 47; when
-    the order ends, another one follows. The published test half is divided by the same rule, so that a device is tested
+    the order ends, another one follows. The published test half is divided by the same rule, so that a client is tested
     on images of its own classes.
 
     Parameters
@@ -196,7 +200,7 @@ def classes(data: ImageSet, *, seed: int, clients_per_cluster: Count | None = No
     seed
         Seed of the division; the missing classes do not depend on it.
     clients_per_cluster
-        Number of clients of a cluster; the paper's by default.
+        Number of clients of a cluster; by default the paper's number.
 
     Raises
     ------
