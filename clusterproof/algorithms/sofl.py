@@ -87,7 +87,7 @@ class SoFL(Algorithm[DoubleState]):
     initialisation
         Initial neurons: ``"sample"`` draws clients' updates, ``"random"`` unit vectors (as MiniSom).
     cluster_count
-        Rule for the number of clusters: ``"elbow"`` of the winners, as published, or ``"silhouette"`` of the clients.
+        Rule for the number of clusters. ``"elbow"`` uses the winners, as published; ``"silhouette"`` uses the clients.
         The silhouette can also return one cluster, or one for each winner.
     participation
         Fraction of clients in a round, in (0, 1]. All clients participate in the round of the clustering.

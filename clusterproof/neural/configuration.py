@@ -99,7 +99,7 @@ class Training:
         ``"test-loss"`` is the loss on its labelled test data, as in IFCA's public code. By default it is the loss on
         training data, if the partition has them.
     after_local_training
-        Whether to measure accuracies also after further local training.
+        Whether to measure also after further local training.
     device
         Device of the computation. ``"auto"`` is a GPU if there is one.
     dtype
@@ -112,7 +112,7 @@ class Training:
     threads
         Threads of the processor, at most 1024; torch's own number by default.
     client_metrics
-        Whether to write clients.parquet as well, with one row for each test client and evaluated round.
+        Whether to write clients.parquet too. It has one row for each test client and evaluated round.
 
     Raises
     ------
