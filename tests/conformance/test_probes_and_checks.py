@@ -4,6 +4,7 @@ import inspect
 import itertools
 import json
 import random
+import re
 import sys
 from collections.abc import Callable, Mapping, Sequence
 from types import SimpleNamespace
@@ -11,6 +12,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from checkout import ROOT
 from numpy_federated import FedAvg
 from tiers import slow_after
 
@@ -20,7 +22,7 @@ from clusterproof.conformance import (
     conform,
     random_task,
 )
-from clusterproof.conformance.further_checks import EQUIVARIANCE_UNITS
+from clusterproof.conformance.further_checks import CHECKS, EQUIVARIANCE_UNITS
 from clusterproof.conformance.known_mistakes import KNOWN_MISTAKES
 from clusterproof.conformance.probes import PLANS
 from clusterproof.conformance.tolerance import first_difference, fixed_point_tolerance, is_bounded
@@ -434,3 +436,9 @@ def test_a_task_becomes_one_of_the_library_and_comes_back(clusters: int) -> None
     assert back.arrays().keys() == arrays.keys()
     for name, array in arrays.items():
         np.testing.assert_array_equal(getattr(back, name), array)
+
+
+def test_the_guide_explains_every_check() -> None:
+    guide = (ROOT / "docs/how-to/compare-code-with-a-paper.md").read_text(encoding="utf-8")
+    table = guide.partition("| check | what it tests |")[2].partition("\n\n")[0]
+    assert {*re.findall(r"`([\w-]+)`", table)} == {*PLANS, *CHECKS}
