@@ -1,4 +1,4 @@
-"""Compare a printed number with reproduced ones by Welch's test, and compute the difference that it could detect."""
+"""Comparison of a printed number with reproduced ones by Welch's test, and the difference that it could detect."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ POWER = 0.8
 """Probability with which the test detects a difference of the reported size."""
 
 HALF_A_POINT = 0.5
-"""Difference of two accuracies in percentage points that counts as none."""
+"""Difference of two accuracies, in percentage points, that is treated as no difference."""
 
 INFORMATIVE = 0.1
 """Share of the printed number above which the smallest detectable difference is not informative."""
@@ -33,7 +33,7 @@ RULE = (
     "shows none, and d is at most half a spread, half a point of accuracy or half of the last printed digit. Where "
     "the paper prints no spread, its runs are taken to spread as ours do."
 )
-"""Explanation of the words."""
+"""Explanation of the results."""
 
 
 @dataclass(frozen=True)
@@ -53,7 +53,7 @@ class Printed:
     digit
         Unit of the last printed digit; the test ignores differences up to half of it.
     negligible
-        Difference that counts as none, such as ``HALF_A_POINT``.
+        Difference that is treated as no difference, such as ``HALF_A_POINT``.
     """
 
     value: float
@@ -72,7 +72,7 @@ class Printed:
 
 @dataclass(frozen=True)
 class Comparison:
-    """Reproduced values, at least one and one per seed, and the printed number.
+    """At least one reproduced value, one per seed, and the printed number.
 
     ``variances`` are the squared standard errors of our mean and of the printed one; None if neither spread is known.
     """
@@ -97,7 +97,7 @@ class Comparison:
 
     @cached_property
     def freedom(self) -> float:
-        """Degrees of freedom of Welch's test; 0 if there is no test, infinite if nothing spreads."""
+        """Degrees of freedom of Welch's test: 0 if there is no test, infinite if neither side varies."""
         if self.variances is None:
             return 0.0
         ours, theirs = self.variances
@@ -108,7 +108,7 @@ class Comparison:
             return seeds - 1.0
         if seeds == 1:  # ... from the paper's runs
             return runs - 1.0
-        # Welch and Satterthwaite; a spread over an unknown number of runs counts as exact
+        # Welch and Satterthwaite; a spread over an unknown number of runs is treated as exact
         parts = ours**2 / (seeds - 1) + (theirs**2 / (runs - 1) if runs > 1 else 0.0)
         return (ours + theirs) ** 2 / parts if parts else 0.0
 
@@ -124,7 +124,7 @@ class Comparison:
     def detectable(self) -> float | None:
         """Smallest true difference that the test detects with probability ``POWER``; None if there is no test.
 
-        The estimated variances count as the true ones.
+        The estimated variances are treated as the true ones.
         """
         if self.allowed is None or self.variances is None or not self.freedom:
             return None

@@ -143,7 +143,7 @@ class PaperTable(ABC):
         return self.judged
 
     def chosen(self, *names: str) -> dict[str, Any]:
-        """Return settings by name, with lists as in a configuration, without null settings."""
+        """Return the given settings by name, with tuples as lists and without null settings."""
         values = {name: getattr(self, name) for name in names}
         plain = {name: list(value) if isinstance(value, tuple) else value for name, value in values.items()}
         return {name: value for name, value in plain.items() if value is not None}
@@ -169,7 +169,7 @@ class PaperTable(ABC):
         """Return the numbers of each method for a seed, from the results of its units."""
 
     def printed(self, method: str, column: str) -> Printed | None:
-        """Return the paper's number; None if it prints none."""
+        """Return the paper's number; None if the paper prints none."""
         return None
 
     def frame(self, results: Mapping[int, Mapping[str, Any]]) -> DataFrame:

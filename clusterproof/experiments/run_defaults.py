@@ -54,7 +54,10 @@ ONE_MODEL: dict[str, Any] = {
 """The Hessians differ, so that clients drift in several local steps; L = 1."""
 
 SKIPPING = ONE_MODEL | {"clients": 20, "dimension": 5, "step_size": 0.5, "probability": 0.5}
-"""Small, since ProxSkip's rates are about a mean over many runs; they concern its models, not its controls."""
+"""The task is small, since ProxSkip's rates are about a mean over many runs.
+
+The rates concern its models, not its controls.
+"""
 
 
 PERSONAL: dict[str, Any] = {
@@ -65,7 +68,7 @@ PERSONAL: dict[str, Any] = {
     "separation": 2.0,
     "spread": 0.3,
 }
-"""The clients' Hessians and minimisers differ, so that each method has its own rest point."""
+"""The clients' Hessians and minimisers differ, so that each method has its own fixed point."""
 
 CUT: dict[str, Any] = {
     "clusters": 3,
@@ -75,7 +78,7 @@ CUT: dict[str, Any] = {
     "step_size": 0.5,
     "warm_up": 60,
 }
-"""With Hessian I and equal clients in each cluster, the pooled model is at rest before the first cut."""
+"""With Hessian I and equal clients in each cluster, the pooled model is at its optimum before the first split."""
 
 MAP: dict[str, Any] = {
     "clusters": 4,
@@ -100,7 +103,10 @@ RACE: dict[str, Any] = {
 """The setting of the comparison of GL-CFL with IFCA: the models start about Delta from the optima."""
 
 Start = Callable[[Any, Mixture, int, int | None], np.ndarray | None]
-"""Function of algorithm, task, seed and number of replicates that returns starting models; None for the task's own."""
+"""Function of algorithm, task, seed and number of replicates that returns starting models, or None.
+
+None means the starting models that the task draws.
+"""
 
 
 @dataclass(frozen=True)
@@ -114,7 +120,7 @@ class Defaults:
     start: Start | None = None
 
     def with_settings(self, given: Mapping[str, Any]) -> dict[str, Any]:
-        """Return the settings with some of them replaced; shares are for three clusters."""
+        """Return the settings with some of them replaced; the default shares are only for three clusters."""
         dropped = {"proportions"} if given.get("clusters", 3) != 3 else set()
         return {**{name: value for name, value in self.settings.items() if name not in dropped}, **given}
 

@@ -66,8 +66,11 @@ MEASURES: dict[str, Callable[[Trace, int], np.ndarray]] = {
     "adjusted_rand_index": _of_assignments(metrics.adjusted_rand_index),
     "clusters": _of_assignments(lambda assignments, _: metrics.cluster_count(assignments)),
 }
-"""Measures of ``run``: largest and mean distance of a model to its optimum; purity, adjusted Rand index and number of
-clusters of the clients' last choices. Each is a function of a trace and a number of finished rounds, (R,)."""
+"""Measures of ``run``; each is a function of a trace and a number of finished rounds, (R,).
+
+They are the largest and mean distance of a model to its optimum, and purity, adjusted Rand index and number of clusters
+of the clients' last choices.
+"""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -87,7 +90,8 @@ class Sweep:
     replicates
         Replicates of each run; not for training.
     every
-        Number of rounds between two measurements; the last round is always measured. null: only after the last round.
+        Number of rounds between two measurements; the last round is always measured. With null, only the last round is
+        measured.
     settings
         Options with one value in all runs.
     grid
@@ -327,7 +331,7 @@ def observations(frame: DataFrame) -> str:
 
 
 def summarise(frame: DataFrame, by: Sequence[str], measures: Sequence[str]) -> list[list[str]]:
-    """Return rows of text: the values of some columns, and median and range of the measures.
+    """Return rows of text: the values of the given columns, and the median and the range of each measure.
 
     Parameters
     ----------
@@ -351,7 +355,7 @@ def median_and_range(values: Collection[float]) -> tuple[float, float, float]:
 
 
 def _middle_in_words(values: Collection[float]) -> str:
-    """Write median and range, a single value alone, and a dash for none."""
+    """Write median and range; write a single value alone, and a dash if there is no value."""
     if not len(values):
         return "-"
     middle, least, largest = median_and_range(values)

@@ -24,8 +24,10 @@ TASK_DEFAULTS = {"clusters": 2, "clients": 40, "dimension": 20}
 """Default values of the tasks' parameters without a default in Python."""
 
 ALGORITHM_DEFAULTS = {"momentum": 0.5}
-"""Default values of the algorithms' parameters without one in Python, except ``step_size``, which depends on the
-task."""
+"""Default values of the algorithms' parameters without a default in Python.
+
+``step_size`` is not among them, because it depends on the task.
+"""
 
 WORDS = {
     "clusters": "Number of true clusters (P), and of models unless --models says otherwise.",
@@ -210,9 +212,9 @@ def run_with(
     settings
         Options of the task and of the algorithm that replace the defaults.
     task, rounds, replicates
-        As for ``clusterproof run``; by default as on the algorithm's page.
+        See ``clusterproof run``; by default the values of the algorithm's page.
     start
-        Starting models; by default as on the algorithm's page.
+        Starting models; by default the starts of the algorithm's page.
 
     Raises
     ------

@@ -32,7 +32,7 @@ def train_network(
     code
         Digests of user-supplied code, so that changed code makes a new unit.
     folder
-        Folder for checkpoints; None for none. A damaged run starts again.
+        Folder for checkpoints; None means no checkpoints. A damaged run starts again.
     """
     metrics = _trained(configuration_from(sections), folder).metrics
     evaluated = [index for index, accuracy in enumerate(metrics["accuracy"]) if accuracy is not None]

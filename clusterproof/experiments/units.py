@@ -29,7 +29,7 @@ TIMEOUT = 20
 """Seconds to wait for a scheduler and for its first worker."""
 
 WORKER_SECONDS = 3.0
-"""Seconds in which a worker starts and imports the libraries of units."""
+"""Seconds that a worker needs to start and to import the libraries of the units."""
 
 
 @dataclass(frozen=True)
@@ -83,7 +83,7 @@ def store(path: Path, unit: Unit) -> tuple[Path, Any, str]:
     Parameters
     ----------
     path
-        File of the result, named by the sender's source.
+        File of the result; its name has a digest of the sender's source.
     unit
         The unit to compute.
 
@@ -144,7 +144,7 @@ def compute(
     units
         The units to compute.
     folder
-        Folder of the finished units. If None, the user's cache.
+        Folder of the finished units. If None, it is in the user's cache.
     jobs
         Number of processes of this machine.
     dask
@@ -209,7 +209,7 @@ def _computed_here(
     jobs: int,
     keep: Callable[[Path, Any, str], None],
 ) -> list[Path]:
-    """Compute units in this process as long as workers would not pay off, and return the remaining ones.
+    """Compute units in this process as long as starting workers would take longer, and return the remaining ones.
 
     Each unit is expected to take as long as the last one. Units that train networks may take hours, so workers get
     them.

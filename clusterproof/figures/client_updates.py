@@ -28,7 +28,7 @@ class OfUpdates(Illustration):
     noise
         Standard deviation of a target.
     samples
-        Rows per client and round.
+        Samples per client and round.
     step_size, local_steps
         Step size and local steps of FedAvg, before the updates and for them.
     rounds

@@ -1,4 +1,4 @@
-"""Where, and by how much, the contraction of CFL-MGD's Lemma 2 without its floor rho_0 fails, even without noise."""
+"""Map of where and by how much the contraction of CFL-MGD's Lemma 2, without its floor rho_0, fails without noise."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ PAPER_MOMENTUM = 0.9
 """The momentum in the paper's experiments."""
 
 LEVELS = (1 / 64, 1 / 16, 1 / 4, 1, 4, 8, 16, 32, 64)
-"""Levels of the measured rate over the printed one."""
+"""Levels of the map: number of rounds of the printed factor that one round amounts to."""
 
 WIDE_EDGES = np.linspace(0, 1, 201)
 """Edges of the cells, as momenta."""
@@ -32,7 +32,7 @@ class Map(NamedTuple):
     Attributes
     ----------
     step_fails
-        Whether a run from rest breaks ||e_(t+1)|| <= (1 - l mu / 8L) ||e_t||, (K, M).
+        Whether a run without initial momentum breaks ||e_(t+1)|| <= (1 - l mu / 8L) ||e_t||, (K, M).
     rates
         Spectral radius, the measured factor per round, (K, M).
     factors
@@ -52,7 +52,7 @@ class Map(NamedTuple):
 
 
 class ContractionMap(Illustration):
-    """Measured factor per round over the printed one, by momentum and condition number.
+    """A map of the measured factor per round relative to the printed one, by momentum and condition number.
 
     Parameters
     ----------
@@ -107,7 +107,7 @@ class ContractionMap(Illustration):
         return Map(momenta, condition_numbers, step_fails, rates, factors)
 
     def disagreements(self, one: Map) -> int:
-        """Return the number of cells whose verdict differs from the closed-form boundaries."""
+        """Return the number of cells where the runs disagree with the closed-form boundaries."""
         step = np.broadcast_to(one.momenta > self.step_boundary, one.step_fails.shape)
         rate = one.momenta > self.rate_boundary(one.condition_numbers)[:, None]
         return int(((step != one.step_fails) | (rate != one.rate_fails)).sum())

@@ -41,7 +41,7 @@ def draw_bounds(rows: Sequence[Row], caption: str) -> style.Figure:
     rows
         Rows of a leaderboard.
     caption
-        The setting, as caption.
+        Caption, which states the setting.
     """
     figure, (panel,) = style.new_figure(caption)
     columns = dict.fromkeys(row["column"] for row in rows if row["value"])
@@ -142,7 +142,7 @@ MOST_PANELS = 3
 
 
 def check_rounds(table: PaperTable, path: str) -> None:
-    """Reject, before any computation, a table that has numbers after the last round only.
+    """Reject, before any computation, a table that has numbers only after the last round.
 
     Raises
     ------
@@ -197,7 +197,7 @@ def draw_column(panel: Axes, frame: DataFrame, table: PaperTable, column: str, *
     panel
         Axes of ``style.new_figure``.
     frame, table
-        As for ``draw_table``. A method has no star if its runs differ from the paper's.
+        See ``draw_table``. A method has no star if its runs differ from the paper's.
     column
         Name of the column.
     band

@@ -39,8 +39,10 @@ LOOKS = {
 """Colour and marker of each method."""
 
 Method: TypeAlias = tuple[Callable[..., Any], Callable[..., Algorithm[Any]]]
-"""A fixed point, (d,) or first in a tuple, from hessians (m, d, d), centres (m, d) and a parameter; and an
-algorithm."""
+"""A function from hessians (m, d, d), centres (m, d) and a parameter to a fixed point (d,), and the algorithm.
+
+The fixed point may be the first entry of a tuple.
+"""
 
 
 class Curve(NamedTuple):
@@ -62,7 +64,7 @@ class Curve(NamedTuple):
 
 
 class Drift(Illustration):
-    """Rest points of algorithms on the expected losses of a regression, and the ends of runs.
+    """Fixed points of algorithms on the expected losses of a regression, and the ends of runs.
 
     Parameters
     ----------

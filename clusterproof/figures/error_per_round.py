@@ -83,9 +83,9 @@ class ErrorPerRound(Illustration):
     noise
         Standard deviation of a target.
     samples
-        Rows per client and round, n'.
+        Samples per client and round (n').
     clients
-        Number of clients, m.
+        Number of clients (m).
     momentum
         Momentum of CFL-MGD.
     step_size

@@ -41,9 +41,9 @@ class FusionStrength(Illustration):
     separation
         Least distance of two clusters' optima.
     spread
-        Standard deviation of a client's minimiser from its cluster's, in each coordinate.
+        Standard deviation of a client's minimiser from its cluster's minimiser, in each coordinate.
     concavity
-        The penalty's a.
+        Parameter a of the penalty.
     threshold
         Distance nu below which two models are in one group.
     rounds

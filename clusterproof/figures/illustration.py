@@ -28,8 +28,8 @@ Count: TypeAlias = Annotated[int, Meta(ge=1, le=100_000)]
 class Illustration(ABC):
     """A figure of the catalogue, such as ``ErrorPerRound(kappa=100).plot(width=12)``.
 
-    A notebook displays it as the last line of a cell. Subclasses have a default for every field, become frozen,
-    keyword-only dataclasses, and define ``compute`` and ``draw``.
+    A notebook displays the figure if it is the last line of a cell. Subclasses have a default for every field, become
+    frozen, keyword-only dataclasses, and define ``compute`` and ``draw``.
 
     Parameters
     ----------
@@ -108,7 +108,7 @@ class Illustration(ABC):
         Parameters
         ----------
         width, caption, title, labels
-            As for ``clusterproof.figures.style.Appearance``.
+            See ``clusterproof.figures.style.Appearance``.
 
         Returns
         -------

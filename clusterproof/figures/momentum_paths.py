@@ -21,7 +21,7 @@ class Path(NamedTuple):
     Attributes
     ----------
     points
-        (rounds + 1, 2).
+        Points of the run, (rounds + 1, 2).
     bound
         Bound on the distance from the optimum, (rounds + 1,).
     """
@@ -58,7 +58,7 @@ class MomentumPaths(Illustration):
     rounds: Annotated[int, Meta(ge=1, le=10_000)] = 40
 
     def compute(self) -> dict[str, Path]:
-        """Return the run of each method from rest, in closed form for each mode."""
+        """Return the run of each method without initial momentum, in closed form for each mode."""
         curvatures = self.step_size * np.array([1 / self.kappa, 1.0])
         runs = {"gradient descent": 0.0, rf"heavy ball, $\beta = {self.momentum:g}$": self.momentum}
         with np.errstate(all="ignore"):  # a run may diverge
@@ -98,7 +98,7 @@ class MomentumPaths(Illustration):
 
 
 def _envelope(curvatures: np.ndarray, momentum: float, rounds: int) -> np.ndarray:
-    """Bound the distance from the optimum: the prefactor of each mode times its rate, (rounds + 1,)."""
+    """Return a bound on the distance from the optimum, from each mode's prefactor and rate, (rounds + 1,)."""
     counts = np.arange(rounds + 1)
     total = np.zeros(rounds + 1)
     for curvature, start in zip(curvatures, START, strict=True):

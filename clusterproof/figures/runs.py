@@ -71,8 +71,8 @@ def run_figure(trace: Trace, *others: Trace, bounds: Mapping[str, ArrayLike] | N
         Run with errors. The curves are the errors of each model, or the largest error if there are more than four
         models.
     others
-        Further runs with errors. Then the largest error of each run is drawn, with a label that names the differing
-        settings.
+        Further runs with errors. If there are any, the largest error of each run is drawn, with a label that names the
+        differing settings.
     bounds
         Bounds on the errors by their names: a number, or one for each round and the start.
 

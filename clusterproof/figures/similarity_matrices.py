@@ -1,4 +1,4 @@
-"""The comparisons of CFL and GL-CFL: cosines of updates at rest, and scores of models."""
+"""The comparisons of CFL and GL-CFL: cosines of updates at the pooled optimum, and scores of models."""
 
 from __future__ import annotations
 
@@ -29,9 +29,9 @@ class Matrices(NamedTuple):
     cosines
         Cosines of the clients' updates at the minimiser of their mean loss, (m, m).
     mean_update
-        Length of the mean update there, relative to the longest update; 0 means rest.
+        Length of the mean update there, relative to the longest update; it is 0 at the pooled optimum.
     scores
-        weight S - (1 - weight) L by sign, (m, P); model p started near the optimum of cluster p.
+        Scores weight S - (1 - weight) L by sign, (m, P); model p started near the optimum of cluster p.
     """
 
     cosines: np.ndarray
@@ -65,19 +65,19 @@ class SimilarityMatrices(Illustration):
     noise
         Standard deviation of a target.
     samples
-        Rows per client.
+        Samples per client.
     step_size
         Step size of FedAvg before the cosines.
     rounds_to_rest
         Rounds of FedAvg before the cosines.
     weight
-        GL-CFL's lambda.
+        Weight lambda of GL-CFL.
     score_step_size
-        GL-CFL's step size alpha.
+        Step size alpha of GL-CFL.
     distance
         Distance of GL-CFL's first models from the optima.
     moves
-        GL-CFL's rounds before the scores.
+        Number of GL-CFL's rounds before the scores.
     """
 
     name = "similarity-matrices"
@@ -108,7 +108,7 @@ class SimilarityMatrices(Illustration):
         )
 
     def matrices(self, data: str = "fixed") -> Matrices:
-        """Compare updates at rest, and scores after a few rounds of GL-CFL, on data sets or expected losses."""
+        """Return cosines of updates and scores of models, on data sets or on expected losses."""
         task = self.task(data)
         local: dict[str, Any] = {"step_size": self.step_size, "local_steps": 1}
         sent = after_fedavg(task, self.seed, "similarity-matrices", rounds=self.rounds_to_rest, **local)

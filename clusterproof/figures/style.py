@@ -69,7 +69,7 @@ PANEL_WIDTH = 1.8
 """Inches of the narrowest panel beside another one; narrower panels are stacked."""
 
 CAPTION_SIZE, LINE_SPACING = 7.5, 1.35
-CAPTION_LETTERS, TITLE_LETTERS = 17.4, 14.5  # of an inch
+CAPTION_LETTERS, TITLE_LETTERS = 17.4, 14.5  # letters per inch
 
 FORMULA = re.compile(r"\$[^$]*\$")
 FIRST_STAND_IN, STAND_IN = 0xE000, re.compile(r"([\uE000-\uF8FF])\1*")

@@ -29,7 +29,7 @@ class SuccessMap(Illustration):
     step_size
         Step size of both algorithms; L = 1.
     samples
-        Rows per client and round.
+        Samples per client and round.
     distance
         Distance of every first model from its optimum.
     rounds
@@ -39,7 +39,7 @@ class SuccessMap(Illustration):
     columns
         Number of separations.
     rows
-        Number of noises.
+        Number of noise levels.
     """
 
     name = "success-map"

@@ -44,7 +44,7 @@ class Tightness(Illustration):
     quantile
         Quantile of the last errors with which the bound is compared.
     settings
-        Names of ``clusterproof.theory.bounds.audit_settings``, each with its momentum, or None for the tuned one.
+        Names of ``clusterproof.theory.bounds.audit_settings``, each with its momentum, or None for the tuned momentum.
     """
 
     name = "tightness"

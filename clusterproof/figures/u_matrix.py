@@ -20,7 +20,7 @@ class Landscape(NamedTuple):
     Attributes
     ----------
     neurons
-        (grid, grid, e), in units of the longest update.
+        Neurons, (grid, grid, e), in units of the longest update.
     heights
         Mean distance of each neuron to its neighbours, (grid, grid).
     winners

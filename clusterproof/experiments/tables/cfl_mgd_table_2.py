@@ -39,36 +39,39 @@ class CFLMGDTable2(NetworkTable):
     data
         Data set; the paper has mnist and cifar10.
     clusters, clients, samples
-        P rotations, m clients, n images per client.
+        Numbers of rotations (P), of clients (m), and of images per client (n).
     rounds
         Communication rounds.
     step_size, step_size_decay
-        eta, and its factor after each round, which is printed only for CIFAR-10.
+        Step size (eta), and its factor after each round, which is printed only for CIFAR-10.
     momentum, participation
-        beta, and the share of clients in a round; both are printed only for CIFAR-10.
+        Momentum (beta), and the share of clients in a round; both are printed only for CIFAR-10.
     local_steps, local_unit, batch_size
-        H, its unit (steps, or passes over a client's data), and the images of a gradient (null: all images of the
-        client). Not printed.
+        Number of local steps (H), their unit (steps, or passes over a client's data), and images of a gradient (null:
+        all images of the client). The paper does not print this.
     network, hidden, channels
-        Network and its widths; null: as in ``clusterproof train``. Not printed.
+        Network and its widths; null means the defaults of ``clusterproof train``. The paper does not print this.
     fedbcd_network, fedbcd_hidden
-        FedBCD's network and its widths: the captions of Figures 3 and 4 state ResNet-20 on CIFAR-10 and three layers on
-        MNIST, here of weights. With another network, FedBCD's row is not judged. Widths are not printed.
+        FedBCD's network and its widths. The captions of Figures 3 and 4 state ResNet-20 on CIFAR-10 and three layers on
+        MNIST, here layers of weights. With another network, FedBCD's row is not judged. The paper does not print the
+        widths.
     images
-        Preprocessing of images, such as {'crop': 24, 'flip': True}; see ``train --help``. Not printed.
+        Preprocessing of images, such as {'crop': 24, 'flip': True}; see ``train --help``. The paper does not print
+        this.
     test_assignment
-        How a test client chooses its model: test-loss, by its labelled test data, as IFCA's public code does. Not
-        printed.
+        How a test client chooses its model. With test-loss, it uses its labelled test data, as in IFCA's public code.
+        The paper does not print this.
     penalty
-        FedBCD's mu. Not printed.
+        Coefficient mu of FedBCD's penalty. The paper does not print this.
     least_share, restarts
-        Selection of the starts of IFCA and CFL-MGD, see IFCA. Not printed.
+        Selection of the starts of IFCA and CFL-MGD, see IFCA. The paper does not print this.
     methods
         Rows to compute.
     precision
-        Precision of the products in local training: tf32 and bf16 are faster on a GPU, and less precise. Not printed.
+        Precision of the products in local training: tf32 and bf16 are faster on a GPU, and less precise. The paper does
+        not print this.
     device
-        Device on which networks are trained; all runs share one GPU. Not printed.
+        Device on which networks are trained; all runs share one GPU. The paper does not print this.
     """
 
     id: ClassVar[str] = "cfl-mgd/table-2"
@@ -156,7 +159,7 @@ class CFLMGDTable2(NetworkTable):
             yield from ((method, number) for number in curve(metrics, columns))
 
     def judges(self, method: str) -> bool:
-        """Return whether a method's runs have the paper's settings; for FedBCD, the network of the captions."""
+        """Return whether a method's runs have the paper's settings; for FedBCD, also the network of the captions."""
         if method != "FedBCD":
             return self.judged
         layers = None if self.fedbcd_hidden is None else len(self.fedbcd_hidden) + 1

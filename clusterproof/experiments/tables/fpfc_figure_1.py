@@ -15,33 +15,34 @@ from clusterproof.experiments.paper_table import NetworkTable, Number, curve
 class FPFCFigure1(NetworkTable):
     """Accuracy and clusters of seven methods, with twenty clients in four clusters that swap two labels.
 
-    The figure has curves and no numbers; the paper says that FPFC outperforms all six baselines. Values that it does
-    not print come from the authors' public code.
+    The figure has curves and no numbers; the paper says that FPFC outperforms all six baselines. Values that the paper
+    does not print come from the authors' public code.
 
     Parameters
     ----------
     data
         Data set: mnist or fashion-mnist.
     network, channels, hidden, padding
-        Network and its widths; null: as in ``clusterproof train``.
+        Network and its widths; null means the defaults of ``clusterproof train``.
     clients
-        Devices, a multiple of four.
+        Number of clients, a multiple of four.
     rounds
         Communication rounds.
     local_epochs, batch_size
         Passes over a client's data in a round, in minibatches.
     meta_steps
-        Per-FedAvg's steps of two gradients in a round, with as many gradients as the other methods' passes.
+        Number of Per-FedAvg's steps in a round. Each has two gradients, so that all methods use as many gradients.
     step_size, step_size_decay
-        alpha, and its factor after each round.
+        Step size (alpha), and its factor after each round.
     participation
         Share of the clients in a round.
     strength
-        lambda of both penalties.
+        Strength lambda of both penalties.
     precision
-        Precision of the products in local training: tf32 and bf16 are faster on a GPU, and less precise. Not printed.
+        Precision of the products in local training: tf32 and bf16 are faster on a GPU, and less precise. The paper does
+        not print this.
     device
-        Device on which networks are trained; all runs share one GPU. Not printed.
+        Device on which networks are trained; all runs share one GPU. The paper does not print this.
     """
 
     id: ClassVar[str] = "fpfc/figure-1"

@@ -1,4 +1,4 @@
-"""FPFC's Table 1: softmax regressions of a hundred devices in four clusters."""
+"""FPFC's Table 1: softmax regressions of a hundred clients in four clusters."""
 
 from __future__ import annotations
 
@@ -39,30 +39,30 @@ PRINTED: dict[str, tuple[float, ...]] = {
 class FPFCTable1(PaperTable):
     """Test accuracy and clusters of seven methods, with the settings of the authors' public code.
 
-    Accuracy is the unweighted mean over clients; for FPFC, after averaging within its groups, weighted by samples. A
-    run of the paper is one data set, which is not known.
+    Accuracy is the unweighted mean over clients. For FPFC, models are first averaged within its groups, weighted by
+    samples. A run of the paper is one data set, which is not known.
 
     Parameters
     ----------
     clients, clusters, features, classes
-        Sizes of the data: m devices in clusters, each with a softmax regression.
+        Sizes of the data: m clients in clusters, each with a softmax regression.
     largest
-        Largest number of samples of a device, for short runs; null: no limit.
+        Largest number of samples of a client, for short runs; null means no limit.
     rounds
         Communication rounds.
     step_size, local_steps, participation
-        alpha, T_i (for FedAvg in passes over batches of 100; half as many for Per-FedAvg's meta-gradient) and the share
-        of clients in a round.
+        Step size (alpha), local steps (T_i) and share of clients in a round. For FedAvg, local steps are passes over
+        batches of 100; for Per-FedAvg's meta-gradient there are half as many.
     as_coded
         Whether Per-FedAvg, IFCA and CFL follow the public code instead of the publications. In the code, Per-FedAvg is
         FedAvg with a further step, IFCA divides a cluster's sum by all participants after one step, and CFL sets absent
         clients' updates to zero.
     strength, threshold
-        lambda and nu of FPFC.
+        Strength lambda and threshold nu of FPFC.
     l1_strength, l1_threshold
-        lambda and nu of FPFC-l1.
+        Strength lambda and threshold nu of FPFC-l1.
     augmentation
-        rho of FPFC.
+        Coefficient rho of FPFC's augmented Lagrangian.
     methods
         Rows to compute.
     """

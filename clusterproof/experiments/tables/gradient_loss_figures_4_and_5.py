@@ -22,8 +22,11 @@ PRINTED = {
     **{("cifar10", network, "saved to purity 0.9 %"): 21.0 for network in ("mlp", "cnn")},
     **{("emnist", network, "saved to purity 0.9 %"): 97.0 for network in ("mlp", "cnn")},
 }
-"""From section III-B, "up to". Not stated are lambda and the network of Fig. 5, and the network of Fig. 4 for the 14 %;
-they stand beside lambda = 0.2."""
+"""The numbers of section III-B, where they are stated as "up to".
+
+The paper does not state lambda and the network of Fig. 5, nor the network of Fig. 4 for the 14 %; here these numbers
+stand beside lambda = 0.2.
+"""
 
 LAST = 10
 """Number of last iterations over which purity and accuracy are averaged."""
@@ -41,24 +44,26 @@ class GradientLossFigures(NetworkTable):
     data
         Data set: mnist, fashion-mnist, cifar10 or emnist.
     network, hidden, channels
-        mlp or cnn, and their widths, which are only in a figure of the paper; null: as in ``clusterproof train``.
+        mlp or cnn, and their widths, which are only in a figure of the paper; null means the defaults of ``clusterproof
+        train``.
     clients_per_cluster
-        Devices in a cluster; null: the paper's number.
+        Number of clients in a cluster; null means the paper's number.
     rounds
-        Iterations. Not printed.
+        Number of iterations. The paper does not print this.
     step_size, batch_size
-        alpha, and the images of a minibatch. Not printed.
+        Step size (alpha), and the images of a minibatch. The paper does not print this.
     weights
-        lambda of each row of GL-CFL.
+        Weight lambda of each row of GL-CFL.
     sign
         Sign of the similarity: descent scores the true cluster best, as-printed is (3) of the paper.
     empty_cluster
-        When K devices are assigned to the K clusters for an iteration: when-empty or always. The paper allows both
+        Iterations in which K clients are assigned to the K clusters: when-empty or always. The paper allows both
         readings.
     precision
-        Precision of the products in local training: tf32 and bf16 are faster on a GPU, and less precise. Not printed.
+        Precision of the products in local training: tf32 and bf16 are faster on a GPU, and less precise. The paper does
+        not print this.
     device
-        Device on which networks are trained; all runs share one GPU. Not printed.
+        Device on which networks are trained; all runs share one GPU. The paper does not print this.
     """
 
     id: ClassVar[str] = "gradient-loss/figures-4-and-5"

@@ -41,16 +41,17 @@ class SoFLTable2(PaperTable):
     local_epochs, batch_size
         Passes over a client's data in minibatches.
     step_size, hidden
-        eta, and widths of the hidden layers. Not printed.
+        Step size (eta), and widths of the hidden layers. The paper does not print this.
     share
-        Whether the groups divide the images (split) or have all of them (full). Not printed.
+        Whether the groups divide the images (split) or have all of them (full). The paper does not print this.
     k_means_start, k_means_attempts
-        Start of k-means, random or k-means++, and number of starts, the best of which counts. Not printed.
+        Start of k-means (random or k-means++), and number of starts; the best start counts. The paper does not print
+        this.
     grid, map_start, cluster_count
-        Side of the map; start of the neurons, at a sample of the updates or at random; and choice of the number of
-        clusters when both are combined, by the elbow, as printed, or by the clients' silhouette.
+        Side of the map. Start of the neurons: at a sample of the updates, or at random. Choice of the number of
+        clusters if both methods are combined: by the elbow, as printed, or by the clients' silhouette.
     repetitions
-        Starts of each clustering.
+        Number of starts of each clustering.
     """
 
     id: ClassVar[str] = "sofl/table-2"
@@ -122,7 +123,7 @@ def scores(labels: Any) -> dict[str, float]:
 
 
 def cluster_updates(sections: Mapping[str, Any], **settings: Any) -> dict[str, list[list[int]]]:
-    """Train by FedAvg, then cluster all clients' next updates from several starts; return labels by method."""
+    """Train with FedAvg, then cluster all clients' next updates from several starts; return labels by method."""
     from clusterproof.neural.training import train
 
     configuration = configuration_from(sections)

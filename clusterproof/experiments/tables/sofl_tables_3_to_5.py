@@ -34,14 +34,15 @@ COLUMNS: dict[str, str] = {
     **{f"Table 4, {name}": name for name in ("K = 2", "K = 4", "K = 8")},
     **{f"Table 5, {name}": name for name in ("phi = 0.5", "phi = 1", "phi = 10")},
 }
-"""Partition by the paper's column; the second and the fourth are one experiment."""
+"""Partition by the paper's column; the second and the fourth column are one experiment."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class SoFLTables3To5(NetworkTable):
     """Accuracy of five methods, for the server's model and after the clients' next local training.
 
-    The paper does not state which accuracy it prints. Under shifted labels a single model cannot exceed 100 / K.
+    The paper does not state which accuracy it prints. Under shifted labels a single model cannot exceed 100 / K
+    percent.
 
     Parameters
     ----------
@@ -50,31 +51,32 @@ class SoFLTables3To5(NetworkTable):
     images
         Total number of images.
     network, hidden, channels
-        Network and its widths, which are not printed; null: as in ``clusterproof train``.
+        Network and its widths, which are not printed; null means the defaults of ``clusterproof train``.
     local_epochs, batch_size
         E passes over a client's data in minibatches.
     rounds
-        Communication rounds. Not printed.
+        Communication rounds. The paper does not print this.
     clustering_round
         Round after which SoFL clusters and CFL may split; printed only for Figure 9.
     step_size, participation
-        eta, and the share of clients in a round. Not printed.
+        Step size (eta), and the share of clients in a round. The paper does not print this.
     share
-        Whether the groups divide the images (split) or have all of them (full). Not printed.
+        Whether the groups divide the images (split) or have all of them (full). The paper does not print this.
     grid, map_start, cluster_count
-        For SoFL: side of the map; start of the neurons, at a sample of the updates or at random; and choice of the
-        number of clusters, by the elbow, as printed, or by the clients' silhouette.
+        For SoFL: side of the map; start of the neurons (at a sample of the updates, or at random); and choice of the
+        number of clusters (by the elbow, as printed, or by the clients' silhouette).
     cfl_thresholds
-        CFL's eps_1 and eps_2; null: relative to its updates. Not printed; the default lies between the updates of
-        similar and of different clients, as measured on MNIST.
+        CFL's eps_1 and eps_2; null means thresholds relative to its updates. The paper does not print them; the default
+        lies between the updates of similar and of different clients, as measured on MNIST.
     restarts
-        Starts that IFCA tries. Not printed.
+        Number of starts that IFCA tries. The paper does not print this.
     partitions
         Experiments to compute, among rotated, K = 2, K = 4, K = 8, phi = 0.5, phi = 1 and phi = 10.
     precision
-        Precision of the products in local training: tf32 and bf16 are faster on a GPU, and less precise. Not printed.
+        Precision of the products in local training: tf32 and bf16 are faster on a GPU, and less precise. The paper does
+        not print this.
     device
-        Device on which networks are trained; all runs share one GPU. Not printed.
+        Device on which networks are trained; all runs share one GPU. The paper does not print this.
     """
 
     id: ClassVar[str] = "sofl/tables-3-to-5"
