@@ -1,1 +1,1 @@
-"""What the kernel decides, for somebody who does not trust it: source, evidence, a page in LaTeX, a proof for Rocq."""
+"""Write the kernel's decisions for readers who do not trust it: source, evidence, a LaTeX page, a proof for Rocq."""

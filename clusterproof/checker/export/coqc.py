@@ -1,4 +1,4 @@
-"""Rocq's answer to the files of a folder, if it is installed."""
+"""Run Rocq on the files of a folder, if it is installed."""
 
 from __future__ import annotations
 
@@ -11,12 +11,12 @@ NEEDED = ("coqc", "make")
 
 
 def missing() -> str:
-    """Return the name of a program that is needed and not installed; empty if none is."""
+    """Return the name of a program that is needed but not installed; empty if nothing is missing."""
     return next((name for name in NEEDED if shutil.which(name) is None), "")
 
 
 def check(out: Path) -> None:
-    """Let Rocq check every file of a folder, and the axioms on which all theorems rest."""
+    """Let Rocq check every file of a folder, and the axioms on which all theorems depend."""
     command = ["make", "--silent", "--keep-going", f"--jobs={os.cpu_count() or 1}"]
     subprocess.run(command, cwd=out, capture_output=True, check=False)
 

@@ -1,4 +1,4 @@
-"""A line that the kernel decides, and what became of it in the referee's folder."""
+"""A line that the kernel decides, and its files in the referee's folder."""
 
 from __future__ import annotations
 
@@ -11,16 +11,16 @@ from clusterproof.checker.claims.kind import Kind
 
 @dataclass(frozen=True)
 class Decided:
-    """A record that the kernel accepts.
+    """A line with evidence that the kernel accepts.
 
     Attributes
     ----------
     name
-        ``paper/name``, of several lines ``paper/name#line``.
+        ``paper/name``; for one of several lines, ``paper/name#line``.
     claim, text, record
-        What it is of, the claim's text, and the record.
+        The claim, its text, and the evidence.
     word
-        That it supports.
+        The verdict that the evidence supports.
     """
 
     name: str
@@ -37,13 +37,13 @@ class Exported:
     Attributes
     ----------
     of
-        The line.
+        The decided line.
     folder
-        Name of its own folder, and of the file for Rocq there.
+        Name of the line's own folder, and of the Rocq file in this folder.
     proof
-        The file for Rocq; empty if there is none.
+        Text of the Rocq file; empty if there is none.
     why
-        Why there is none.
+        The reason why there is no Rocq file.
     """
 
     of: Decided

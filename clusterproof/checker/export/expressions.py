@@ -1,6 +1,6 @@
-"""A formula as it is computed: the kernel runs a claim's function on named quantities, and every step is kept.
+"""Formulas as they are computed: the kernel runs a claim's function on named quantities, and every operation is stored.
 
-Where a quantity has a value, a comparison of it is decided by that value, and kept as a branch.
+If a quantity has a value, this value decides comparisons of the quantity, and the result is stored as a branch.
 """
 
 from __future__ import annotations
@@ -25,23 +25,23 @@ OPERATIONS: dict[str, Callable[[Any, Any], Any]] = {
 
 @dataclass
 class Record:
-    """What an evaluation leaves behind.
+    """What an evaluation stores.
 
     Attributes
     ----------
     branches
-        The comparisons that were decided by values, and whether they hold.
+        The comparisons that values decided, and whether they hold.
     names
-        By identity an expression, and the name of the first variable of the source that it was the value of.
+        By identity: an expression, and the name of the first source variable that had it as its value.
     width, symbols
-        Number of the kernel's symbols, and by name what they are of the quantities.
+        Number of the kernel's symbols, and for each quantity, by name, its value in these symbols.
     places, solved
-        By name the places of quantities that stand for states, and what an equation says that one is.
+        By name: the indices of quantities that stand for states, and the value that an equation gives a quantity.
     whole_part
-        Returns the quantity that is the whole part of a quotient.
+        Function that returns the quantity for the whole part of a quotient.
     unknowns, said, goals
-        Of the path that is followed what is known by what is said of it; these facts, by identity; and every path that
-        has something to show.
+        For the current path: values of which only stated facts are known. The identities of these facts. All paths that
+        have something to show.
     """
 
     branches: list[tuple[Fact, bool]] = field(default_factory=list)
@@ -58,16 +58,16 @@ class Record:
 
 @dataclass(frozen=True, eq=False)
 class Expression(Abstract):
-    """An operator with its operands; a number, or a quantity by its name.
+    """An operator with its operands, a number, or a quantity.
 
     Attributes
     ----------
     operator
         One of + - * / ^ negative number quantity.
     parts
-        Expressions; of a power the second is an int, of a number the value, of a quantity its name.
+        The operands. The second operand of a power is an int. For a number its value, and for a quantity its name.
     value
-        None if it depends on a quantity without one.
+        The value; None if it depends on a quantity without a value.
     """
 
     record: Record
@@ -106,7 +106,7 @@ class Expression(Abstract):
         return self._joined("*", other, self) if short is None else short
 
     def _product(self, other: Any) -> Expression | None:
-        """Return the product with 0 or 1."""
+        """Return the product if a factor is 0 or 1; otherwise None."""
         return self if _is(other, 1) else of_number(self.record, 0) if _is(other, 0) else None
 
     def __truediv__(self, other: Any) -> Expression:
@@ -148,7 +148,7 @@ class Expression(Abstract):
 
 
 class Decided(Fact):
-    """A comparison that may be computed with, as Python's truth values may, where it has one."""
+    """A comparison that can be used as a number, as Python's truth values can, if its truth value is known."""
 
     def __bool__(self) -> bool:
         if not isinstance(self.slack, Symbolic) or self.equation:
@@ -163,7 +163,7 @@ class Decided(Fact):
         return holds
 
     def exact(self) -> int:
-        """Return 1 if it holds, else 0."""
+        """Return 1 if the comparison holds, otherwise 0."""
         return int(bool(self))
 
     def _number(self) -> Expression:
@@ -191,10 +191,10 @@ class Decided(Fact):
 
 
 class Symbolic(Expression):
-    """An expression that depends on a quantity without a value: a comparison of it is followed both ways."""
+    """An expression that depends on a quantity without a value; a branch on its comparison is followed both ways."""
 
     def is_whole(self) -> bool:
-        """Return whether it is a symbol for an integer: who replays the record, has seen to that."""
+        """Return whether it is a symbol for an integer, which the kernel has checked."""
         return True
 
     def __floordiv__(self, divisor: int) -> Expression:
@@ -202,25 +202,25 @@ class Symbolic(Expression):
 
 
 class Valued(Expression):
-    """An expression whose quantities have values, so that comparisons are decided."""
+    """An expression whose quantities have values, so that these decide comparisons."""
 
     value: int | Fraction
 
     def decide(self, *, strict: bool, equation: bool) -> bool:
-        """Return whether it is nonnegative, positive or 0, and keep the branch."""
+        """Return whether it is nonnegative, positive or 0, and store the branch."""
         holds = self.value == 0 if equation else self.value > 0 if strict else self.value >= 0
         self.record.branches.append((Fact(self, strict=strict, equation=equation), holds))
         return holds
 
     def exact(self) -> int | Fraction:
-        """Return the value, where a number must be, and keep as a branch that it is this."""
+        """Return the value where a number is needed, and store as a branch that the expression has this value."""
         if self.operator != "number":
             gap: Any = self - of_number(self.record, self.value)
             gap.decide(strict=False, equation=True)
         return self.value
 
     def differs(self) -> bool:
-        """Return whether it is not 0, and keep the branch."""
+        """Return whether it differs from 0, and store the branch."""
         return not self.decide(strict=False, equation=True)
 
     def __bool__(self) -> bool:
@@ -233,7 +233,7 @@ class Valued(Expression):
 
 
 class Given(Valued):
-    """A number in the place of a quantity: a product with 1 is kept as it is written."""
+    """A number in place of a quantity; a product with 1 is stored as it is written."""
 
 
 def _made(record: Record, operator: str, parts: tuple[Any, ...], value: int | Fraction | None) -> Expression:
@@ -247,7 +247,7 @@ def _is(value: Any, wanted: int) -> bool:
 
 
 def plain(holds: Any) -> Any:
-    """Return a comparison as the kernel's; one that was branched on is true or false."""
+    """Return a comparison in the kernel's form; on a path through a branch on it, it is true or false."""
     if type(holds) is not Decided:
         return holds
     if any(asked is holds and decided is not holds for asked, decided in running().now.path):
@@ -262,7 +262,7 @@ def of_number(record: Record, value: Any) -> Expression:
 
 
 def in_place(record: Record, value: Any) -> Expression:
-    """Return a number in the place of a quantity; an expression as it is."""
+    """Return a number in place of a quantity; return an expression unchanged."""
     if isinstance(value, Expression):
         return value
     exact = number(value)
@@ -270,24 +270,24 @@ def in_place(record: Record, value: Any) -> Expression:
 
 
 def quantity(record: Record, name: str, value: Any = None) -> Expression:
-    """Return the quantity of a name, with its value if it has one."""
+    """Return the quantity with a name, and with its value if it has one."""
     return _made(record, "quantity", (name,), None if value is None else number(value))
 
 
 def sides_of(slack: Any) -> tuple[Any, Any]:
-    """Return what is larger and what is smaller of a slack, which is their difference."""
+    """Return the larger and the smaller side of a comparison, given their difference."""
     if isinstance(slack, Expression) and slack.operator == "-":
         return slack.parts[0], slack.parts[1]
     return slack, 0
 
 
 def operands(expression: Expression) -> Iterator[Expression]:
-    """Yield the expressions that an operator takes."""
+    """Yield the operands that are expressions."""
     return (each for each in expression.parts if isinstance(each, Expression))
 
 
 def in_order(roots: list[Any], known: Container[int] = ()) -> list[Expression]:
-    """Return every expression that roots are made of, operands first, each once; those known by identity left out."""
+    """Return every expression that occurs in roots, operands first, each once; leave out those in ``known``."""
     seen: dict[int, Expression] = {}
     for root in roots:
         waiting = [(root, False)] if isinstance(root, Expression) else []
@@ -303,7 +303,7 @@ def in_order(roots: list[Any], known: Container[int] = ()) -> list[Expression]:
 
 
 def evaluated(roots: Iterable[Expression], values: Mapping[str, Any]) -> dict[int, int | Fraction]:
-    """Return by identity the values of expressions, and of what they are made of, at values of the quantities."""
+    """Return the values of expressions and of their operands, by identity, at the given values of the quantities."""
     known: dict[int, Any] = {}
     for node in in_order(list(roots)):
         parts = [known[id(part)] for part in operands(node)]

@@ -1,4 +1,4 @@
-"""The cases of a claim about functions with parameters, as they are traced, with what must be shown of each."""
+"""The cases of a claim about functions with parameters: their traces, and what must be shown about each."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from clusterproof.checker.kernel.symbolic import symbolic
 
 @dataclass
 class Case:
-    """A combination of the choices, with what is traced of it and what is shown there."""
+    """A combination of the choices, with its trace and the facts to show."""
 
     instance: Mapping[str, Any]
     sides: Any
@@ -36,7 +36,7 @@ class Case:
 
 @dataclass
 class _Statement:
-    """What the rule looks at in the place of a statement: it notes what is traced."""
+    """A statement for the kernel's rule, which stores the traces."""
 
     source: Source
     line: str
@@ -44,11 +44,11 @@ class _Statement:
 
     @property
     def space(self) -> Any:
-        """That of the statement."""
+        """The space of the statement."""
         return self.source.space
 
     def evaluate(self, instance: Mapping[str, Any]) -> dict[str, Any]:
-        """Return the lines."""
+        """Return the lines of the statement, and store the trace."""
         try:
             lines = self.source.evaluate(instance)
         except Outside:
@@ -59,16 +59,16 @@ class _Statement:
 
 
 def cases_of(source: Source, line: str, data: Mapping[str, Any]) -> list[Case]:
-    """Return each combination of the choices, with what multipliers must show of it.
+    """Return each combination of the choices, with what multipliers must show about it.
 
     Raises
     ------
     Refused
-        If the rule does not show the line, or there are branches outside of rounds.
+        If the rule does not show the line, or if there are branches outside rounds.
     """
     followed = _Statement(source, line)
     proofs = iter(data["proofs"])
-    for need in needs(followed, line, data):  # type: ignore[arg-type]  # it has what the rule looks at
+    for need in needs(followed, line, data):  # it has the members that the rule needs
         followed.cases[-1].needs.append((need, next(proofs)))
     several = data.get("listed", ()), data.get("between", ())
     boxes = [box for _, box, _ in symbolic(source.space, *several, data.get("states", 0), source.function)]

@@ -20,22 +20,22 @@ from clusterproof.checker.kernel.vocabulary import Sides
 
 
 class FamilyStatement:
-    """The proposition of a case, whose parts have names.
+    """The proposition of a case, with names for its parts.
 
     Attributes
     ----------
     lines
-        Of the file.
+        Lines of the file.
     frame, places, counts
-        Names, and of the claim's quantities the places of those that are symbols, and the numbers of rounds.
+        Names of the case. Indices of the claim's quantities that are symbols. Names of the numbers of rounds.
     state, kinds, named, state_points
-        Of a state the names and types of its parts; their names, and which are points, by identity.
+        Names and types of the parts of a state. By identity, the names of these parts, and which of them are points.
     one_round, begun, last, kind
-        Names of the round, the first and the last state; the type of a state.
+        Names of the round, of the first state and of the last state. Type of a state.
     supposed, hypotheses
-        What is supposed, and by the kernel's facts the names of these hypotheses.
+        The hypotheses of the claim, and their names by the kernel's facts.
     intros
-        Everything that the proposition names, in order.
+        All names that the proposition binds, in order.
     """
 
     def __init__(self, case: Case, source: Source, name: str) -> None:
@@ -68,7 +68,7 @@ class FamilyStatement:
         self.lines = self._stated()
 
     def symbols(self, states: Mapping[int, str] | None = None) -> Symbols:
-        """Return what writes coefficients, with texts by their places of symbols that stand for rounds and states."""
+        """Return the writer of coefficients; ``states`` has the texts of symbols that stand for rounds and states."""
         texts = {**self.plain, **(states or {})}
         return Symbols([texts.get(place, "0") for place in range(self.width)])
 
@@ -159,7 +159,7 @@ class FamilyStatement:
     def _with_loop(
         self, loop: Loop, roots: Sequence[Traced], symbols: Symbols
     ) -> tuple[list[tuple[str, str]], str]:
-        """Return what is defined before the conclusion, and the conclusion."""
+        """Return the definitions before the conclusion, and the conclusion."""
         frame, case, wanted = self.frame, self.case, self.source.names
         asked = [side for after in loop.after for c, _ in after.decided for side in (c.left, c.right)]
         of_rounds = [*asked, *(leaf for after in loop.after for leaf in after.leaves)]
@@ -201,7 +201,7 @@ class FamilyStatement:
 
 
 def sides_of_parts(parts: Sequence[Any]) -> list[Traced]:
-    """Return what the comparisons among the parts of an invariant compare."""
+    """Return the sides of the comparisons among the parts of an invariant."""
     return [side for part in parts if type(part) is Comparison for side in (part.left, part.right)]
 
 
@@ -211,7 +211,7 @@ def points_of(view: View) -> list[Traced]:
 
 
 def depending(roots: Sequence[Traced], leaves: set[int]) -> set[int]:
-    """Return by identity everything that roots are made of and that is made of some leaves."""
+    """Return, by identity, everything in roots that contains one of the leaves."""
     found = set(leaves)
     for node in in_order(list(roots)):
         if any(id(part) in found for part in operands(node)):

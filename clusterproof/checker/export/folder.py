@@ -1,4 +1,4 @@
-"""The referee's folder: for each line that the kernel decides its text, its evidence, a page, and a file for Rocq."""
+"""The referee's folder: for each decided line its text, its evidence, a LaTeX page, and a Rocq file."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ from clusterproof.common.atomic import naming_folder, write_whole
 
 HERE = Path(__file__).parent
 RECORD = "evidence.json"
-"""The file in the folder of each line that holds its record."""
+"""Name of the file with the evidence of a line, in the line's folder."""
 MAKEFILE = """\
 # make -j2: let Rocq check every file, and say on what axioms all theorems rest: those of the real numbers
 FILES := $(wildcard */*.v)
@@ -51,14 +51,14 @@ duals.vo: duals.v prelude.vo
 
 
 def decided(claim: Claim[..., Any], evidence: Path | None = None) -> Iterator[Decided]:
-    """Yield a claim's records that the kernel accepts.
+    """Yield the lines of a claim with evidence that the kernel accepts.
 
     Parameters
     ----------
     claim
-        Of the catalogue, or of a user's file.
+        A claim of the catalogue, or of a user's file.
     evidence
-        Folder of the records; None for those that are shipped.
+        Folder of the evidence files; None for the shipped ones.
     """
     kept = read_evidence(claim.paper, evidence)
     records = kept.of(claim.id)
@@ -68,7 +68,7 @@ def decided(claim: Claim[..., Any], evidence: Path | None = None) -> Iterator[De
 
 
 def folder_names(names: Sequence[str]) -> list[str]:
-    """Return a name for the folder of each line, which Rocq can read; no two are equal where case is ignored."""
+    """Return a folder name for each line that Rocq can read; the names differ even if case is ignored."""
     found: dict[str, str] = {}
     for name in names:
         plain = re.sub(r"\W+", "_", name, flags=re.ASCII).strip("_")
@@ -82,17 +82,17 @@ def folder_names(names: Sequence[str]) -> list[str]:
 
 
 def write_folder(decisions: Sequence[Decided], out: Path) -> list[Exported]:
-    """Write the folder; what an earlier export wrote there goes.
+    """Write the folder, and remove the files of an earlier export from it.
 
     Returns
     -------
     list
-        What became of each line. One that has no file for Rocq says why, and stops no other.
+        The result for each line. A line without a Rocq file has the reason; it does not stop the other lines.
 
     Raises
     ------
     InvalidArgument
-        If it cannot be written.
+        If the folder cannot be written.
     """
     names = folder_names([each.name for each in decisions])
     with naming_folder("out", out):
@@ -140,7 +140,7 @@ def _with_proof(each: Decided, name: str) -> Exported:
 
 
 def _remove(folder: Path) -> None:
-    """Remove what an earlier export and Rocq wrote for a line, and the folder if nothing else is in it."""
+    """Remove the files that an earlier export and Rocq wrote for a line, and the folder if it is then empty."""
     for pattern in (RECORD, "claim.txt", "statement.*", f"{folder.name}.*", f".{folder.name}.aux"):
         for file in list(folder.glob(pattern)):
             file.unlink()

@@ -1,4 +1,4 @@
-"""A proof by induction as it is computed: values and loops of which only what is said of them is known, and paths."""
+"""Proofs by induction as they are computed: paths, and values and loops of which only stated facts are known."""
 
 from __future__ import annotations
 
@@ -25,20 +25,20 @@ from clusterproof.checker.kernel.vocabulary import facts_of
 
 @dataclass(frozen=True)
 class Path:
-    """What leads to values on one path through the branches.
+    """The computation that leads to values, on one path through the branches.
 
     Attributes
     ----------
     unknowns
-        What is known by what is said of it only, in order.
+        Values of which only stated facts are known, in order.
     own
-        What is supposed and decided on the way; of a hypothesis that fails its words.
+        Facts that were supposed and decided on the path; for a hypothesis that fails, its text.
     known
-        In the kernel's order all that is known at its end.
+        All facts that are known at the end of the path, in the kernel's order.
     values, shown
-        The values, and what must be shown of them.
+        The values, and the facts to show about them.
     decisions
-        In their order the comparisons that were branched on, as they are known, and whether what was asked holds.
+        For each branch, in order: the comparison as it is known on the path, and whether the original comparison holds.
     """
 
     unknowns: Sequence[Unknown]
@@ -56,15 +56,15 @@ class Unknown:
     Attributes
     ----------
     leaves
-        The numbers that it is made of.
+        The numbers of which it consists.
     paths
-        Those that lead to it, of a loop through a round; of a whole part there are none.
+        The paths that lead to it. For a loop, the paths through a round. A whole part has none.
     said
-        What is said of it.
+        The facts that are stated about it.
     start, count
-        Of a loop the path to its first state, and the number of rounds.
+        For a loop, the path to its first state, and the number of rounds.
     passed, state, before
-        Of a round the number of those before it, its state, and what is said of that.
+        For a round, the number of earlier rounds, its state, and the facts that are stated about this state.
     whole
         Whether it is an integer.
     """
@@ -81,7 +81,7 @@ class Unknown:
 
 
 def fresh(record: Record) -> Expression:
-    """Return a quantity that stands for nothing yet, in the kernel's place."""
+    """Return a new quantity, and use up one of the kernel's symbols for it."""
     place = running().fresh()
     leaf = quantity(record, f"state_{len(record.places)}")
     record.places[leaf.parts[0]] = place
@@ -90,7 +90,7 @@ def fresh(record: Record) -> Expression:
 
 
 def in_symbols(record: Record, fact: Fact) -> Fact:
-    """Return a fact as the kernel's: its slack as a quotient of polynomials."""
+    """Return a fact in the kernel's form: its slack is a quotient of polynomials."""
     value = fact.slack
     if isinstance(value, Expression):
         value = evaluated([value], record.symbols)[id(value)]
@@ -109,7 +109,7 @@ def whole_part(record: Record, value: Expression, divisor: int) -> Expression:
 
 
 def known(record: Record, make: Callable[[], Any], says: Callable[[Any], Any]) -> Any:
-    """Return a value by what is said of it."""
+    """Return a value of which only the stated facts are known."""
     unknown, found = Unknown(), []
 
     def made() -> tuple[Any, list[Fact]]:
@@ -127,7 +127,7 @@ def known(record: Record, make: Callable[[], Any], says: Callable[[Any], Any]) -
 def iterate(
     record: Record, step: Callable[..., Any], start: Any, rounds: Symbolic | Many, invariant: Any
 ) -> Any:
-    """Return the state after as many rounds as a symbol says, or as there are entries, by its invariant."""
+    """Return the state after a symbolic number of rounds, or after one round per entry, by its invariant."""
     entries = rounds if isinstance(rounds, Many) else None
     rounds = rounds.length if isinstance(rounds, Many) else rounds
     unknown = Unknown(count=rounds)
@@ -161,7 +161,7 @@ def iterate(
 
 
 def _entry(record: Record, entries: Many) -> Expression:
-    """Return a number that may be any of the entries."""
+    """Return a number that stands for any of the entries."""
     entry = fresh(record)
     facts = [] if entries.low is None else [plain(entry >= entries.low)]
     facts += [] if entries.high is None else [plain(entry <= entries.high)]
@@ -173,7 +173,7 @@ def _entry(record: Record, entries: Many) -> Expression:
 def _following(
     record: Record, paths: list[Path], follow: Callable[[], tuple[Any, list[Fact]]]
 ) -> Callable[[], list[Fact]]:
-    """Return what follows a path, and keeps it."""
+    """Return a function that follows a path and stores it."""
 
     def shown() -> list[Fact]:
         outer, record.unknowns = record.unknowns, []
@@ -189,7 +189,7 @@ def _following(
 
 
 def path_to(record: Record, values: Any, shown: Sequence[Fact], before: set[int] | None = None) -> Path:
-    """Return the path that an evaluation has followed since some facts were known."""
+    """Return the path that an evaluation has followed since the facts ``before`` were known."""
     known = running().now.known
     own = [fact for fact in known if id(fact) not in record.said | (before or set())]
     branched = [(fact, asked is fact) for asked, fact in running().now.path if type(asked) is Decided]
@@ -212,7 +212,7 @@ def _say(record: Record, facts: Sequence[Fact]) -> None:
 
 
 def _unknown(record: Record, form: Any, says: Any) -> tuple[Any, list[Expression], list[Fact]]:
-    """Return a state of fresh quantities, these, and what is said of it; equations that determine one are noted."""
+    """Return a state of new quantities, these quantities, and its facts; store equations that determine one."""
     leaves = [fresh(record) for _ in _numbers(form)]
     state, branches = like(form, iter(leaves)), len(running().now.path)
     facts = _facts(says(state))
@@ -230,7 +230,7 @@ def _unknown(record: Record, form: Any, says: Any) -> tuple[Any, list[Expression
 
 
 def _numbers(state: Any) -> Iterator[Any]:
-    """Yield the numbers that a state is made of."""
+    """Yield the numbers of a state."""
     if type(state) is tuple or hasattr(state, "_values"):
         for part in getattr(state, "_values", state):
             yield from _numbers(part)

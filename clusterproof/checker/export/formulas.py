@@ -1,4 +1,4 @@
-"""A statement's line as formulas of its quantities: the space, the hypotheses in their words, and both sides."""
+"""A statement's line as formulas of its quantities: the space, the hypotheses with their texts, and the two sides."""
 
 from __future__ import annotations
 
@@ -38,15 +38,15 @@ class Quantity:
     Attributes
     ----------
     name
-        That of the function's parameter; of an entry of a sequence with its place.
+        Name of the function's parameter; for an entry of a sequence, with its index.
     expression
-        What stands for it in the formulas.
+        The expression that stands for it in the formulas.
     low, high
-        The ends of its range, None where there is none.
+        The ends of its range; None if there is no end.
     integer
         Whether it is an int.
     options
-        If it is one of a few numbers, these.
+        The options, if it is one of a few numbers.
     """
 
     name: str
@@ -64,21 +64,22 @@ class Formulas:
     Attributes
     ----------
     quantities
-        In the order of the space.
+        The quantities, in the order of the space.
     texts
-        Choices that are no numbers.
+        Choices that are not numbers.
     hypotheses
-        With their words, empty of one that a line alone has; False of one that fails for these choices.
+        Hypotheses with their texts, which are empty for hypotheses of this line alone. False stands for a hypothesis
+        that fails for these choices.
     sides
-        None if a hypothesis fails, or the line has another one that does.
+        The two sides; None if a hypothesis fails, perhaps one of the line alone.
     is_lower
-        Whether the line says that what is measured is at least something.
+        Whether the line states that the measured side is at least the bound.
     terms
-        Names of the summands that are allowed, with what they are.
+        The summands of the bound, by name.
     record
         Branches and names.
     path
-        On symbols what is known, and what must be shown.
+        On symbols, the known facts and the facts to show.
     """
 
     quantities: tuple[Quantity, ...]
@@ -97,10 +98,10 @@ class Exporter:
     Parameters
     ----------
     text, name
-        Of a claim, and one of its statements.
+        Text of a claim, and name of one of its statements.
     evidence
-        A record, whose integers ``listed`` have a value in each case, while the choices ``between`` are symbols, and
-        ``states`` is the number of those that stand for states.
+        The evidence. The integers ``listed`` have a value in each case, the choices ``between`` are symbols, and
+        ``states`` is the number of symbols for states.
     """
 
     def __init__(self, text: str, name: str, evidence: Mapping[str, Any] | None = None) -> None:
@@ -164,7 +165,7 @@ class Exporter:
         return line
 
     def _expressed(self, value: Any) -> Any:
-        """Return a side with its numbers as expressions, so that the two sides stay apart."""
+        """Return a side with its numbers as expressions, so that the two sides stay separate."""
         if type(value) in (list, tuple):
             return type(value)(map(self._expressed, value))
         return value if isinstance(value, Abstract) or value is None else of_number(self._record, value)
@@ -187,7 +188,7 @@ class Exporter:
     # ---- evaluations
 
     def at(self, line: str, values: Mapping[str, Any]) -> Formulas:
-        """Return a line's formulas at an instance.
+        """Return the formulas of a line at an instance.
 
         Raises
         ------
@@ -196,16 +197,16 @@ class Exporter:
         """
         try:
             return self._evaluated(line, values, Evaluation())
-        except (Refused, TypeError):  # where its value has no formula, its numbers are left
+        except (Refused, TypeError):  # its value has no formula: use numbers
             return self._evaluated(line, values, Evaluation(), plainly=True)
 
     def paths(self, line: str, chosen: Mapping[str, Any]) -> Iterator[Formulas]:
-        """Yield a line's formulas on symbols, on each path through the branches; some may not reach the line.
+        """Yield the formulas of a line on symbols, on each path through the branches; some may not reach the line.
 
         Parameters
         ----------
         line
-            Name of the line; empty of a single one.
+            Name of the line; empty if it is the only one.
         chosen
             The values of the choices.
         """
@@ -217,7 +218,7 @@ class Exporter:
             yield formulas
 
     def hypotheses(self, line: str, chosen: Mapping[str, Any]) -> Formulas:
-        """Return a line's hypotheses on symbols, where what follows them may have no formula."""
+        """Return the hypotheses of a line on symbols; what follows them may have no formula."""
         return self._evaluated(line, chosen, Evaluation(), on_symbols=True, partial=True)
 
     @staticmethod
@@ -297,7 +298,7 @@ class Exporter:
         value = given.get(name)
         if type(allowed) is Tuples:
             length = value_of(allowed.length, so_far) if value is None else len(value)
-            if type(length) is not int and type(allowed.entries) is Interval:  # taken round by round
+            if type(length) is not int and type(allowed.entries) is Interval:  # each round takes one
                 low, high = allowed.entries.ends(so_far)
                 return Many(low, high, length)
             several = [
@@ -321,12 +322,12 @@ class Exporter:
         return Quantity(name, own, integer=type(value) is int, options=options)
 
     def whole(self) -> list[Quantity]:
-        """Return all quantities with their ranges, where nothing is chosen.
+        """Return all quantities with their ranges, without choosing anything.
 
         Raises
         ------
         Refused
-            If a range depends on what is chosen.
+            If a range depends on a choice.
         """
         self._record = Record()
         so_far: dict[str, Any] = {}
@@ -351,7 +352,7 @@ class Exporter:
         return self._number(name, allowed, None, so_far)
 
     def cases(self) -> Iterator[dict[str, Any]]:
-        """Yield every combination of the choices, and of the integers that are listed."""
+        """Yield every combination of the choices, and of the listed integers."""
 
         def extended(case: dict[str, Any], names: list[str]) -> Iterator[dict[str, Any]]:
             if not names:

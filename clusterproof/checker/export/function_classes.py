@@ -1,4 +1,4 @@
-"""What a theorem supposes of a member of a class, and how the conditions at its points follow."""
+"""The hypotheses about a member of a class, and how the conditions at its points follow from them."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from clusterproof.checker.kernel.evaluation import Refused
 from clusterproof.checker.kernel.interpolation import Class, FunctionClass, OperatorClass, is_symbol
 
 RIGHT = "(conj (fun z' => eq_refl) eq_refl)"
-"""That a triplet is a function's: its gradient and value are written as the function's there."""
+"""Proof that a triplet belongs to a function, because its gradient and value are written as the function's own."""
 RIGHT_OPERATOR = "(fun z' => eq_refl)"
 
 
@@ -22,9 +22,9 @@ class Member:
     Attributes
     ----------
     definition, place
-        Its class, and its place among all.
+        The class of the member, and its index among all members.
     frame, symbols
-        Names of the case, and what writes constants.
+        Names of the case, and the writer of constants.
     """
 
     definition: Class
@@ -47,7 +47,7 @@ class Member:
         return f"{self.frame.functions[self.place]} {self.name}"
 
     def hypotheses(self) -> list[tuple[str, str]]:
-        """Return what is supposed of it, each with a name."""
+        """Return the hypotheses about the member, each with a name."""
         k, text, definition = self.place, self.symbols.text, self.definition
         if isinstance(definition, OperatorClass):
             return [
@@ -71,7 +71,7 @@ class Member:
         return found
 
     def _of_operator(self) -> list[tuple[str, str, Any, str]]:
-        """Return what an operator is, in the kernel's order: a letter, the word, its constant and the condition."""
+        """Return an operator's properties in the kernel's order: letter, property, constant and condition."""
         definition = self.definition
         assert isinstance(definition, OperatorClass)
         several = [
@@ -87,7 +87,7 @@ class Member:
         return [each for each in several if each[2] is not None]
 
     def begin(self, entries: str) -> list[str]:
-        """Return steps that show what the conditions need of the constants."""
+        """Return the steps that show what the conditions need to know about the constants."""
         k, code, definition = self.place, self.symbols.code, self.definition
         if not isinstance(definition, FunctionClass) or definition.smoothness is None:
             return []
@@ -114,7 +114,7 @@ class Member:
         return f"(Opp {self.symbols.code(self.definition.smoothness)})"
 
     def condition(self, triplets: Sequence[str], which: int, least: str) -> tuple[str, str]:
-        """Return a condition at one or two triplets symbol by symbol, and the proof that it is at least 0."""
+        """Return a condition at one or two triplets as data for the checker, and the proof that it is at least 0."""
         k, code, definition = self.place, self.symbols.code, self.definition
         at = " ".join(triplets)
         if isinstance(definition, OperatorClass):

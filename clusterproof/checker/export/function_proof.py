@@ -1,4 +1,4 @@
-"""The proof of what is shown at one place of a claim about functions, for the checker of ``duals.v``."""
+"""The proof of the facts to show at one place of a claim about functions, for the checker of ``duals.v``."""
 
 from __future__ import annotations
 
@@ -20,16 +20,16 @@ def conjunction(proofs: Sequence[str]) -> str:
 
 @dataclass(frozen=True)
 class Sum:
-    """What a number is beside multiples of conditions, by the factors of their names.
+    """A number as a sum of nonnegative terms, with the factors of the named conditions.
 
     Attributes
     ----------
     scale
-        Numbers with which everything is multiplied, each with a positive one that it is at least.
+        Numbers by which everything is multiplied, each with a positive lower bound.
     given
-        Factors by the names of conditions.
+        Factors, by the names of conditions.
     squares, matrix
-        Factors with combinations of the kernel's vectors, or upper rows.
+        Factors with combinations of the kernel's vectors; or the upper rows of a matrix.
     rest
         A number.
     """
@@ -43,22 +43,22 @@ class Sum:
 
 @dataclass
 class Place:
-    """A place of a claim: what is known there, and a proof that grows.
+    """A place of a claim: what is known at the place, and the proof written so far.
 
     Parameters
     ----------
     words
-        Writes what is traced there.
+        Writer for everything traced at this place.
     env, entries
-        The values of symbols, and what the checker reads of them.
+        The values of the symbols, and what the checker reads about them.
     bounds
-        The hypotheses by which ``entries`` hold.
+        The hypotheses from which ``entries`` follow.
     known
-        By the names of the kernel's conditions the comparison, and the hypothesis.
+        The comparison and the hypothesis, by the names of the kernel's conditions.
     suffix
-        Of names that are defined for it.
+        Suffix of the names that are defined for this place.
     positive
-        Factors of divisors, each with positive numbers whose product it is at least.
+        Factors of divisors, each with positive numbers whose product is a lower bound of the factor.
     """
 
     words: Words
@@ -124,14 +124,14 @@ class Place:
         self._define("entries", "list entry", f"{self.own('basic')} ++ {listed(signs)}")
 
     def own(self, name: str) -> str:
-        """Return a name of the proof, which no source has."""
+        """Return a name that only the proof uses, not the source."""
         return f"{name}_{self.suffix}'"
 
     def _define(self, name: str, kind: str, text: str) -> None:
         self.definitions.append(f"Definition {self.own(name)}{f' : {kind}' if kind else ''} :=\n  {text}.")
 
     def _same(self, node: Traced, first: Traced) -> str:
-        """Return the name of the equality of two points, which is shown from what is known so far."""
+        """Return the name of the equality of two points, which is shown from the facts known so far."""
         other = node.parts[1]
         texts = self.words.text(other), self.words.text(first)
         for *pair, name in self._again:
@@ -174,7 +174,7 @@ class Place:
         ]
 
     def _signs_of_divisors(self) -> list[str]:
-        """Return steps that show divisors to be positive."""
+        """Return the steps that show divisors to be positive."""
         if not self.positive:
             return []
         basic = self.own("basic")
@@ -191,7 +191,7 @@ class Place:
         return steps
 
     def below(self, small: Any, large: Any, sum_: Sum) -> tuple[list[str], str]:
-        """Return steps, and a proof by them that a number that depends on functions is at most another one."""
+        """Return steps, and a proof by them that one number that depends on functions is at most another."""
         k = self._evidence(sum_)
         self._define(f"small_{k}", "form", self._form(small))
         self._define(f"large_{k}", "form", self._form(large))
@@ -202,7 +202,7 @@ class Place:
     def least_below(
         self, numbers: Sequence[Any], weights: Sequence[str], large: Any, sum_: Sum
     ) -> tuple[list[str], str]:
-        """Return steps, and a proof by them that one of several numbers is at most another one."""
+        """Return steps, and a proof by them that one of several numbers is at most another number."""
         k = self._evidence(sum_)
         pairs = [f"({weight}, {self._form(each)})" for weight, each in zip(weights, numbers, strict=True)]
         self._define(f"numbers_{k}", "list (formula * form)", listed(pairs))
@@ -230,7 +230,7 @@ class Place:
         return k
 
     def _positive(self, k: int, form: str) -> list[str]:
-        """Return the steps that show a form to be at least 0."""
+        """Return the steps that show that a form is at least 0."""
         scale, given, squares, matrix, rest = (
             self.own(f"{name}_{k}") for name in ("scale", "given", "squares", "matrix", "rest")
         )
@@ -247,7 +247,7 @@ class Place:
         return self.words.code(value) if isinstance(value, Traced) else f"(Number {number_code(value)})"
 
     def _condition(self, name: str) -> tuple[str, str]:
-        """Return a condition symbol by symbol, and the proof that it is at least 0."""
+        """Return a condition as data for the checker, and the proof that it is at least 0."""
         if name in self.known:
             comparison, hypothesis = self.known[name]
             if comparison.sign == "==":

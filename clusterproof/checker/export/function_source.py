@@ -1,4 +1,4 @@
-"""A claim about functions of a class as it is computed: its lines, hypotheses and loops, as they are written."""
+"""A claim about functions of a class as it is computed: its lines, hypotheses and loops, as its source writes them."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ from clusterproof.checker.kernel.worlds import Form, Point
 
 @dataclass(frozen=True)
 class Line:
-    """A line as it is written: its sign, what is measured, and by name the summands that it is compared with."""
+    """A line as the source writes it: its sign, the measured side, and the summands of the bound by name."""
 
     sign: str
     measured: Any
@@ -40,15 +40,15 @@ class Line:
 
 @dataclass
 class Said:
-    """What an invariant says of a state.
+    """What an invariant states about a state.
 
     Attributes
     ----------
     leaves, parts, view
-        The state's numbers and points, the comparisons, and what is known of functions then.
+        The state's numbers and points, the comparisons, and what is known about functions at this place.
     before, decided
-        After a round what was said before it, and the comparisons that it branched on, with the kernel's facts that
-        hold on its path.
+        After a round: the statements about the state before it. The comparisons on which the round branched, with the
+        kernel's facts that hold on its path.
     """
 
     leaves: list[Traced]
@@ -60,15 +60,16 @@ class Said:
 
 @dataclass
 class Loop:
-    """A loop of as many rounds as a symbol says.
+    """A loop with a symbolic number of rounds.
 
     Attributes
     ----------
     rounds
-        Their number.
+        The number of rounds.
     start, after, before, last
-        What the invariant says of the first state, of the state after a round, of states before one and of the last
-        one; of the last two first as they are, and then with what an equation determines.
+        What the invariant states about the first state, about the state after a round, about the state before a round,
+        and about the last state. The last two come in two versions: first as they are, then with the values that an
+        equation determines.
     """
 
     rounds: Traced
@@ -79,25 +80,25 @@ class Loop:
 
 
 class Source:
-    """Runs a statement on what is traced.
+    """Runs a statement on traced values.
 
     Parameters
     ----------
     text, statement
-        Of a claim, and the name of one of its statements.
+        Text of a claim, and name of one of its statements.
 
     Attributes
     ----------
     supposed
-        By the identity of the kernel's facts: their words, and the comparison.
+        By the identity of the kernel's facts, the text of the hypothesis and the comparison.
     lines
-        By the identity of the kernel's slacks the lines.
+        The lines, by the identity of the kernel's slacks.
     names
-        By identity, names of values in the source.
+        Names of values in the source, by the identity of the values.
     loops
-        Of the evaluation that ran last.
+        Loops of the last evaluation.
     asked
-        Of that evaluation what was asked of functions.
+        What the last evaluation requested of functions.
     """
 
     def __init__(self, text: str, statement: str) -> None:
@@ -158,7 +159,7 @@ class Source:
     # ---- evaluations
 
     def evaluate(self, instance: Mapping[str, Any]) -> dict[str, Any]:
-        """Return the lines, within an evaluation that has begun; as the kernel's statement does."""
+        """Return the lines, within a running evaluation, as the kernel's statement does."""
         self.loops = []
         self.asked = Asked(instance[self.function]._world)
         given = {**quantities(instance), self.function: Followed(instance[self.function], self.asked)}
@@ -166,7 +167,7 @@ class Source:
             return self.stated.evaluate(given)
 
     def at(self, setting: Mapping[str, Any]) -> tuple[dict[str, Any], Evaluation]:
-        """Return the lines at a setting, and what was supposed; no lines where a hypothesis fails."""
+        """Return the lines at a setting, and the record of the evaluation; no lines if a hypothesis fails."""
         world = problem(self.of_class.trace(setting, []))
         with evaluating() as evaluation:
             try:
@@ -176,7 +177,7 @@ class Source:
 
 
 class _Followed:
-    """Follows a loop by the kernel's, to which it gives and from which it takes the kernel's values."""
+    """Follows a loop of the kernel: passes the kernel's values to it, and takes the kernel's values from it."""
 
     def __init__(self, source: Source, loop: Loop, step: Any, start: Any, invariant: Any) -> None:
         self._source, self._loop = source, loop
@@ -230,7 +231,7 @@ class _Followed:
 
     def _says(self, state: Any, passed: Any) -> Any:
         if passed is self._loop.rounds.value and not self._loop.last:
-            self._kept = {}  # the kernel gives the symbols of a round again
+            self._kept = {}  # the kernel reuses the symbols of a round
         leaves = self._traced(state)
         if type(passed) is int:
             kept, rounds = self._loop.start, lifted(0)
@@ -254,7 +255,7 @@ class _Followed:
 
 
 def leaves_of(state: Any) -> Iterator[Any]:
-    """Yield the numbers and points that a state is made of."""
+    """Yield the numbers and points of a state."""
     if type(state) is tuple or hasattr(state, "_values"):
         for part in getattr(state, "_values", state):
             yield from leaves_of(part)
@@ -263,7 +264,7 @@ def leaves_of(state: Any) -> Iterator[Any]:
 
 
 def conclusions(line: Line, count: int) -> Sequence[tuple[Any, Mapping[str, Any]]]:
-    """Return of each entry of a line what is measured, and the summands that it is compared with."""
+    """Return for each entry of a line the measured side, and the summands of the bound."""
     several = [
         list(each) if type(each) in (list, tuple) else [each]
         for each in (line.measured, *line.terms.values())
