@@ -123,8 +123,11 @@ class Problem:
         return self._single().implicitly(point, 1)
 
     def minimise_linear(self, direction: Any) -> Any:
-        """Return a point of a set that minimises the inner product with a direction."""
-        return self._single().implicitly(direction, None)
+        """Return a point of a bounded set that minimises the inner product with a direction."""
+        single = self._single()
+        if getattr(single.definition, "diameter", None) is None:
+            raise Refused("a set without a diameter may have no least point: write sets(diameter=...)")
+        return single.implicitly(direction, None)
 
     def __getattr__(self, name: str) -> Any:
         if name in (

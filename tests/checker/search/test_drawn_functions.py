@@ -138,12 +138,12 @@ def _entries(point: Any, drawn: Any) -> list[Fraction]:
 def test_projections_and_linear_minima_of_sets(definition: SetClass) -> None:
     for _, C, points in worlds([(1, definition)], 30):
         inside = [C.project(point) for point in [*points, C.start]]
-        lowest = [C.minimise_linear(point) for point in points]
+        lowest = [] if definition.diameter is None else [C.minimise_linear(point) for point in points]
         assert is_zero(C.project(C.solution) - C.solution)
         for point, y in zip(points, inside, strict=False):
             assert is_zero(C.project(y) - y)
             assert all((point - y) @ (z - y) <= 0 for z in [*inside, *lowest])
-        for direction, y in zip(points, lowest, strict=True):
+        for direction, y in zip(points, lowest, strict=False):
             assert all(direction @ (z - y) >= 0 for z in inside)
         assert are_met(C)
         for y, z in product(inside + lowest, repeat=2):
