@@ -44,7 +44,7 @@ from contextlib import suppress
 from dataclasses import replace
 from typing import Any
 
-from clusterproof.checker.kernel.evaluation import Context, Outside, Refused, evaluating
+from clusterproof.checker.kernel.evaluation import Context, Outside, Refused, evaluating, spend
 from clusterproof.checker.kernel.functions import problem
 from clusterproof.checker.kernel.loops import Goal
 from clusterproof.checker.kernel.multipliers import Need, require_multipliers
@@ -209,6 +209,7 @@ class _Where:
     def _reduced(self, form: Form) -> Form:
         """Return a form in which each vector is replaced by the value that hypotheses give it."""
         for vector, value in self.vanishing:
+            spend(1 + len(form.terms) // 8)
             kept = {k: v for k, v in form.terms.items() if len(k) != 2 or vector not in k}
             total = Form(form.world, kept)
             for key, factor in form.terms.items():

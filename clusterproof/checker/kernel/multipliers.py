@@ -185,6 +185,7 @@ def cleared(entries: Mapping[tuple[int, int], Quotient], need: Need) -> list[lis
     if not sign:
         raise Refused("the sign of a denominator is not shown")
     size, nothing = 1 + max((j for _, j in entries), default=-1), constant(0, need.width)
+    spend(size**2)
     rest = [[nothing] * size for _ in range(size)]
     for (i, j), entry in entries.items():
         ratio = divided(common, entry.bottom)

@@ -70,13 +70,13 @@ class Polynomial(Mapping[tuple[int, ...], Fraction]):
     @property
     def places(self) -> set[int]:
         """Indices of the symbols that occur in the polynomial."""
-        spend(len(self) >> 3)
-        used = reduce(or_, self.numerators, 0)
-        return {place for place in range(self.width) if _power(used, place)}
+        spend((len(self) >> 3) + (self.width >> 2))
+        used = reduce(or_, self.numerators, 0).to_bytes(self.width * BITS // 8, "little")
+        return {place // (BITS // 8) for place, byte in enumerate(used) if byte}
 
     def parts(self, place: int) -> dict[int, Polynomial]:
         """Return, for each power of a symbol, the polynomial without this symbol by which the power is multiplied."""
-        spend(len(self) >> 3)
+        spend((len(self) >> 3) + len(self) * (self.width >> 8))
         found: dict[int, dict[int, int]] = {}
         for packed, value in self.numerators.items():
             power = _power(packed, place)

@@ -67,6 +67,7 @@ def on_box(p: Polynomial, box: Sequence[Ends]) -> tuple[Polynomial, list[set[int
         occurs.
     """
     width = len(box)
+    spend(width >> 3)
     corners: list[set[int]] = [{0}] * width
     named = p.places
     for place in reversed(range(width)):  # ends contain only earlier symbols

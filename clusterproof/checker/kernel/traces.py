@@ -89,6 +89,7 @@ class Trace(World):
 
     def inner(self, left: Point, right: Point) -> Form:
         """Return the inner product as a combination of the products of free vectors."""
+        spend(8)
         total: dict[Any, Any] = {}
         lengths = {j: words(b) for j, b in right.terms.items()}
         for i, a in left.terms.items():
@@ -96,7 +97,7 @@ class Trace(World):
             for j, b in right.terms.items():
                 pair = (i, j) if i <= j else (j, i)
                 old, entry = total.get(pair), a * b
-                spend(1 + length * lengths[j] + (0 if old is None else cost_of_sum(old, entry)))
+                spend(4 + length * lengths[j] + (0 if old is None else cost_of_sum(old, entry)))
                 total[pair] = entry if old is None else joined(old, entry)
         return Form(self, {pair: value for pair, value in total.items() if not is_zero(value)})
 
