@@ -24,12 +24,20 @@ from clusterproof.checker.claims.claim import Claim
 LIBRARIES = tuple({sysconfig.get_path(name) for name in ("stdlib", "platstdlib", "purelib", "platlib")})
 """Folders of installed libraries."""
 OWN, CHECKER = "clusterproof", "clusterproof.checker."
-UNKNOWN = frozenset({"eval", "exec", "compile", "__import__", "import_module", "run_path", "run_module"})
-"""Functions that a file can use to run code that is not in its source."""
-READS = frozenset(
-    {"open", "read_text", "read_bytes", "load", "loadtxt", "genfromtxt", "environ", "getenv", "read_csv"}
-)
-"""Names with which a user's file can read other files or the environment."""
+PURE = {
+    *("__future__", "abc", "bisect", "cmath", "collections", "contextlib", "copy", "dataclasses", "decimal"),
+    *("enum", "fractions", "functools", "graphlib", "heapq", "itertools", "math", "numbers", "operator"),
+    *("random", "re", "statistics", "string", "textwrap", "types", "typing", "warnings"),
+}
+"""Modules of the standard library that read no files and run no text. Any other one may."""
+UNKNOWN = {
+    *("eval", "exec", "compile", "globals", "__import__", "__builtins__", "__loader__", "__spec__"),
+    *("builtins", "importlib", "io", "os", "pathlib", "sys", "environ"),
+    *("fromfile", "fromregex", "genfromtxt", "memmap", "DataSource"),
+}
+"""Names with which a user's file can run code that is not in its source, or read other files or the environment."""
+READS = ("fetch", "load", "open", "read")
+"""Further names of this kind begin with these words."""
 
 
 def key_of(claim: Claim[..., Any]) -> str | None:
@@ -58,7 +66,7 @@ def key_of(claim: Claim[..., Any]) -> str | None:
         if file is None or name.startswith(CHECKER):
             continue
         content = _parsed(str(file), file.stat().st_mtime_ns)
-        if content is None or (content.unknown and not name.startswith("clusterproof.")):
+        if content is None or (content.unknown and top != OWN):
             return None
         found[_plain(name)] = content.digest
         waiting += _imported(name, module, content.imports)
@@ -67,20 +75,26 @@ def key_of(claim: Claim[..., Any]) -> str | None:
 
 
 class _File:
-    """A source file: its digest, its imports, and whether it uses a name in ``UNKNOWN`` or ``READS``."""
+    """A source file: its digest, its imports, and whether it may run text or read what no import names."""
 
     def __init__(self, content: bytes) -> None:
         self.digest = hashlib.sha256(content).hexdigest()
         self.imports: list[tuple[int, str, tuple[str, ...]]] = []
-        self.unknown = False
+        named: set[str] = set()
         for node in ast.walk(ast.parse(content)):
             if isinstance(node, ast.ImportFrom):
                 self.imports.append((node.level, node.module or "", tuple(each.name for each in node.names)))
+                named |= {each.name for each in node.names}
             elif isinstance(node, ast.Import):
                 self.imports += [(0, each.name, ()) for each in node.names]
             elif isinstance(node, ast.Name | ast.Attribute):
-                named = node.id if isinstance(node, ast.Name) else node.attr
-                self.unknown = self.unknown or named in UNKNOWN | READS
+                named.add(node.id if isinstance(node, ast.Name) else node.attr)
+        modules = {said.partition(".")[0] for level, said, _ in self.imports if not level}
+        self.unknown = bool(
+            modules & sys.stdlib_module_names - PURE
+            or named & UNKNOWN
+            or any(each.startswith(READS) for each in named)
+        )
 
 
 @lru_cache(maxsize=2048)
