@@ -1,4 +1,4 @@
-"""What is traced of functions, in Rocq's notation, and symbol by symbol as the checker of ``duals.v`` reads it."""
+"""Write traced values in Rocq's notation, and as data that the checker of ``duals.v`` reads."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from clusterproof.checker.kernel.quotients import Quotient
 from clusterproof.checker.kernel.worlds import Form, Point
 
 Multiples = Mapping[int, Any]
-"""Coefficients by the places of base vectors."""
+"""Coefficients, by the indices of base vectors."""
 
 
 def number_text(value: Any) -> str:
@@ -28,30 +28,30 @@ def number_text(value: Any) -> str:
 
 
 def number_code(value: Any) -> str:
-    """Write a number symbol by symbol."""
+    """Write a number as data for the checker."""
     exact = Fraction(value)
     top = f"(Num {whole(exact.numerator) if exact >= 0 else f'({whole(exact.numerator)})'})"
     return top if exact.denominator == 1 else f"(Div {top} (Num {whole(exact.denominator)}))"
 
 
 class Symbols:
-    """Writes quotients of polynomials by the names of their symbols.
+    """Writer of quotients of polynomials, given the names of their symbols.
 
     Parameters
     ----------
     names
-        Of the symbols, in their order.
+        Names of the symbols, in their order.
     """
 
     def __init__(self, names: Sequence[str] = ()) -> None:
         self.names = names
 
     def text(self, value: Any) -> str:
-        """Write in Rocq's notation."""
+        """Write a number or quotient in Rocq's notation."""
         return self._written(value, number_text, self._power_text, "({} {} {})".format)
 
     def code(self, value: Any) -> str:
-        """Write symbol by symbol."""
+        """Write a number or quotient as data for the checker."""
         words = {"+": "Add", "*": "Mul", "/": "Div"}
         return self._written(
             value, number_code, self._power_code, lambda a, sign, b: f"({words[sign]} {a} {b})"
@@ -83,14 +83,16 @@ class Symbols:
 
 
 class Frame:
-    """Names of a case: of its functions, quantities and points, and all that are taken.
+    """Names of a case: of its functions, quantities and points, and all names in use.
 
     Parameters
     ----------
     view
-        What is known of functions.
+        What is known about the functions.
     quantities
-        Names of the claim's quantities, of which ``counts`` are numbers of rounds.
+        Names of the claim's quantities.
+    counts
+        Names of the quantities that are numbers of rounds.
     """
 
     def __init__(self, view: View, quantities: Sequence[str], counts: Sequence[str] = ()) -> None:
@@ -110,13 +112,13 @@ class Frame:
         self.points = {id(each): self.names.new(each.parts[0]) for each in view.free}
 
     def binders(self) -> str:
-        """Write the functions, and the gradients and operators."""
+        """Write the functions, gradients and operators with their types."""
         functions = " ".join(filter(None, self.functions))
         given = f"({functions} : V S -> R) " if functions else ""
         return f"{given}({' '.join(self.gradients)} : V S -> V S){f' ({self.least} : R)' * bool(self.least)}"
 
     def bound(self) -> str:
-        """Write their names."""
+        """Write the names of the functions, gradients and operators."""
         return " ".join(filter(None, [*self.functions, *self.gradients, self.least]))
 
 
@@ -128,28 +130,28 @@ class Words:
     frame
         Names of the case.
     view
-        What is known of functions.
+        What is known about the functions.
     roots
-        Everything that is written besides the points at which functions are known.
+        Everything to write besides the points at which functions are known.
     wanted
-        By identity, names that values have in the source.
+        Names of values in the source, by the identity of the values.
     symbols
-        Writes coefficients.
+        Writer of coefficients.
     given
-        By identity, names that are defined elsewhere, and texts of numbers of states.
+        By identity: names that are defined elsewhere, and texts of the numbers of a state.
     only
-        By identity, what may be defined here; None for everything.
+        Identities of the values that may be defined here; None for all values.
 
     Attributes
     ----------
     bases, heights
-        Vectors, and values of functions, by their places.
+        Base vectors, and values of functions, in the order of their indices.
     lets
-        Names of vectors with what they are, in order.
+        Names of vectors with their definitions, in order.
     again
-        Gradients and values at points that are written in two ways, with the triplet of the first one.
+        Gradients and values at points that are written in two ways, with the triplet of the first way.
     vectors
-        In order the base vectors that are defined, or asked for again.
+        The base vectors that are defined here or requested again, in order.
     """
 
     def __init__(
@@ -185,7 +187,7 @@ class Words:
             if not node.is_vector or id(node) in self._place or id(node) in self._given:
                 continue
             if node.operator == "gradient":
-                if only is not None:  # no proof is about what is written there
+                if only is not None:  # no proof is about such a gradient
                     continue
                 self._ask_again(node, triplets)
             else:
@@ -201,7 +203,7 @@ class Words:
             self.vectors.append(node)
 
     def _ask_again(self, node: Traced, triplets: Sequence[Triplet]) -> None:
-        """Keep a gradient or value at a point that is written in another way, with what is known there."""
+        """Store a gradient or value at a point that is written in another way, with the known triplet of this point."""
         for triplet in triplets:
             if triplet[1 if node.operator == "gradient" else 2].value is node.value:
                 self.again.append((node, triplet))
@@ -210,13 +212,13 @@ class Words:
 
     @property
     def named(self) -> dict[int, str]:
-        """By identity, all names that are defined."""
+        """All defined names, by the identity of their values."""
         return {**self._given, **self._named}
 
     # ---- in Rocq's notation
 
     def text(self, value: Any, *, define: bool = False) -> str:
-        """Write a vector or number."""
+        """Write a vector or number in Rocq's notation."""
         return self._text(value, define)[0]
 
     def _text(self, value: Any, define: bool = False) -> tuple[str, int]:
@@ -268,13 +270,13 @@ class Words:
         return pair[::-1] if comparison.sign in (">=", ">") else pair
 
     def proposition(self, comparison: Comparison) -> str:
-        """Write a comparison, the smaller side first."""
+        """Write a comparison, with the smaller side first."""
         small, large = map(self.text, self.sides(comparison))
         sign = {">=": "<=", ">": "<", "==": "="}.get(comparison.sign, comparison.sign)
         return f"{small} {sign} {large}"
 
     def function(self, value: Traced) -> str:
-        """Return the name of the function that has a value."""
+        """Return the name of the function to which a value belongs."""
         place: int = value.parts[0]
         return self.frame.functions[place]
 
@@ -284,15 +286,15 @@ class Words:
         return self.frame.gradients[place]
 
     def height(self, value: Traced) -> int:
-        """Return the place of a value of a function."""
+        """Return the index of a value of a function."""
         return self._height[id(value)]
 
     def base(self, value: Traced) -> int:
-        """Return the place of a base vector."""
+        """Return the index of a base vector."""
         return self._place[id(value)]
 
     def code(self, value: Traced, *, define: bool = False) -> str:
-        """Write a vector, or a number that depends on functions."""
+        """Write a vector, or a number that depends on functions, as data for the checker."""
         if value.is_scalar:
             return f"(Number {self.scalar(value)})"
         if id(value) in self._place and not define:
@@ -315,7 +317,7 @@ class Words:
         return f"(Times {scalar} {self.code(other)})"
 
     def scalar(self, value: Traced) -> str:
-        """Write a number that depends on no function."""
+        """Write a number that depends on no function, as data for the checker."""
         if value.operator in ("number", "quantity", "leaf"):
             return self.symbols.code(value.value)
         if value.operator == "^":
@@ -326,7 +328,7 @@ class Words:
     # ---- as multiples of base vectors
 
     def in_bases(self, point: Point | Mapping[int, Any]) -> dict[int, Any]:
-        """Return what a combination of the kernel's free vectors is as multiples of base vectors."""
+        """Return a combination of the kernel's free vectors as a combination of base vectors."""
         total: dict[int, Any] = {}
         for vector, factor in (point.terms if isinstance(point, Point) else point).items():
             for base, share in self._free_vectors()[vector].items():
@@ -348,7 +350,7 @@ class Words:
         return found
 
     def multiples(self, point: Point | Mapping[int, Any]) -> str:
-        """Write a combination of the kernel's free vectors."""
+        """Write a combination of the kernel's free vectors as a list of factors and indices."""
         return listed(
             f"({self.symbols.code(factor)}, {base}%nat)"
             for base, factor in sorted(self.in_bases(point).items())
@@ -356,7 +358,7 @@ class Words:
         )
 
     def matrix(self, form: Form) -> list[list[Fraction]]:
-        """Return the upper rows of the matrix of a form without values, of the base vectors that are free."""
+        """Return the upper rows of a form's matrix in the free base vectors; the form contains no values."""
         size = len(self.bases) - len(self.vectors)
         rows = [[Fraction(0)] * (size - i) for i in range(size)]
         free = self._free_vectors()
@@ -385,7 +387,7 @@ def _is_zero(factor: Any) -> bool:
 
 
 def _factor_first(value: Traced) -> tuple[Traced, Traced]:
-    """Return the two sides of a product or quotient, first the one that is a number."""
+    """Return the two sides of a product or quotient, with the number first."""
     left, right = value.parts
     if value.operator == "/":
         return (left, right) if value.is_scalar else (right, left)
@@ -393,5 +395,5 @@ def _factor_first(value: Traced) -> tuple[Traced, Traced]:
 
 
 def with_lets(lets: Iterable[tuple[str, str]], text: str) -> str:
-    """Write a proposition in which names are defined."""
+    """Write a proposition with local definitions."""
     return "".join(f"let {name} := {what} in\n  " for name, what in lets) + text

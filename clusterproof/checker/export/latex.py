@@ -1,4 +1,4 @@
-"""A decided line as a page in LaTeX: the statement, and the counterexample as a table or the certificate as a sum."""
+"""A decided line as a LaTeX page: the statement, and the counterexample as a table or the certificate as a sum."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ DOCUMENT = r"""\documentclass{article}
 NAMED = {"|": "bar", "\\": "backslash", "~": "asciitilde", "^": "asciicircum", "<": "less", ">": "greater"}
 SPECIAL = {c: rf"\{c}" for c in "&%$#_{}"} | {c: rf"\text{name}{{}}" for c, name in NAMED.items()}
 WIDEST = 130
-"""Characters of a row of multipliers."""
+"""Largest number of characters in a row of multipliers."""
 SHOWN = {
     "exhausted": "Every instance of the finite space was computed in fractions.",
     "signs": "Written as a quotient of polynomials, the right side minus the left one has no negative "
@@ -45,7 +45,7 @@ SHOWN = {
 
 
 class Described(Protocol):
-    """What a claim's author says of it: its id, its place in the paper, its title, and further text."""
+    """The description of a claim by its author: its id, its place in the paper, its title, and further text."""
 
     @property
     def id(self) -> str: ...  # noqa: D102 - the class says it
@@ -58,7 +58,7 @@ class Described(Protocol):
 
 
 def text_of(text: str) -> str:
-    """Return a text with LaTeX's own characters escaped."""
+    """Return a text in which LaTeX's special characters are escaped."""
     raised = re.split(r"\^(-?[\w*]+|\([^()\n]*\))", text)
     parts = ["".join(SPECIAL.get(c, c) for c in part) for part in raised]
     escaped = "".join(rf"\textsuperscript{{{part}}}" if k % 2 else part for k, part in enumerate(parts))
@@ -66,12 +66,12 @@ def text_of(text: str) -> str:
 
 
 def page(claim: Described, text: str, record: Mapping[str, Any], word: str) -> str:
-    """Return a document."""
+    """Return a complete LaTeX document."""
     return DOCUMENT % body(claim, text, record, word)
 
 
 def body(claim: Described, text: str, record: Mapping[str, Any], word: str) -> str:
-    """Return what may be pasted into a draft: the claim in a theorem environment, and what decides it."""
+    """Return LaTeX for a draft: the claim in a theorem environment, and what decides it."""
     line = printed(record["statement"], record["line"])
     parts = [*_stated(claim, line), rf"\noindent\textbf{{{word.capitalize()}.}}"]
     exporter = Exporter(text, record["statement"])
@@ -99,7 +99,7 @@ def _stated(claim: Described, line: str) -> list[str]:
 
 
 def _paragraph(part: str) -> str:
-    """Write a paragraph: what stands above indented lines is its heading, or the name of a line."""
+    """Write a paragraph. A line above indented lines is their heading, or the name of a line."""
     lines = part.split("\n")
     depth = [len(line) - len(line.lstrip()) for line in lines]
     texts = []
@@ -113,7 +113,7 @@ def _paragraph(part: str) -> str:
 
 
 def _table(rows: Iterable[tuple[str, Any]]) -> Iterator[str]:
-    """Write the quantities of an instance."""
+    """Write the quantities of an instance as a table."""
     lines = [
         f"${_symbol(name)}$ & ${_number(value)}$\\\\"
         if isinstance(value, int | Fraction) and type(value) is not bool
@@ -130,7 +130,7 @@ def _table(rows: Iterable[tuple[str, Any]]) -> Iterator[str]:
 
 
 def of_verdict(claim: Described, verdict: Verdict) -> str:
-    """Return what may be pasted into a draft: each line that the kernel decides, else the claim and its verdict."""
+    """Return LaTeX for a draft: each line that the kernel decides, otherwise the claim and its verdict."""
     several = verdict.lines or (verdict,)
     decided = [line for line in several if line.evidence is not None]
     if not decided:

@@ -12,18 +12,18 @@ from clusterproof.checker.kernel.ranges import Choice, End, Interval, OfClass, R
 
 Write = Callable[[Any], str]
 MOST = 12
-"""Options of a choice that are listed."""
+"""Largest number of options of a choice that are listed."""
 
 
 def ranges_of(exporter: Exporter, name: Write, number: Write, text: Write) -> Iterator[str]:
-    """Yield the lines of a list of the quantities with their ranges.
+    """Yield the lines of a LaTeX list of the quantities with their ranges.
 
     Parameters
     ----------
     exporter
-        Of the statement.
+        Exporter of the statement.
     name, number, text
-        Write the name of a quantity and an exact number within dollars, and a text.
+        Functions that write the name of a quantity and an exact number (both for math mode), and a text.
     """
     try:
         ends = {q.name: (q.low, q.high) for q in exporter.whole()}

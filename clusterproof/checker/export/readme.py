@@ -1,4 +1,4 @@
-"""The page with which a referee begins: what is in the folder, the order of reading, and each theorem in a line."""
+"""The referee's first page: the contents of the folder, the order in which to read them, and one line per theorem."""
 
 from __future__ import annotations
 
@@ -62,7 +62,7 @@ def _row(one: Exported) -> str:
 
 
 def _to_be_read(proof: str) -> list[str]:
-    """Return the definitions of the library that statements of a file name."""
+    """Return the definitions of the library that occur in the statements of a file."""
     plain = COMMENT.sub("", proof)
     stated = re.findall(r"^Definition[^.]*?: (?:Prop|R) :=.*?\.$", plain, re.DOTALL | re.MULTILINE)
     theorem = list(re.finditer(r"^Theorem .*?\.$", plain, re.DOTALL | re.MULTILINE))[-1][0]

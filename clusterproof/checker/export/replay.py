@@ -1,9 +1,10 @@
-"""Say again what the evidence in this folder shows, by the kernel's own files.
+"""Decide again what the evidence in this folder shows, with the kernel's own files.
 
-Run it by ``python3 -I -S replay.py``. Its status is 1 if the evidence of a line does not show what it showed.
+Run it with ``python3 -I -S replay.py``. The exit status is 1 if the evidence of a line does not show its verdict.
 
-Nothing is installed and nothing is searched: clusterproof/checker/kernel/ has all that runs, on Python's standard
-library. Each folder with an evidence.json has the claim's text beside it, which Python never runs.
+Nothing is installed and nothing is searched: the folder clusterproof/checker/kernel/ contains all code that runs, and
+needs only Python's standard library. Each folder with an evidence.json also contains the claim's text, which Python
+never runs.
 """
 
 import json
@@ -19,7 +20,7 @@ from clusterproof.checker.kernel import Refused, judge  # noqa: E402 - found by 
 
 
 def word_of(folder: Path) -> tuple[str, str, str]:
-    """Return a line's name, and the verdict that its record shows, or ``open`` and why it shows none."""
+    """Return a line's name and the verdict that its evidence shows; or ``open``, and the reason why it shows none."""
     record = json.loads((folder / "evidence.json").read_text())
     name = record.pop("name")
     try:

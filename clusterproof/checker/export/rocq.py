@@ -1,4 +1,4 @@
-"""A record of evidence as a file for Rocq, whose head says what is shown, left out, and to be believed."""
+"""Write the Rocq file of a line. Its head states what is shown, what is left out, and what must be believed."""
 
 from __future__ import annotations
 
@@ -69,25 +69,25 @@ Import ListNotations.
 Open Scope R_scope.
 """
 OF_FUNCTIONS = {"dual": dual, "family": family}
-"""By the rule of a record about functions of a class, what writes its theorems."""
+"""Functions that write the theorems of evidence about functions of a class, by its rule."""
 
 
 def rocq_file(claim: Claim[..., Any], text: str, record: Mapping[str, Any], word: str) -> str:
-    """Write the file of a record.
+    """Write the Rocq file for a piece of evidence.
 
     Parameters
     ----------
     claim, text
-        Of which the record is.
+        The claim, and its text.
     record
-        Evidence.
+        The evidence.
     word
-        That it supports.
+        The verdict that the evidence supports.
 
     Raises
     ------
     Refused
-        If the statement has no formula, or its rule has no theorem for Rocq.
+        If the statement has no formula, or if there is no theorem for Rocq about its rule.
     """
     rule = record["rule"]
     if rule not in SHOWN:

@@ -1,4 +1,4 @@
-"""One theorem of a line: that its cases are all, that each holds, and that some instance meets the hypotheses."""
+"""One theorem for a line: its cases are all cases, each case holds, and some instance meets the hypotheses."""
 
 from __future__ import annotations
 
@@ -25,20 +25,21 @@ from clusterproof.checker.kernel.evaluation import Refused
 
 @dataclass(frozen=True)
 class Case:
-    """A path through the branches, at one combination of what is chosen, in a module of its own.
+    """A path through the branches, at one combination of the choices, in its own module.
 
     Attributes
     ----------
     chosen
-        By name, the values of the choices and of listed integers.
+        The values of the choices and of listed integers, by name.
     formulas
-        Its formulas.
+        Formulas of the case.
     lines
-        Of its file, with a lemma ``certified`` or ``vacuous`` unless the line says nothing there.
+        Lines of its file, with a lemma ``certified`` or ``vacuous`` unless the line is not stated in this case.
     scope
         Names of its section.
     applied
-        Writes a proposition of the module outside of its section; empty if there is none of that name.
+        Function that writes a proposition of the module for use outside its section; empty if the proposition does not
+        exist.
     proof
         Name of the lemma; empty if there is none.
     """
@@ -51,7 +52,7 @@ class Case:
     proof: str
 
     def says(self) -> str:
-        """Write what holds in this case, besides its branches."""
+        """Write what holds in this case, without its branches."""
         if not self.proof:
             return ""
         stated, hypotheses, conclusion = map(self.applied, ("stated", "hypotheses", "conclusion"))
@@ -69,11 +70,11 @@ class Witness:
     Attributes
     ----------
     made
-        Its section.
+        The section of the instance.
     lines
-        Of its lemma ``admissible``.
+        Lines of its lemma ``admissible``.
     place
-        Of the case whose section this is; None if it has a section of its own, which is among the lines.
+        Index of the case with the same section; None if the instance has its own section, which ``lines`` contains.
     """
 
     made: Section
@@ -84,18 +85,18 @@ class Witness:
 def composed(
     exporter: Exporter, cases: Sequence[Case], name: str, witness: Witness | None = None
 ) -> list[str]:
-    """Write all cases, and the theorem that composes them.
+    """Write all cases, and the theorem that combines them.
 
     Parameters
     ----------
     exporter
-        Of the statement.
+        Exporter of the statement.
     cases
-        In the order of the choices.
+        Cases in the order of the choices.
     name
-        Of the theorem.
+        Name of the theorem.
     witness
-        An instance that meets the hypotheses, if that is shown.
+        An instance that meets the hypotheses, if the theorem states that there is one.
     """
     apart = witness is not None and witness.place is None
     lines: list[str] = []
@@ -140,9 +141,9 @@ class _Whole:
     Parameters
     ----------
     space
-        Of the statement.
+        The space of the statement.
     cases
-        In the order of the choices.
+        Cases in the order of the choices.
     """
 
     def __init__(self, space: WholeSpace, cases: Sequence[Case]) -> None:
@@ -186,7 +187,7 @@ class _Whole:
 
 
 def _listed(cases: Sequence[Case]) -> tuple[list[str], str, list[str]]:
-    """Return the theorem over the spaces of all cases, where the ranges depend on what is chosen."""
+    """Return the theorem over the spaces of all cases, for ranges that depend on choices."""
     names = Names()
     texts_of = dict.fromkeys(own for case in cases for own in case.formulas.texts)
     words = {own: names.new(own) for own in texts_of}
@@ -227,12 +228,12 @@ def _listed(cases: Sequence[Case]) -> tuple[list[str], str, list[str]]:
 
 
 def _combinations(cases: Sequence[Case]) -> list[Chosen]:
-    """Return what is chosen, each combination once."""
+    """Return the combinations of the choices, each once."""
     return list({key_of(case.chosen): case.chosen for case in cases}.values())
 
 
 def _paths(cases: Sequence[Case], chosen: Chosen, names: Mapping[str, str]) -> list[tuple[int, Case]]:
-    """Return the paths of a combination with their numbers, and call the quantities by these names."""
+    """Return the paths of a combination with their numbers; give the quantities the names in ``names``."""
     found = [(k, case) for k, case in enumerate(cases, start=1) if key_of(case.chosen) == key_of(chosen)]
     for _, case in found:
         case.scope.called = {rocq: names[own] for own, rocq in case.scope.quantities.items() if own in names}
@@ -240,7 +241,7 @@ def _paths(cases: Sequence[Case], chosen: Chosen, names: Mapping[str, str]) -> l
 
 
 def _ways(paths: Sequence[tuple[int, Case]]) -> str:
-    """Write that one of the paths is taken, and what holds there; with loops, what holds if a path is taken."""
+    """Write that one of the paths is taken, and what holds on it; with loops, what holds if a path is taken."""
     if _has_loops(paths):
         told = [[case.applied("branches"), case.says()] for _, case in paths if case.proof]
         return " /\\ ".join(f"({' -> '.join(part for part in way if part)})" for way in told) or "True"
@@ -249,7 +250,7 @@ def _ways(paths: Sequence[tuple[int, Case]]) -> str:
 
 
 def _by_branches(paths: Sequence[tuple[int, Case]], known: Sequence[str]) -> Iterator[str]:
-    """Prove that one of the paths is taken, by their decisions, and what holds there, with proofs of their spaces."""
+    """Prove by the decisions that one of the paths is taken, and what holds on it, given proofs of their spaces."""
 
     def decisions(place: int) -> Sequence[tuple[Any, bool]]:
         path = paths[place][1].formulas.path
@@ -288,7 +289,7 @@ def _way(number: int, case: Case, known: str, branches: int) -> str:
 
 
 def _lemma(number: int, case: Case, known: str, taken: str) -> str:
-    """Write a case's lemma with all that it needs."""
+    """Write the application of a case's lemma."""
     own = [case.scope.quantities[q.name] for q in case.formulas.quantities]
     called = [case.scope.called.get(each, each) for each in own]
     return " ".join(part for part in (f"Case_{number}.{case.proof}", *called, known, taken) if part)

@@ -28,7 +28,7 @@ from clusterproof.checker.kernel.worlds import Form
 
 
 def dual(text_of_claim: str, record: Mapping[str, Any], name: str = "certified") -> list[str]:
-    """Write a theorem for each setting and entry of the line, and one, of a name, that composes them."""
+    """Write a theorem for each setting and entry of the line, and a theorem ``name`` that combines them."""
     source = Source(text_of_claim, record["statement"])
     lines, count = list[str](), 0
     with limited(10**9):
@@ -40,7 +40,7 @@ def dual(text_of_claim: str, record: Mapping[str, Any], name: str = "certified")
 
 
 def composed(name: str, count: int) -> list[str]:
-    """Write the theorem that says that all cases hold."""
+    """Write the theorem that all cases hold."""
     cases = [f"case_{k}" for k in range(1, count + 1)]
     proof = "".join(f"(conj {each}_holds " for each in cases[:-1]) + f"{cases[-1]}_holds" + ")" * (count - 1)
     whole = " /\\ ".join(cases)
@@ -66,7 +66,7 @@ class _Case:
 
     @property
     def weights(self) -> list[Fraction]:
-        """Weights of several numbers, of which the least is measured; 1 of a single one."""
+        """Weights of the numbers whose least is the measured side; 1 for a single number."""
         return [Fraction(read(code)) for code in self.proof.get("weights", [1])]
 
 
@@ -135,7 +135,7 @@ def _theorem(case: _Case, source: Source, name: str) -> list[str]:
 
 
 def equation_of(words: Words, view: View) -> str:
-    """Write what is equal at the solution; nothing if there is none."""
+    """Write the equation that holds at the solution; empty if there is no solution."""
     if view.equation is None:
         return ""
     left, right = view.equation
@@ -143,7 +143,7 @@ def equation_of(words: Words, view: View) -> str:
 
 
 def statement(words: Words, sign: str, measured: Any, bounds: Mapping[str, Any]) -> str:
-    """Write the conclusion of an entry, with what it names."""
+    """Write the conclusion of an entry, with local definitions."""
     lets = [(own, words.text(node, define=True)) for own, node in words.lets]
     names = []
     for name, term in bounds.items():
@@ -165,7 +165,7 @@ def total_of(values: Any) -> Any:
 
 
 def _sum(case: _Case, words: Words) -> Sum:
-    """Return the evidence: multipliers, and what is left as a matrix of integers."""
+    """Return the evidence: the multipliers, and the remaining form as a matrix of integers."""
     rest, least, given = case.view.trace.constant(0), Fraction(0), list[tuple[str, Fraction]]()
     several = case.slack if type(case.slack) is tuple else (case.slack,)
     for weight, slack in zip(case.weights, several, strict=True):

@@ -24,11 +24,11 @@ from clusterproof.checker.kernel.positivity import bounded
 from clusterproof.checker.kernel.quotients import Fact, Quotient
 
 BRANCH = "match goal with |- context [if ?c then _ else _] => destruct c as [F'|F'] end."
-"""The tactic that goes both ways of a round's branch."""
+"""Tactic that follows both sides of a round's branch."""
 
 
 def family(text: str, record: Mapping[str, Any], name: str = "certified") -> list[str]:
-    """Write a theorem for each combination of the choices, and one, of a name, that composes them."""
+    """Write a theorem for each combination of the choices, and a theorem ``name`` that combines them."""
     source = Source(text, record["statement"])
     data = FIELDS["family"]({key: value for key, value in record.items() if key not in {*HEAD, "claim"}})
     lines, count = list[str](), 0
@@ -75,7 +75,7 @@ class _Theorem:
         passed: int | None,
         divisors: Sequence[Used],
     ) -> Place:
-        """Return a place where facts are known, each by a hypothesis."""
+        """Return a place at which facts are known, each with its hypothesis."""
         symbols = self._of.symbols(states)
         given = {key: own for key, own in self._of.named.items() if key in self._of.state_points}
         words = Words(self._of.frame, view, roots, self._of.source.names, symbols, given)
@@ -111,7 +111,7 @@ class _Theorem:
         return Place(words, own, env, entries, bounds, conditions, signs)
 
     def _read(self, facts: Sequence[tuple[Fact, str, str]], symbols: Symbols) -> tuple[list[str], list[str]]:
-        """Return what the checker reads of the symbols, and the hypotheses by which it holds."""
+        """Return what the checker reads about the symbols, and the hypotheses from which it follows."""
         entries, bounds = [], []
         parameters = len(self._of.places)
         for place, (low, high) in enumerate(self._of.case.box):
@@ -147,7 +147,7 @@ class _Theorem:
         return entries, bounds
 
     def _shown(self, place: Place, parts: Sequence[Any]) -> tuple[list[str], list[str]]:
-        """Return steps, and by them a tactic for each part of an invariant or line."""
+        """Return steps, and a tactic for each part of an invariant or line that uses these steps."""
         steps, tactics = list[str](), list[str]()
         for number, part in enumerate(parts):
             if type(part) is not Comparison:
@@ -176,7 +176,7 @@ class _Theorem:
         return place.below(small, large, sum_of(need, proof, place.words.symbols))
 
     def _induction(self, loop: Loop) -> list[str]:
-        """Prove the invariant of the first state, and of what a round makes of a state."""
+        """Prove the invariant for the first state, and for the state after a round."""
         frame, case = self._of.frame, self._of.case
         goals = {goal.name: goal for goal in case.record.goals}
         before = loop.before[0]
@@ -257,7 +257,7 @@ class _Theorem:
         names: Sequence[str],
         number: int,
     ) -> list[str]:
-        """Prove the invariant after a round on one of its paths."""
+        """Prove the invariant after a round, on one of the round's paths."""
         before = after.before[-1]
         known = dict(outer)
         for name, part in zip(names, before.parts, strict=True):
@@ -311,7 +311,7 @@ class _Theorem:
         return [*steps, f"{split_by(tactics)}."]
 
     def _passed(self, loop: Loop) -> Traced:
-        """Return the number of rounds before a round."""
+        """Return the number of earlier rounds in a round."""
         sides = [
             node
             for part in loop.after[0].parts
@@ -326,7 +326,7 @@ class _Theorem:
         return Traced("leaf", ("passed",), made[0].slack)
 
     def _free_numbers(self, said: Said) -> dict[int, str]:
-        """Return by their places the symbols that numbers of a state are."""
+        """Return the symbols that stand for the numbers of a state, by their indices."""
         found = {}
         for leaf, name in zip(said.leaves, self._of.state, strict=True):
             if (
@@ -340,7 +340,7 @@ class _Theorem:
         return found
 
     def _solved(self, said: Sequence[Said], symbols: Symbols) -> list[str]:
-        """Replace numbers of a state that an equation determines."""
+        """Write the steps that replace the numbers of a state that an equation determines."""
         steps = []
         first, last = said[0], said[-1]
         for name, before, after in zip(self._of.state, first.leaves, last.leaves, strict=True):
@@ -351,7 +351,7 @@ class _Theorem:
 
 
 def _branch(comparison: Comparison, decided: Fact) -> tuple[Comparison, str]:
-    """Return what is known on a path of a branch: the comparison or its opposite, not strictly, and its proof."""
+    """Return the comparison, or its opposite, that holds on a path of a branch (not strictly), and its proof."""
     small, large = comparison.left, comparison.right
     if comparison.sign in (">=", ">"):
         small, large = large, small

@@ -1,6 +1,6 @@
-"""A theorem about a loop: lemmas about reals for its start, a round and the conclusion, and their composition.
+"""A theorem about a loop: lemmas over the reals for its start, its round and the conclusion, and their composition.
 
-A value of which only what is said of it is known is given by all paths that lead to it, as the source computes it.
+A value of which only stated facts are known is described by all paths that lead to it, as the source computes it.
 """
 
 from __future__ import annotations
@@ -19,16 +19,16 @@ from clusterproof.checker.export.rocq_text import Scope, comment, conj
 from clusterproof.checker.kernel.quotients import Fact
 
 BOUND = re.compile(r"(?:exists|forall) [\w ]+ : R|let (?:'\([\w ,]+\)|\w+) :=")
-"""What names quantities within a proposition."""
+"""Pattern for the names that a proposition binds."""
 
 
 def by_induction(formulas: Formulas, blocks: Blocks) -> Told:
-    """Write a line on one path through the branches outside of its loops and values."""
+    """Write a line on one path through the branches outside its loops and values."""
     return Told(formulas, blocks)
 
 
 def _everything(path: Path) -> Iterator[tuple[Sequence[Fact], Sequence[Any], Sequence[Expression]]]:
-    """Yield facts, numbers and states of a path, and of those that lead to what is known on it."""
+    """Yield the facts, numbers and states of a path, after those of every path from which its known facts follow."""
     for unknown in path.unknowns:
         for inner in (*unknown.start, *unknown.paths):
             yield from _everything(inner)
@@ -55,14 +55,14 @@ class Told:
     Parameters
     ----------
     formulas
-        Of the line.
+        Formulas of the line.
     blocks
-        Sums of squares of evidence.
+        Sums of squares in the evidence.
 
     Attributes
     ----------
     lines
-        Definitions, lemmas about reals, and the lemma ``certified``: on the space the conclusion holds.
+        Definitions, lemmas over the reals, and the lemma ``certified``: the conclusion holds on the space.
     scope
         Names of the definitions.
     """
@@ -101,7 +101,7 @@ class Told:
         self.lines += theorem("Lemma certified", statement, *proof)
 
     def applied(self, name: str) -> str:
-        """Write a proposition outside of the module, with its quantities; empty if there is none of that name."""
+        """Write a proposition for use outside the module, with its quantities; empty if it does not exist."""
         return self.scope.application(name, self._needs[name]) if name in self._needs else ""
 
     def _new(self, word: str) -> str:
@@ -119,14 +119,14 @@ class Told:
         return " ".join(self.scope.quantities[leaf.parts[0]] for leaf in leaves)
 
     def _lemma(self, path: Path, blocks: Blocks) -> tuple[str, Lemma]:
-        """Write a lemma in a module of its own."""
+        """Write a lemma in its own module."""
         lemma, name = Lemma(self._formulas, path), self._new("Lemma")
         self.lines += [f"Module {name}.", *lemma.made.text, lemma.made.scope.environment()]
         self.lines += [*lemma.theorem("Lemma shown", blocks), f"End {name}."]
         return name, lemma
 
     def _define(self, name: str, parts: Sequence[str], states: str = "") -> str:
-        """Define a proposition, and return it with the quantities that it depends on."""
+        """Define a proposition, and return it with the quantities on which it depends."""
         text = " /\\\n  ".join(parts)
         plain = re.sub(r"\(\*.*?\*\)", "", text, flags=re.DOTALL)
         bound = " ".join(BOUND.findall(plain))
@@ -140,7 +140,7 @@ class Told:
     # ---- what leads to a value
 
     def _relation(self, unknown: Unknown) -> str:
-        """Define what leads to a value, and return that it does."""
+        """Define how a value is reached, and return the proposition that it is reached."""
         if id(unknown) not in self._relations:
             self._relations[id(unknown)] = self._told(unknown)
         return self._relations[id(unknown)]
@@ -179,7 +179,7 @@ class Told:
     # ---- proofs
 
     def _path(self, path: Path, supposed: Sequence[str]) -> list[str]:
-        """Prove what must be shown at the end of a path, from what leads to the values on it."""
+        """Prove the facts to show at the end of a path, from the paths that lead to its values."""
         several = zip(path.unknowns, supposed, strict=True)
         lines = [line for unknown, name in several for line in self._said(unknown, name)]
         return [*lines, f"exact {self._applied(path)}."]
@@ -192,7 +192,7 @@ class Told:
         return f"({name}.shown {' '.join([*quantities, *given])})"
 
     def _said(self, unknown: Unknown, supposed: str) -> list[str]:
-        """Prove what is said of a value."""
+        """Prove the facts that are stated about a value."""
         named = [self._named(fact, "K") for fact in unknown.said]
         if not unknown.paths:
             named = [*([self._new("I")] if unknown.whole else []), *named]
@@ -206,7 +206,7 @@ class Told:
         return [*lines, f"destruct {whole} as {_pattern(named)}."] if len(named) > 1 else lines
 
     def _loop(self, unknown: Unknown, supposed: str) -> list[str]:
-        """Prove an invariant: of the start, and of what a round makes of a state."""
+        """Prove an invariant: for the start, and for the state after a round."""
         assert unknown.passed is not None
         passed, states = self._names([unknown.passed]), self._names(unknown.state).split()
         bounds, kept = unknown.before[:2], unknown.before[2:]
@@ -227,7 +227,7 @@ class Told:
         ]
 
     def _ways(self, unknown: Unknown, supposed: str) -> list[str]:
-        """Prove what is said of a value on every path that leads to it."""
+        """Prove the facts that are stated about a value, on every path that leads to it."""
         ends = ["->"] * (1 if unknown.count is not None else len(unknown.leaves))
         patterns, proofs = [], []
         for path in unknown.paths:
@@ -243,7 +243,7 @@ class Told:
 
 
 def _section(formulas: Formulas, path: Path) -> tuple[Scope, list[str]]:
-    """Write the definitions of a line, and of all that leads to what is known on its path."""
+    """Write the definitions of a line, and of everything from which the known facts of its path follow."""
     names = dict(formulas.record.names)
     entries_of(formulas, names)
     parts = list(_everything(path))

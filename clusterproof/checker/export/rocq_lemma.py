@@ -1,4 +1,4 @@
-"""What a path must show, as the prelude's checker reads it: goals, and sums of squares of evidence."""
+"""The facts that a path must show, as data for the prelude's checker: goals, and the evidence's sums of squares."""
 
 from __future__ import annotations
 
@@ -24,21 +24,21 @@ Blocks = Iterator[Sequence[Mapping[str, Any]]]
 
 
 class Lemma:
-    """That the box and all that is known at the end of a path imply what must be shown there.
+    """The lemma of a path: the box and all facts known at the path's end imply what the path must show.
 
     Parameters
     ----------
     formulas
-        Of the line.
+        Formulas of the line.
     path
-        One of its paths, or one of those that lead to what is known by what is said of it.
+        A path of the line, or a path that leads to a value of which only stated facts are known.
 
     Attributes
     ----------
     made
-        Its section.
+        Section of the lemma.
     known
-        The facts that are assumed.
+        The facts that the lemma assumes.
     leaves
         The quantities that stand for states.
     """
@@ -91,7 +91,7 @@ class Lemma:
         self.made = Section(own, on_symbols=True, states=states, decided=decided)
 
     def proof(self, blocks: Blocks) -> tuple[list[str], list[str]]:
-        """Return goals of the checker, and proofs of what must be shown, in which {k} is that of goal k."""
+        """Return goals for the checker, and proofs of the facts to show, in which {k} is the proof of goal k."""
         goals: list[str] = []
         proofs = []
 
@@ -101,7 +101,7 @@ class Lemma:
 
         def below(sides: tuple[str, str], slack: Quotient) -> str:
             needed: Sequence[Mapping[str, Any]] = ()
-            with suppress(Refused):  # Rocq does so, too
+            with suppress(Refused):  # Rocq's checker also ignores it
                 target = slack_of(slack, self._box, self._known) if slack.top else slack.top
                 needed = () if is_nonnegative(target, self._box) else next(blocks, ())
             return goal(f"Below {sides[1]} {sides[0]} {self._squares(needed)}")
@@ -122,7 +122,7 @@ class Lemma:
         return goals, proofs
 
     def theorem(self, name: str, blocks: Blocks) -> list[str]:
-        """Write the lemma, outside of its section."""
+        """Write the lemma, for use outside its section."""
         made = self.made
         names = " ".join(made.scope.quantities.values())
         assumed, patterns = given(made, "space", "branches", "hypotheses")
@@ -146,7 +146,7 @@ class Lemma:
         ]
 
     def _squares(self, blocks: Sequence[Mapping[str, Any]]) -> str:
-        """Write blocks b' Q b: the hypotheses that they are times, b, and the upper rows of a multiple of Q."""
+        """Write blocks b' Q b: indices of their factors, b, and the upper rows of a multiple of Q."""
         found = []
         for block in blocks:
             factors = "; ".join(str(self.made.factors[place]) for place in block["factors"])
@@ -172,7 +172,7 @@ class Lemma:
 
 
 def given(made: Section, *wanted: str) -> tuple[list[str], str]:
-    """Return the propositions that are assumed, and how their parts are named."""
+    """Return the propositions that are assumed, and the pattern that names their parts."""
     parts = [each for each in wanted if made.has(each)]
     patterns = []
     for each in parts:
@@ -189,7 +189,7 @@ def conjunction(links: Sequence[str]) -> str:
 
 
 def by_definition(values: str) -> str:
-    """Write that the values of definitions are what they are defined as."""
+    """Write that the values of definitions equal their definitions."""
     d = f"(defined ({values}) 0 entries)"
     return f"assert (D' : fst {d} = snd {d}) by exact_no_check (eq_refl (fst {d}))."
 
@@ -197,7 +197,7 @@ def by_definition(values: str) -> str:
 def _leaves(
     facts: Sequence[Fact], solved: Mapping[str, tuple[Any, Fact]], places: Mapping[str, int]
 ) -> list[Expression]:
-    """Return the quantities that stand for states in facts, in the order of their places."""
+    """Return the quantities in facts that stand for states, in the order of their indices."""
     found: dict[str, Expression] = {}
     waiting = list(facts)
     while waiting:

@@ -29,9 +29,9 @@ class Group:
     Attributes
     ----------
     formulas, made
-        These.
+        The formulas, and their section.
     instances
-        By name the values of the quantities.
+        The values of the quantities at each instance, by name.
     """
 
     formulas: Formulas
@@ -39,11 +39,11 @@ class Group:
     instances: list[dict[str, Any]]
 
     def applied(self, name: str) -> str:
-        """Write a proposition outside of its module; empty if there is none of that name."""
+        """Write a proposition for use outside its module; empty if the proposition does not exist."""
         return self.made.applied(name) if self.made.has(name) else ""
 
     def says(self) -> str:
-        """Write what holds at its instances."""
+        """Write what holds at the group's instances."""
         hypotheses, conclusion = self.applied("hypotheses"), self.applied("conclusion")
         said = (
             f"({hypotheses} -> {conclusion})"
@@ -81,7 +81,7 @@ class Group:
 
 
 MOST = 400
-"""Largest number of groups in a proof over the whole space: its size grows by their square."""
+"""Largest number of groups in a proof over the whole space; the size of the proof grows with its square."""
 
 
 def exhausted(exporter: Exporter, record: Record, name: str) -> list[str]:
@@ -116,7 +116,7 @@ def exhausted(exporter: Exporter, record: Record, name: str) -> list[str]:
 def _together(
     space: WholeSpace, groups: Mapping[str, Group], places: Sequence[tuple[Chosen, str, int]], name: str
 ) -> list[str]:
-    """Write that at each instance of the whole space one of the groups holds."""
+    """Write that at each instance of the whole space, one of the groups holds."""
     ways = []
     for group in groups.values():
         quantities = group.made.scope.quantities
@@ -156,7 +156,7 @@ def _together(
 
 
 def _apart(groups: Sequence[Group], name: str) -> list[str]:
-    """Write that each group holds, where the ranges depend on what is chosen."""
+    """Write that each group holds, for ranges that depend on choices."""
     parts = []
     for k, group in enumerate(groups, start=1):
         own = " ".join(group.made.scope.quantities.values())

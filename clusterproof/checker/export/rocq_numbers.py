@@ -15,7 +15,7 @@ BEFORE = ("space", "branches", "hypotheses")
 
 
 def instance(exporter: Exporter, record: Record, name: str) -> list[str]:
-    """Write that an instance of the space meets the hypotheses and breaks the line."""
+    """Write the theorem that an instance of the space meets the hypotheses and breaks the line."""
     written = record["instance"]
     formulas = exporter.at(record["line"], exporter.stated.space.read(written))
     formulas = replace(formulas, texts={name: written[name] for name in formulas.texts})
@@ -37,19 +37,19 @@ def values_of(formulas: Formulas) -> dict[str, Any]:
 
 
 def theorem(name: str, statement: str, *proof: str) -> list[str]:
-    """Write a theorem, whose name stands behind Rocq's word."""
+    """Write a theorem; ``name`` contains Rocq's keyword and the name."""
     return ["", f"{name} : {statement}.", "Proof.", *(f"  {line}" for line in proof), "Qed."]
 
 
 def existence(made: Section, *others: str) -> str:
-    """Write that some instance of the space meets the hypotheses, and other propositions."""
+    """Write that some instance of the space meets the hypotheses, and ``others``."""
     statement = " /\\ ".join([*(made.applied(each) for each in BEFORE if made.has(each)), *others])
     names = " ".join(made.scope.quantities.values())
     return f"exists {names} : R,\n  {statement}" if names else statement
 
 
 def there_is(made: Section, name: str, values: Mapping[str, Any], *others: tuple[str, str]) -> list[str]:
-    """Write a theorem or lemma of this, for which others are given in both ways."""
+    """Write a theorem or lemma that ``existence`` holds; ``others`` are given in Rocq's notation and as data."""
     codes = [*(made.code(each) for each in BEFORE if made.has(each)), *(code for _, code in others)]
     definitions, proof = made.decided(values, joined("And", codes, "Yes"))
     variables = made.scope.quantities

@@ -1,4 +1,4 @@
-"""Tuples, and tactics for their parts, in Rocq's notation."""
+"""Tuples in Rocq's notation, and tactics for their parts."""
 
 from __future__ import annotations
 
@@ -6,17 +6,17 @@ from collections.abc import Sequence
 
 
 def tuple_of(texts: Sequence[str]) -> str:
-    """Write a tuple; of a single part the part."""
+    """Write a tuple; for a single part, the part itself."""
     return f"({', '.join(texts)})" if len(texts) > 1 else texts[0]
 
 
 def quoted(names: Sequence[str]) -> str:
-    """Write the pattern of a tuple behind ``let``."""
+    """Write the pattern of a tuple after ``let``."""
     return f"'{tuple_of(names)}" if len(names) > 1 else names[0]
 
 
 def opened(names: Sequence[str]) -> str:
-    """Write the pattern of a tuple behind ``intros``."""
+    """Write the pattern of a tuple after ``intros``."""
     pattern = names[0]
     for name in names[1:]:
         pattern = f"[{pattern} {name}]"
@@ -31,7 +31,7 @@ def destructed(name: str, parts: Sequence[str]) -> str:
 
 
 def split_by(tactics: Sequence[str]) -> str:
-    """Write the tactic that proves each part of a conjunction by its own."""
+    """Write the tactic that proves each part of a conjunction with its own tactic."""
     *first, text = tactics
     for tactic in reversed(first):
         text = f"split; [{tactic} | {text}]"

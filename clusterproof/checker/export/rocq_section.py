@@ -1,4 +1,4 @@
-"""A line's formulas as definitions in Rocq: quantities, space, branches, hypotheses and conclusion."""
+"""The formulas of a line as definitions in Rocq: quantities, space, branches, hypotheses and conclusion."""
 
 from __future__ import annotations
 
@@ -14,38 +14,38 @@ from clusterproof.checker.kernel.quotients import Fact
 Ends = tuple[Fact | None, Fact | None, Fact | None]
 COMPUTED = comment("what the source makes of these choices, where it takes these branches")
 Written = tuple[str, str]
-"""A proposition in Rocq's notation, and symbol by symbol."""
+"""A proposition in Rocq's notation, and as data for the checker."""
 
 
 class Section:
-    """A section of a file.
+    """A section of a Rocq file.
 
     Parameters
     ----------
     formulas
-        What it defines.
+        The formulas that it defines.
     on_symbols
-        Whether it is about every number of a box; a quantity with a few options then has one value.
+        Whether it is about every number of a box. A quantity with a few options then has one value.
     states
-        Quantities that stand for states, with the facts that give them a low end, a high end, or their value.
+        Quantities that stand for states, with the facts that give their low end, their high end, or their value.
     decided
-        By identity, the facts that are branches, and no hypotheses.
+        Identities of the facts that are branches, not hypotheses.
 
     Attributes
     ----------
     text
         Lines of the file.
     entries, links, bounds, supposed
-        What the checker of boxes reads, and the assumptions, ``S..`` or ``H..``, by which ranges, bounds and what is
-        known of states, and suppositions hold.
+        What the checker of boxes reads; and the assumptions, ``S..`` or ``H..``, for ranges, for bounds and states, and
+        for hypotheses.
     factors
-        In the kernel's order of bounds and hypotheses, the places that these have among the factors of squares.
+        Indices among the factors of squares, in the kernel's order of bounds and hypotheses.
     symbols
-        The quantities that are ranged over, symbol by symbol.
+        The quantities with a range, as data for the checker.
     chosen
-        By the place of a condition of the space the quantity whose value it gives.
+        By the index of a condition of the space, the quantity whose value it gives.
     places
-        Of branches and hypotheses their places among the facts.
+        Indices of branches and of hypotheses among the facts.
     """
 
     def __init__(
@@ -131,7 +131,7 @@ class Section:
                 self.entries.append(f"Defined {self.scope.formula(node, define=True)}")
 
     def _suppose_space(self, conditions: Sequence[Written]) -> None:
-        """Take bounds into the list: squares may be times them."""
+        """Add bounds to the list, because squares may be multiplied by them."""
         for k, (_, code) in enumerate(conditions):
             if code.startswith("(Le "):
                 self.factors.append(len(self.factors))
@@ -139,7 +139,7 @@ class Section:
                 self.bounds.append(f"S'{k}")
 
     def _describe_states(self, states: Sequence[tuple[Expression, Ends]], facts: Sequence[Fact]) -> None:
-        """Take states into the list; the ends of one, by facts, stand behind those that it determines."""
+        """Add states to the list; the ends of a state come after the states that it determines."""
         names = {id(fact): f"H'{k}" for k, fact in enumerate(facts)}
         later: list[Fact | None] = []
         for state, (*ends, value) in states:
@@ -162,19 +162,19 @@ class Section:
             self.factors += range(count, count + sum(end is not None for end in ends))
 
     def _suppose(self, facts: Sequence[Fact]) -> None:
-        """Take hypotheses into the list: their signs may be needed to divide, and squares be times them."""
+        """Add hypotheses to the list: divisions may need their signs, and squares may be multiplied by them."""
         at: dict[int, list[int]] = {}
         count = len(self.factors)
         for k, fact in sorted(enumerate(facts), key=lambda pair: _divisions(pair[1].slack)):
             self._define(sides_of(fact.slack))
             self.entries.append(f"Supposed {self.scope.fact(fact)[1]}")
             self.supposed.append(f"H'{k}")
-            at[k] = [count + 1, count] if fact.equation else [count]  # Rocq's first is smaller - larger
+            at[k] = [count + 1, count] if fact.equation else [count]  # Rocq begins with smaller - larger
             count += len(at[k])
         self.factors += [place for k in range(len(facts)) for place in at[k]]
 
     def _describe(self, one: Quantity, conditions: list[Written]) -> None:
-        """Write what the space says of a quantity."""
+        """Write the conditions of the space on a quantity."""
         scope = self.scope
         name, code = scope.text(one.expression), scope.formula(one.expression)
         if one.integer:
@@ -206,35 +206,35 @@ class Section:
         self.entries.append(f"Ranged {' '.join(ends)}")
 
     def _entry(self, several: Sequence[Fact]) -> Written:
-        """Write what must hold; of ``least`` that one of several holds."""
+        """Write what must hold; for ``least``, that one of several facts holds."""
         written = [self.scope.fact(fact) for fact in several]
         return joined("\\/", [text for text, _ in written], "False"), joined(
             "Or", [code for _, code in written], "(Not Yes)"
         )
 
     def has(self, name: str) -> bool:
-        """Return whether there is such a proposition."""
+        """Return whether the proposition exists and has parts."""
         return name in self._propositions and bool(self._propositions[name][0])
 
     def count(self, name: str) -> int:
-        """Return of how many parts a proposition is made."""
+        """Return the number of parts of a proposition."""
         return len(self._propositions[name][0])
 
     def applied(self, name: str) -> str:
-        """Write a proposition outside of the section."""
+        """Write a proposition for use outside the section."""
         return self.scope.applied(name, self._propositions[name][1])
 
     def code(self, name: str) -> str:
-        """Write a proposition symbol by symbol."""
+        """Write a proposition as data for the checker."""
         return joined("And", [code for _, code in self._propositions[name][0]], "Yes")
 
     def values(self) -> str:
-        """Write the list of values, where the choices have theirs."""
+        """Write the list of values, in which the choices have their own values."""
         chosen = {each.name: f"({self.scope.text(each.options[0])})" for each in self.chosen.values()}
         return " ".join(["env", *(chosen.get(name, known) for name, known in self.scope.quantities.items())])
 
     def at(self, values: Mapping[str, Any]) -> str:
-        """Write the list of values where quantities have these."""
+        """Write the list of values at the given values of the quantities."""
         return " ".join(["env", *(f"({self.scope.text(values[name])})" for name in self.scope.quantities)])
 
     def decided(self, values: Mapping[str, Any], claim: str, number: str = "") -> tuple[list[str], str]:
@@ -270,19 +270,19 @@ def _proposition(name: str, written: Sequence[Written], words: Sequence[str]) ->
 
 
 def _sides(root: Any) -> Iterator[Any]:
-    """Yield the two sides of a slack; of anything else itself."""
+    """Yield the two sides of a slack; for any other expression, the expression itself."""
     if isinstance(root, Expression):
         yield from sides_of(root) if root.operator == "-" else (root,)
 
 
 def _computed(compared: Sequence[Any]) -> set[int]:
-    """Return by identity the sides of a line that are numbers, if all are: the source decides them by branches."""
+    """Return the identities of a line's sides if all are numbers, because branches of the source then decide them."""
     sides = [side for slack in compared for side in sides_of(slack) if isinstance(side, Expression)]
     return {id(side) for side in sides} if all(side.operator == "number" for side in sides) else set()
 
 
 def entries_of(formulas: Formulas, names: dict[int, tuple[Any, str]]) -> list[list[Fact]]:
-    """Return what must hold, of each entry one of several facts, and name the sides of a line."""
+    """Return what must hold (for each entry, one of several facts), and name the sides of a line."""
     assert formulas.path is not None
     entries = [
         [Fact(slack, fact.strict, fact.equation) for slack in fact.slack]

@@ -1,4 +1,4 @@
-"""Theorems about every number of a box: by coefficients, sums of squares and induction, or because there is none."""
+"""Theorems about every number of a box: by coefficients, sums of squares and induction, or because no number exists."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ def on_symbols(exporter: Exporter, record: Record, name: str) -> list[str]:
 
 
 def _case(chosen: Chosen, formulas: Formulas, blocks: Blocks) -> tuple[Case, Section | None]:
-    """Return what holds on a path, and unless it has loops its section."""
+    """Return what holds on a path; unless it has loops, also its section."""
     assert formulas.path is not None
     if formulas.record.unknowns:
         told = by_induction(formulas, blocks)
@@ -98,7 +98,7 @@ def _none(made: Section) -> list[str]:
 
 
 def empty(exporter: Exporter, record: Record, name: str) -> list[str]:
-    """Write that in every case of the choices one of the hypotheses fails at every value."""
+    """Write that in every case of the choices, one of the hypotheses fails at every value."""
     if record.get("listed"):
         return exhausted(exporter, record, name)
     cases = list[Case]()
@@ -118,4 +118,4 @@ RULES = {
     "induction": on_symbols,
     "empty": empty,
 }
-"""By the rule of a record, what writes its theorems."""
+"""Functions that write the theorems of evidence, by its rule."""

@@ -1,4 +1,4 @@
-"""Formulas in Rocq's notation, and the same formulas symbol by symbol, as the prelude's checkers read them."""
+"""Formulas in Rocq's notation, and the same formulas as data that the prelude's checkers read."""
 
 from __future__ import annotations
 
@@ -13,13 +13,13 @@ from clusterproof.checker.export.expressions import Expression, in_order, operan
 from clusterproof.checker.kernel.quotients import Fact
 
 DEEPEST = 8
-"""Operators within operators after which a formula is given a name."""
+"""Depth of nested operators from which on a formula gets its own name."""
 LONGEST = 40
-"""Digits above which a number is written in base 16, which is read faster."""
+"""Number of digits above which a number is written in base 16, which Rocq reads faster."""
 PLACES = 64
-"""Places in the list of values from which they have names: Rocq's natural numbers are written in base 1."""
+"""Index in the list of values from which on indices have names, because Rocq writes natural numbers in base 1."""
 LIBRARY = [Path(__file__).with_name(name) for name in ("functions.v", "prelude.v", "duals.v")]
-"""What the files for Rocq import, in order: the first has definitions only."""
+"""Libraries that the Rocq files import, in order; the first one contains only definitions."""
 OWN = """
     Axiom CoFixpoint Definition Fixpoint Hypothesis Parameter Theorem Variable Type Set Prop SProp R Q Z S O
     as at by cofix else end exists exists2 fix for forall fun if IF in let match mod
@@ -30,22 +30,22 @@ OWN = """
     case cases nth map holds stated
 """
 DECLARED = r"(?:Definition|Fixpoint|Lemma|Theorem|Inductive|Record) (\w\w+)|\| ([A-Z]\w+)"
-"""What declares a name in the library, or is a constructor there."""
+"""Pattern for names that the library declares, and for its constructors."""
 TAKEN = {
     *OWN.split(),
     *(a or b for a, b in re.findall(DECLARED, "".join(each.read_text() for each in LIBRARY))),
 }
-"""Names that mean something else in a file, or do with a number. Proofs use names with a prime, as no source has."""
+"""Names that mean something else in a file, alone or with a number; only names of proofs contain a prime."""
 
 
 def comment(text: str) -> str:
-    """Return a text as a comment, whose quotes and brackets do not disturb it."""
+    """Return a text as a comment; quotes and brackets in the text are changed so that they cannot end it."""
     safe = text.replace("(*", "( *").replace("*)", "* )").replace('"', "'")
     return f"(* {safe} *)"
 
 
 def rational(value: int | Fraction) -> str:
-    """Write a number of the computation."""
+    """Write a rational number of the computation."""
     exact = Fraction(value)
     return f"({whole(exact.numerator)} # {whole(exact.denominator)})"
 
@@ -56,19 +56,19 @@ def whole(value: int) -> str:
 
 
 def places(text: str) -> list[str]:
-    """Define the places that a text names."""
+    """Define the named indices that occur in a text."""
     largest = max(map(int, re.findall(r"Var place_(\d+)", text)), default=0)
     lines = [f"Definition place_{k} : nat := S place_{k - 1}." for k in range(PLACES + 1, largest + 1)]
     return [f"Definition place_{PLACES} : nat := {PLACES}.", *lines] if largest else []
 
 
 def every(theorems: Iterable[str]) -> str:
-    """Define one value that rests on several theorems."""
+    """Define one value that depends on several theorems."""
     return f"Definition theorems := {''.join(f'let _ := {name} in ' for name in theorems)}tt."
 
 
 def listed(entries: Iterable[str], width: int = 100) -> str:
-    """Write a list, in lines."""
+    """Write a list on several lines."""
     lines, line = [], ""
     for entry in entries:
         if line and len(line) + len(entry) > width:
@@ -79,7 +79,7 @@ def listed(entries: Iterable[str], width: int = 100) -> str:
 
 
 def joined(word: str, parts: Sequence[str], none: str) -> str:
-    """Join propositions, from the right as Rocq does, in its notation or by the name of an operator."""
+    """Join propositions from the right, as Rocq does, with an operator of its notation or with a constructor."""
     if not parts:
         return none
     if word in ("/\\", "\\/"):
@@ -91,18 +91,18 @@ def joined(word: str, parts: Sequence[str], none: str) -> str:
 
 
 def conj(proofs: Sequence[str]) -> str:
-    """Write the proof of a conjunction; empty of none."""
+    """Write the proof of a conjunction; empty if there are no parts."""
     return "".join(f"(conj {each} " for each in proofs[:-1]) + "".join(proofs[-1:]) + ")" * (len(proofs) - 1)
 
 
 class Names:
-    """Names that are not used twice."""
+    """Names, none of which is used twice."""
 
     def __init__(self) -> None:
         self._used = set[str]()
 
     def new(self, wanted: str) -> str:
-        """Return the name that is wanted, or a similar one."""
+        """Return the wanted name, or a similar name if it is taken."""
         plain = re.sub(r"\W", "_", wanted) or "v"
         if plain[0].isdigit() or {plain, re.sub(r"_?\d+$", "", plain)} & TAKEN:
             plain = f"the_{plain}"
@@ -119,18 +119,19 @@ class Scope:
     Parameters
     ----------
     roots
-        Everything that is to be written.
+        Everything to write.
     names
-        By identity, names that expressions have in the source, or are given.
+        By identity, names of expressions in the source, or names that they are given.
     computed
-        By identity, the numbers that are given a name: of other numbers the digits are written.
+        Identities of the numbers that get a name; other numbers are written as digits.
 
     Attributes
     ----------
     outside
-        Whether what is written stands outside of the section, where a name needs its quantities.
+        Whether the text is for use outside the section, where a name needs its quantities.
     module, called
-        Outside of the section, the module of its names, with a dot, and by their names there what quantities are.
+        Outside the section: the module of its names, with a dot; and what the quantities are called there, by their
+        names.
     """
 
     def __init__(
@@ -158,7 +159,7 @@ class Scope:
                 depth[id(node)] = 0
 
     def add_quantity(self, expression: Expression) -> str:
-        """Take a quantity into the list."""
+        """Add a quantity to the list."""
         (own,) = expression.parts
         wanted = self._wanted.get(id(expression), (None, own))[1] if own.startswith("state_") else own
         name = self.quantities[own] = self.new_names.new(wanted)
@@ -167,7 +168,7 @@ class Scope:
         return name
 
     def variables(self) -> str:
-        """Write the quantities, and what those are in the source that have another name there."""
+        """Write the quantities, and a comment on quantities that have another name in the source."""
         others = ", ".join(f"{name} is {own} of the source" for name, own in self._other.items())
         words = f" {comment(others)}" if others else ""
         return f"Variables {' '.join(self.quantities.values())} : R.{words}"
@@ -178,7 +179,7 @@ class Scope:
         self._needs[name] = needs
 
     def add(self, root: Any) -> list[tuple[str, Expression]]:
-        """Take into the list what an expression needs to be defined; return what is new."""
+        """Add to the list what the definition of an expression needs; return the new entries."""
         new = []
         for node in in_order([root], self._place):
             if id(node) in self._defined:
@@ -187,7 +188,7 @@ class Scope:
         return new
 
     def needs(self, roots: Sequence[Any]) -> set[str]:
-        """Return the quantities that expressions depend on."""
+        """Return the quantities on which expressions depend."""
         waiting = [root for root in roots if isinstance(root, Expression)]
         found: set[str] = set()
         while waiting:
@@ -199,17 +200,17 @@ class Scope:
         return found
 
     def applied(self, name: str, roots: Sequence[Any] | None = None) -> str:
-        """Write what has a name, outside of the section: with the quantities that it depends on."""
+        """Write a name for use outside the section, with the quantities on which it depends."""
         needs = self._needs[name] if roots is None else self.needs(roots)
         return self.application(name, needs)
 
     def application(self, name: str, needs: Container[str]) -> str:
-        """Write a name of the section, outside of it, with some of the quantities."""
+        """Write a name of the section for use outside it, with the quantities in ``needs``."""
         own = (each for each in self.quantities.values() if each in needs)
         return " ".join([self.module + name, *(self.called.get(each, each) for each in own)])
 
     def environment(self) -> str:
-        """Write the definition of the list of values, outside of the section."""
+        """Write the definition of the list of values, outside the section."""
         own = set(self.quantities.values())
         values = listed(n if n in own else f"{self.applied(n)}" for n, _ in self.entries)
         given = f" ({' '.join(own_in_order)} : R)" if (own_in_order := list(self.quantities.values())) else ""
@@ -245,7 +246,7 @@ class Scope:
         return text if level >= least else f"({text})"
 
     def formula(self, value: Any, *, define: bool = False) -> str:
-        """Write a number or an expression symbol by symbol."""
+        """Write a number or an expression as data for the checker."""
         if not isinstance(value, Expression):
             return _number_formula(value)
         if value.operator == "number" and (define or id(value) not in self._place):
@@ -264,7 +265,7 @@ class Scope:
     # ---- propositions
 
     def fact(self, fact: Fact, *, holds: bool = True) -> tuple[str, str]:
-        """Write a comparison, or its opposite, in both ways."""
+        """Write a comparison, or its opposite, in Rocq's notation and as data for the checker."""
         larger, smaller = sides_of(fact.slack)
         if fact.equation:
             text, code = (

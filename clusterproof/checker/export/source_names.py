@@ -1,4 +1,4 @@
-"""Names that values have in the compiled source of a claim, for those who write them."""
+"""Find the names that values have in the compiled source of a claim, for modules that write these values."""
 
 from __future__ import annotations
 
@@ -9,14 +9,14 @@ from types import FrameType
 from typing import Any
 
 PROPER = ("quantity", "leaf", "point")
-"""Operators of values that have a name of their own in a claim."""
+"""Operators of values that have their own name in a claim."""
 
 
 @contextmanager
 def naming(names: dict[int, tuple[Any, str]], kind: type) -> Iterator[None]:
-    """Note of every value of a kind, by identity, the first variable of the compiled source that it is the value of.
+    """Store for each value of a type, by identity, the first variable of the compiled source that has it as its value.
 
-    A value of the kind has ``parts`` and an ``operator``.
+    A value of this type has ``parts`` and an ``operator``.
     """
 
     def note(pairs: Iterable[tuple[str, Any]], *, own: bool) -> None:

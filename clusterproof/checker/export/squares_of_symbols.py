@@ -1,4 +1,4 @@
-"""A quadratic form whose coefficients are quotients of symbols, as squares times factors that are nonnegative."""
+"""A quadratic form whose coefficients are quotients of symbols, as a sum of squares times nonnegative factors."""
 
 from __future__ import annotations
 
@@ -16,11 +16,11 @@ from clusterproof.checker.kernel.polynomials import Polynomial, constant, plus, 
 from clusterproof.checker.kernel.quotients import Quotient
 
 TRIED = 400
-"""Eliminations that are tried."""
+"""Largest number of eliminations to try."""
 
 
 class Ratios:
-    """Quotients of polynomials, reduced, as pairs of flint's polynomials with integers."""
+    """Reduced quotients of polynomials, as pairs of flint's polynomials with integer coefficients."""
 
     def __init__(self, width: int) -> None:
         from flint import Ordering, fmpz_mpoly_ctx
@@ -30,7 +30,7 @@ class Ratios:
         self.one = self._context.constant(1)
 
     def of(self, value: Any) -> tuple[Any, Any]:
-        """Return a number or quotient."""
+        """Return a number or quotient as such a pair."""
         if type(value) is Quotient:
             (top, below), (bottom, above) = self._whole(value.top), self._whole(value.bottom)
             return self.reduced(top * above, bottom * below)
@@ -43,28 +43,30 @@ class Ratios:
         return self._context.from_dict(terms), common
 
     def reduced(self, top: Any, bottom: Any) -> tuple[Any, Any]:
-        """Return a ratio without common factors."""
+        """Return a quotient without common factors."""
         common = top.gcd(bottom) if top else bottom
         return top // common, bottom // common
 
     def polynomial(self, p: Any) -> Polynomial:
-        """Return a polynomial of flint as the kernel's."""
+        """Convert a polynomial of flint to the kernel's form."""
         terms = {tuple(map(int, powers)): int(value) for powers, value in p.to_dict().items()}
         return Polynomial.of(terms, self._width)
 
 
 Factors = dict[str, tuple[Any, int, Any]]
-"""Positive polynomials of flint, by their text, which cannot be hashed, with their powers; and what is positive and at
-most each of them: itself, or a part of a product of what strict hypotheses say is positive."""
+"""Positive polynomials of flint by their text (they cannot be hashed), with powers and positive lower bounds.
+
+The lower bound is the polynomial itself, or a share of a product of polynomials that strict hypotheses call positive.
+"""
 SHARES = tuple(Fraction(1, 2**k) for k in range(5))
-"""Parts of what strict hypotheses say is positive that are tried."""
+"""Shares of such products to try."""
 STRICT = 5
-"""Most strict hypotheses whose products are tried."""
+"""Largest number of strict hypotheses whose products are tried."""
 
 
 @dataclass(frozen=True)
 class Square:
-    """A factor, over factors to powers that are positive, times the square of a combination of vectors."""
+    """A term: ``top``, divided by positive factors to powers, times the square of a combination of vectors."""
 
     top: Any
     bottom: Factors
@@ -72,21 +74,21 @@ class Square:
 
 
 def squares_of(need: Need, entries: Mapping[tuple[int, int], Any], ratios: Ratios) -> list[Square]:
-    """Return squares that sum to a form, by elimination in some order.
+    """Return squares whose sum is a form, by elimination in some order.
 
     Parameters
     ----------
     need
-        What shows signs.
+        The need, which shows signs.
     entries
-        By i <= j the coefficient of the product of two vectors.
+        Coefficients of the products of two vectors, by their indices i <= j.
     ratios
-        Of as many symbols.
+        Quotients in the same number of symbols.
 
     Raises
     ------
     Refused
-        If no order that is tried has factors whose signs are shown.
+        If no tried order gives factors with known signs.
     """
     rest: dict[tuple[int, int], Any] = {}
     for (i, j), value in entries.items():
@@ -136,7 +138,7 @@ class _Search:
         return Square(top * sign, positive, direction) if self._need.is_nonnegative(p) else None
 
     def positive_factors(self, p: Any) -> tuple[int, Factors] | None:
-        """Return a sign, and the factors of a polynomial with its sign, each of which is shown to be positive."""
+        """Return the sign of a polynomial, and its factors with signs such that each is shown to be positive."""
         content, factors = p.factor()
         sign, found = (1 if content > 0 else -1), Factors()
         if abs(int(content)) != 1:
@@ -151,7 +153,7 @@ class _Search:
         return sign, found
 
     def _sign(self, p: Any) -> tuple[int, Any]:
-        """Return the sign of a polynomial, and what is positive and at most it times its sign; 0 if it is not shown."""
+        """Return the sign of a polynomial, and a positive lower bound of its size; 0 if no sign is shown."""
         key = str(p)
         if key not in self._signs:
             self._signs[key] = self._found_sign(p)
@@ -190,12 +192,12 @@ class _Search:
 
 
 def positive_factors(need: Need, p: Any, ratios: Ratios) -> tuple[int, Factors]:
-    """Return a sign, and the positive factors of a polynomial of flint.
+    """Return the sign and the positive factors of a polynomial of flint.
 
     Raises
     ------
     Refused
-        If they are not shown to be positive.
+        If the factors are not shown to be positive.
     """
     found = _Search(need, ratios).positive_factors(p)
     if found is None:

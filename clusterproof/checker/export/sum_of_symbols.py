@@ -67,7 +67,7 @@ def sum_of(need: Need, proof: Mapping[str, Any], symbols: Symbols) -> Sum:
 
 
 def divisor_pairs(need: Need, divisors: Iterable[Polynomial], symbols: Symbols) -> list[list[str]]:
-    """Return the factors of divisors that are products, as of ``positive_pairs``; those without a sign are left out."""
+    """Return the factors of divisors that are products, as in ``positive_pairs``, if their signs are known."""
     ratios, found = Ratios(need.width), dict[str, list[str]]()
     for divisor in divisors:
         with suppress(Refused):
@@ -81,7 +81,7 @@ def divisor_pairs(need: Need, divisors: Iterable[Polynomial], symbols: Symbols) 
 
 
 def positive_pairs(factors: Factors, ratios: Ratios, symbols: Symbols) -> list[str]:
-    """Write factors, each as often as its power, with what is positive and at most it."""
+    """Write each factor as often as its power, with a positive lower bound."""
     pairs = []
     for factor, power, least in factors.values():
         own = _code(ratios.polynomial(factor), symbols)

@@ -1,6 +1,6 @@
-"""What a claim computes of functions of a class, as it is written: each value with the kernel's value of it.
+"""The expressions that a claim computes with functions of a class, as its source writes them, with the kernel's values.
 
-The kernel's values tell points apart and give the conditions; what is kept beside them is what a theorem states.
+The kernel's values distinguish points and give the conditions. The expressions beside them are what a theorem states.
 """
 
 from __future__ import annotations
@@ -33,16 +33,17 @@ OPERATIONS: dict[str, Callable[[Any, Any], Any]] = {
 
 @dataclass(frozen=True, eq=False)
 class Traced(Abstract):
-    """A number or vector.
+    """A number or vector, with the kernel's value.
 
     Attributes
     ----------
     operator
-        One of + - * / ^ inner number, quantity, point (by their names), gradient and height (of a place and a point).
+        One of + - * / ^ inner number; quantity and point (with their names); gradient and height (with index and
+        point).
     parts
-        What it takes.
+        The operands.
     value
-        In the kernel: a number, quotient, point or form.
+        The kernel's value: a number, quotient, point or form.
     """
 
     operator: str
@@ -115,7 +116,7 @@ class Traced(Abstract):
         return compared("==", self, 0)
 
     def exact(self) -> Any:
-        """Return the number that it is."""
+        """Return its value, which must be a number."""
         return numbers.number(self.value)
 
     def differs(self) -> bool:
@@ -133,7 +134,7 @@ class Traced(Abstract):
 
 @dataclass(frozen=True, eq=False)
 class Comparison(Abstract):
-    """A comparison of what is traced, as it is written, with the kernel's fact."""
+    """A comparison of traced values, as the source writes it, with the kernel's fact."""
 
     sign: str
     left: Traced
@@ -154,7 +155,7 @@ _BRANCHED: ContextVar[dict[int, Comparison] | None] = ContextVar(
 
 @contextmanager
 def noting_branches() -> Iterator[dict[int, Comparison]]:
-    """Yield a dictionary to which comparisons that are branched on come, by the identity of the kernel's facts."""
+    """Yield a dictionary to which each branch adds its comparison, by the identity of the kernel's fact."""
     found: dict[int, Comparison] = {}
     token = _BRANCHED.set(found)
     try:
@@ -164,14 +165,14 @@ def noting_branches() -> Iterator[dict[int, Comparison]]:
 
 
 def compared(sign: str, left: Any, right: Any) -> Any:
-    """Return a truth value of numbers, else the comparison."""
+    """Return a truth value for numbers, otherwise the comparison."""
     left, right = lifted(left), lifted(right)
     found = compare(sign, left.value, right.value)
     return Comparison(sign, left, right, found) if type(found) is Fact else found
 
 
 def lifted(value: Any) -> Traced:
-    """Return a number as what is traced."""
+    """Return a number as a traced value."""
     if isinstance(value, Traced):
         return value
     exact = numbers.number(value)
@@ -179,14 +180,14 @@ def lifted(value: Any) -> Traced:
 
 
 def is_number(value: Any, wanted: int) -> bool:
-    """Return whether a value is written as this number."""
+    """Return whether a value is written as the given number."""
     if isinstance(value, Traced):
         return value.operator == "number" and value.value == wanted
     return not isinstance(value, Abstract) and bool(value == wanted)
 
 
 def plain(value: Any) -> Any:
-    """Return the kernel's value, of lists and tuples of every entry."""
+    """Return the kernel's value; for lists and tuples, of every entry."""
     if isinstance(value, Traced):
         return value.value
     if type(value) is Comparison:
@@ -197,21 +198,21 @@ def plain(value: Any) -> Any:
 
 
 Triplet = tuple[Traced, Traced, Traced]
-"""A point, the gradient there, and the value."""
+"""A point, the gradient at the point, and the value."""
 
 
 @dataclass(frozen=True)
 class View:
-    """What is known of functions at one place.
+    """What is known about functions at one place.
 
     Attributes
     ----------
     trace
-        The kernel's.
+        The kernel's trace.
     free
-        Points that are given: the start, the solution if there is one, and further ones.
+        The given points: the start, the solution if there is one, and further points.
     triplets
-        By the place of a member and of its triplet.
+        Triplets, by the index of the member and of its triplet.
     """
 
     trace: Trace
@@ -220,7 +221,7 @@ class View:
 
     @property
     def equation(self) -> tuple[Traced, Traced | None] | None:
-        """What is equal at the solution: a sum of gradients to 0 (None), or an image to the solution itself."""
+        """The equation at the solution: a sum of gradients is 0 (None), or an image is the solution itself."""
         if self.trace.solution is None:
             return None
         if getattr(self.trace.definitions[0], "has_fixed_point", False):
@@ -232,19 +233,19 @@ class View:
 
 
 class Asked:
-    """What is asked of the members of a class.
+    """What a claim requests of the members of a class.
 
     Parameters
     ----------
     trace
-        The kernel's.
+        The kernel's trace.
 
     Attributes
     ----------
     start, solution, minimum
-        As of the kernel; the solution None if there is none.
+        As in the kernel; the solution is None if there is none.
     points
-        Further points, of which nothing is known.
+        Further points, about which nothing is known.
     """
 
     def __init__(self, trace: Trace) -> None:
@@ -292,12 +293,12 @@ class Asked:
         return point, Traced("gradient", (place, point), gradient), height
 
     def point(self, name: str, value: Any) -> Traced:
-        """Return a further point of the kernel under a name."""
+        """Return a further point of the kernel, with a name."""
         self.points.append(Traced("point", (name,), value))
         return self.points[-1]
 
     def view(self) -> View:
-        """Return what is known now: the kernel forgets what is asked in a round."""
+        """Return what is known now; the kernel forgets what a round requests."""
         known = {id(each) for each in self.trace.further}
         alive = {id(each) for oracle in self.trace.oracles for each in oracle.triplets}
         solution = [] if self.solution is None else [self.solution]
@@ -307,7 +308,7 @@ class Asked:
 
 
 class Followed:
-    """What a claim's function is given: it answers as the kernel's problem does, and keeps what is asked."""
+    """The object that a claim's function receives; it answers as the kernel's problem does, and stores requests."""
 
     def __init__(self, problem: Problem, asked: Asked) -> None:
         self._problem, self._asked = problem, asked
@@ -329,12 +330,12 @@ class Followed:
 
     @property
     def start(self) -> Traced:
-        """Where a method starts."""
+        """The point at which a method starts."""
         return self._asked.start
 
     @property
     def solution(self) -> Traced:
-        """A minimiser."""
+        """A minimiser, a zero or a fixed point."""
         if self._asked.solution is None:
             raise Refused("a function that need not be convex has no minimiser: use f.minimum")
         return self._asked.solution
@@ -348,7 +349,7 @@ class Followed:
 
     @property
     def distance(self) -> Any:
-        """What the start is at most away from the solution, or of it the square only."""
+        """The distance between start and solution, of which only the square is known."""
         apart = self.start - self.solution
         return Distance(apart @ apart)
 
@@ -382,12 +383,12 @@ class Followed:
 
 
 def operands(value: Traced) -> Iterator[Traced]:
-    """Yield what an operator takes."""
+    """Yield the operands of a value."""
     return (each for each in value.parts if isinstance(each, Traced))
 
 
 def in_order(roots: list[Traced]) -> list[Traced]:
-    """Return everything that roots are made of, operands first, each once."""
+    """Return everything that occurs in roots, operands first, each once."""
     seen: dict[int, Traced] = {}
     for root in roots:
         waiting = [(root, False)]
@@ -403,7 +404,7 @@ def in_order(roots: list[Traced]) -> list[Traced]:
 
 
 def quantities(values: Mapping[str, Any]) -> dict[str, Any]:
-    """Return numbers and symbols under their names, and other values as they are."""
+    """Return numbers and symbols as quantities with their names, and other values unchanged."""
     return {
         name: Traced("quantity", (name,), value) if type(value) in (int, Fraction, Quotient) else value
         for name, value in values.items()

@@ -1,4 +1,4 @@
-"""The whole space of a statement in Rocq, and the proof by all values of the quantities that are chosen or listed."""
+"""The whole space of a statement in Rocq, and the proof by cases over all values of choices and listed integers."""
 
 from __future__ import annotations
 
@@ -15,18 +15,18 @@ Chosen = Mapping[str, Any]
 
 
 def is_word(value: Any) -> bool:
-    """Return whether an option is written as a text: all but numbers are."""
+    """Return whether an option is written as a text; all options except numbers are."""
     return type(value) not in (int, Fraction)
 
 
 def written(value: Any) -> str:
-    """Write an option that is no number."""
+    """Write an option that is not a number."""
     words = value if type(value) is str else repr(value)
     return '"' + words.replace('"', '""') + '"%string'
 
 
 def flat(instance: Chosen) -> dict[str, Any]:
-    """Return an instance with the entries of sequences by their names."""
+    """Return an instance in which each entry of a sequence has its own name."""
     found: dict[str, Any] = {}
     for name, value in instance.items():
         found |= (
@@ -36,7 +36,7 @@ def flat(instance: Chosen) -> dict[str, Any]:
 
 
 def key_of(chosen: Chosen) -> tuple[tuple[str, str], ...]:
-    """Return a key, under which numbers and truth values differ."""
+    """Return a key that distinguishes numbers and truth values."""
     return tuple((name, repr(value)) for name, value in chosen.items())
 
 
@@ -46,22 +46,22 @@ def one_of_several(parts: Sequence[str]) -> str:
 
 
 def chosen_from(place: int, count: int) -> str:
-    """Write the tactics that prove a disjunction by one of its parts."""
+    """Write the tactics that prove a disjunction by the part with the given index."""
     return "right; " * place + ("left; " if place < count - 1 else "")
 
 
 class WholeSpace:
-    """The quantities with their ranges, where nothing is chosen.
+    """The quantities with their ranges, without choosing anything.
 
     Parameters
     ----------
     quantities
-        Of the statement; the options of one may be texts.
+        The quantities of the statement; the options of a quantity may be texts.
 
     Attributes
     ----------
     names
-        By the name of a quantity its name in Rocq.
+        Name in Rocq of each quantity, by the name of the quantity.
     words
         The quantities whose options are texts.
     lines
@@ -71,7 +71,7 @@ class WholeSpace:
     pattern
         Names of the parts of the space in a proof.
     parts
-        By quantity and kind (integer, low, high, options) the name of that part of the space in a proof.
+        By quantity and kind (integer, low, high, options), the name of this part of the space in a proof.
     """
 
     def __init__(self, quantities: Sequence[Quantity]) -> None:
@@ -118,7 +118,7 @@ class WholeSpace:
         return written(value)
 
     def nested(self, cases: Sequence[Chosen], leaf: Callable[[Chosen], str], so_far: Chosen) -> str:
-        """Write that one of the cases holds: level by level what is chosen, and at last the leaf."""
+        """Write that one of the cases holds: one level for each choice, with the leaf innermost."""
         name = self._next(cases, so_far)
         if name is None:
             return leaf(so_far)
@@ -136,7 +136,7 @@ class WholeSpace:
         *,
         nested: bool = True,
     ) -> list[str]:
-        """Prove by all values of what is chosen; if ``nested``, a goal that is written by ``nested``."""
+        """Prove by cases over all values of the choices; if ``nested``, the goal is written by ``nested``."""
         name = self._next(cases, so_far)
         if name is None:
             return leaf(so_far)
@@ -153,7 +153,7 @@ class WholeSpace:
         return next((name for name in self.names if name in cases[0] and name not in so_far), None)
 
     def _all_values(self, name: str, values: Sequence[Any]) -> list[str]:
-        """Name E' what is known: that a quantity has one of the values."""
+        """Add the hypothesis E' that a quantity has one of the values, and split it."""
         own = self.names[name]
         pattern = "E'"
         for _ in values[1:]:
@@ -177,14 +177,14 @@ class WholeSpace:
 
 
 def require_names(space: WholeSpace, names: Iterable[str]) -> None:
-    """Refuse names of quantities that are not in the whole space."""
+    """Reject names of quantities that are not in the whole space."""
     other = sorted(set(names) - set(space.names))
     if other:
         raise Refused(f"the ranges of {', '.join(other)} depend on what is chosen")
 
 
 def _grouped(cases: Sequence[Chosen], name: str) -> list[tuple[Any, list[Chosen]]]:
-    """Return the values of a quantity in order, with the cases that have it."""
+    """Return the values of a quantity in order, each with its cases."""
     groups: list[tuple[Any, list[Chosen]]] = []
     for case in cases:
         value = case[name]
