@@ -71,8 +71,8 @@ async def check(
 ) -> CallToolResult:
     """Judge the claims of a text or of a file: search for counterexamples, and prove what can be proved.
 
-    The answer is the record of `clusterproof check --json`. For each claim and line it has the verdict, its reason, the
-    counterexample as numbers and as code, and how sharp the bound is.
+    The answer is the record of `clusterproof check --json`. For each claim and line, the record gives the verdict, its
+    reason, the counterexample as numbers and as code, and how tight the bound is.
     """
     _one_of(text, path)
     async with _Folder(text) as here:
@@ -156,8 +156,8 @@ async def improve(
 ) -> CallToolResult:
     """Search for the best constant of a claim: the last certified number and the next violated one.
 
-    The answer is the record of `clusterproof improve --json`: every number that was tried, and its verdict. It takes
-    ten times as long as `check`, or longer.
+    The answer is the record of `clusterproof improve --json`: every number that was tried, and its verdict. The search
+    takes ten times as long as `check`, or longer.
     """
     if text is not None:
         _one_of(text, path)
@@ -210,7 +210,7 @@ class _Folder:
         return str(self.path / NAME)
 
     def named(self, reference: str) -> str:
-        """Return the reference of a class; if a text was sent, the class in it."""
+        """Return the reference of a class; if a text was sent, return the reference of the class in it."""
         return reference if self.given is None else f"{self.text}:{reference.rpartition(':')[2]}"
 
     async def answer(self, command: str, words: Sequence[str]) -> CallToolResult:

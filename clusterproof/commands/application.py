@@ -29,7 +29,7 @@ UNWRITABLE = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO, errno.EBADF)
 """Error numbers that a write to an open stream may raise."""
 
 NARROWEST = 40
-"""Least number of columns for which help and tables are laid out; with one or two, rich never ends."""
+"""Least number of columns for which help and tables are laid out; with one or two columns, rich never ends."""
 
 HELP = ("--help", "-h")
 
@@ -69,7 +69,7 @@ COMMANDS = (
 )
 """Commands in the order of a user's work, as in the help: name, place and help.
 
-They are registered by import path, so that --help and usage errors do not import NumPy.
+The commands are registered by import path, so that --help and usage errors do not import NumPy.
 """
 for _place, (_name, _path, _help) in enumerate(COMMANDS):
     _own: dict[str, Any] = {"help_flags": ()} if _name == "figures" else {}  # its help has pages of its own
@@ -195,7 +195,7 @@ def _with_standard_input(tokens: Sequence[str]) -> list[str]:
 
 
 def _asks_for_own_class(tokens: Sequence[str]) -> bool:
-    """Return whether the user asks for help on an own class, which no table of commands has."""
+    """Return whether the user asks for help on a class of their own, for which no command is registered."""
     return len(tokens) > 2 and tokens[0] == "run" and ":" in tokens[1] and bool({*HELP} & {*tokens[2:]})
 
 

@@ -48,7 +48,7 @@ def _next(given: Sequence[str], files: Sequence[str], shown: Sequence[Verdict]) 
 
 
 def _require_file(_type: Any, path: Path | None) -> None:
-    """Refuse an option in the place of a file, of which only - may begin with a hyphen."""
+    """Refuse an option in the place of a file; of file names, only - may begin with a hyphen."""
     if str(path).startswith("-") and path != Path("-"):
         raise ValueError(f"--json requires a file, not {path}")
 
@@ -71,50 +71,51 @@ def check(
 ) -> int:
     """Evaluate the named claims, or the headlines: theorems, assumptions, steps of algorithms, repairs.
 
-    What was found is read from the records of the catalogue, or of --evidence, and replayed; a claim without a record,
-    or whose code has changed since, is searched.
+    Stored verdicts of the catalogue, or of --evidence, are replayed. Claims without stored evidence, and claims whose
+    code has changed since, are searched.
 
-    Without ids, prints a page: counts of verdicts by paper, the findings in a sentence each, and what repairs them.
-    Otherwise prints the claims that fail, the named claims, and the counts.
+    Without ids, the command prints a page: the counts of verdicts, a sentence on each of the most important claims, and
+    their repairs. Otherwise it prints the claims that fail, the named claims, and the counts.
 
-    Exit status: 0 if every claim got a verdict, 1 if a check failed or --fail-on names a verdict, 2 for bad input; with
-    --replay 0 if every record is accepted, 1 if one is not; with --trace 0 if the run holds, 1 if it is broken or not
-    of its algorithm's law, 3 if that is inconclusive.
+    Exit status: 0 if every claim got a verdict, 1 if a check failed or --fail-on names a verdict, 2 for bad input. With
+    --replay it is 0 if all evidence is accepted, and 1 otherwise. With --trace it is 0 if the run meets the bounds and
+    the law, 1 if it breaks a bound or the law, and 3 if the comparison is inconclusive.
 
     Parameters
     ----------
     ids
-        Claims to evaluate, such as cfl-mgd/lemma-2, or a line of one, such as 'cfl-mgd/appendix-a18#(A23)'; patterns in
-        quotes, such as 'cfl-mgd/lemma-*'; papers, such as sofl; and Python files that state claims, such as
-        my_paper.py, or folders of them, such as claims/, which are executed; a file whose name begins with an
-        underscore is left out of a folder, and - reads a file from standard input. If claims of a file are named too,
-        only those are evaluated of it.
+        Claims to evaluate: ids, such as cfl-mgd/lemma-2; lines, such as 'cfl-mgd/appendix-a18#(A23)'; patterns in
+        quotes, such as 'cfl-mgd/lemma-*'; and papers, such as sofl. Also Python files that state claims, such as
+        my_paper.py, or folders of them, such as claims/; the files are executed. Files whose names begin with an
+        underscore are left out of a folder, and - reads a file from standard input. If you name claims of a file as
+        well, only these claims of the file are evaluated.
     all_claims
-        Every claim, also lines of proofs; with ids or --paper, also the claims whose checks take long.
+        Evaluate every claim, also lines of proofs. With ids or --paper, also evaluate the claims whose checks take
+        long.
     paper
-        The claims of this paper.
+        Evaluate the claims of this paper.
     seed
         Seed of the checks.
     seeds
         Number of seeds, from --seed on, whose verdicts are united.
     json_file
-        Write the report as JSON, also while claims are evaluated; - writes it to standard output, and all else to
-        standard error.
+        Write the report as JSON to this file, also while claims are evaluated. With -, the report goes to standard
+        output, and all other text to standard error.
     evidence
-        Keep the verdicts and their evidence in this folder, a file a paper; what it has is replayed in place of a
-        search. Those of a user's file are kept in the user's cache if it is left out.
+        Keep the verdicts and their evidence in this folder, one file per paper; evidence in the folder is replayed in
+        place of a search. Without this option, the verdicts on a user's file are kept in the user's cache.
     replay
-        Replay the evidence of the named claims, or of all, in exact arithmetic, and search nothing; exit status 1 if a
-        record of it shows nothing, or is of other code.
+        Replay the evidence of the named claims, or of all claims, in exact arithmetic, and search nothing. The exit
+        status is 1 if some evidence proves nothing or belongs to other code.
     trace
-        Compare a run stored by `clusterproof run --out` with the bounds of the named claims, or with the sharpest of
-        its algorithm whose hypotheses hold, and with the law of its algorithm.
+        Compare a run stored by `clusterproof run --out` with the bounds of the named claims and with the law of its
+        algorithm. Without names, the comparison uses the tightest bound of its algorithm whose hypotheses hold.
     search
-        Search again whatever is recorded; other seeds than 0 do so, too. With --evidence, the same command goes on
-        where it was stopped.
+        Search again even if a verdict is stored; a seed other than 0 has the same effect. To continue an interrupted
+        search with --evidence, repeat the command.
     fail_on
-        Exit with status 1 if a claim gets one of these verdicts, such as violated,vacuous; floats names the claims that
-        are violated in floats only, which is not proved.
+        Exit with status 1 if a claim gets one of these verdicts, such as violated,vacuous. The name floats means claims
+        that are violated only in floats, which is not proved.
     verbose
         Print the whole table of claims, with their numbers and evidence.
     """
@@ -200,7 +201,7 @@ def check(
             for sentence in heard.sentences:
                 print(reports.wrap(sentence, width))
             given = [*ids, *(["--paper", paper] if paper else []), *(["--all"] if all_claims else [])]
-            if shown:  # of claims whose check fails there is nothing to show
+            if shown:  # claims whose check fails have nothing to show
                 own = [name for name in ids if name.endswith((".py", "/")) or name == terminal.STANDARD_INPUT]
                 print(_next(given, own, shown))
     if json_printed:
@@ -215,16 +216,16 @@ def check(
 
 @dataclass
 class Heard:
-    """What is said besides verdicts.
+    """Messages of a check besides the verdicts.
 
     Attributes
     ----------
     stated, sources
-        Claims of users' files, and the texts of these; None for the catalogue.
+        Claims of users' files, and the texts of these files; None for the catalogue.
     remarks
-        By the index of a claim.
+        Remarks by the index of a claim.
     sentences
-        What was replayed, and what was searched again.
+        Sentences about replayed evidence and about repeated searches.
     """
 
     stated: list[str] = field(default_factory=list)
@@ -249,14 +250,14 @@ class Heard:
 
 
 def _begun(said: Iterator[tuple[str, Any]]) -> list[str]:
-    """Return the ids of the claims that are checked, the first of what is said."""
+    """Return the ids of the checked claims, which are the first message."""
     kind, content = next(said, ("chosen", []))
     assert kind == "chosen"
     return list(content)
 
 
 def _answers(order: check_child.Order, *, headlines: bool) -> Iterator[tuple[str, Any]]:
-    """Yield what ``check_child.answers`` does of claims of the catalogue, in this process."""
+    """Yield the messages of ``check_child.answers`` for claims of the catalogue, from this process."""
     if headlines:
         chosen = [claim for claim in checker.catalogue() if claim.headline]
     else:
@@ -278,7 +279,7 @@ def _answers(order: check_child.Order, *, headlines: bool) -> Iterator[tuple[str
 def _until_interrupted(
     answers: Iterator[tuple[int, Verdict | str]],
 ) -> Iterator[tuple[int, Verdict | str | None]]:
-    """Yield answers, and None in the place of Ctrl-C: what is known until then is printed."""
+    """Yield answers, and None after Ctrl-C, so that the answers until then are printed."""
     try:
         yield from answers
     except KeyboardInterrupt:
@@ -307,7 +308,7 @@ def chosen_of(
     names
         Ids and patterns.
     paper, all_claims
-        As for ``check``.
+        See ``check``.
     stated
         Ids of the claims of each file; all of them are requested unless ``names`` has some.
     """
@@ -335,7 +336,7 @@ def chosen_of(
 def evaluated(
     chosen: Sequence[Claim[..., Any]], files: Sequence[str], seeds: range, recorded: Recorded
 ) -> Iterator[tuple[int, Verdict | str]]:
-    """Yield each claim's index with its verdict or error: what is replayed, then what is searched, on all cores."""
+    """Yield each claim's index with its verdict or error: replayed claims first, then searched ones, on all cores."""
     from clusterproof.commands.check_unit import evaluate
 
     left = dict(enumerate(chosen))
@@ -351,7 +352,7 @@ def evaluated(
 
 
 def remark(verdict: Verdict) -> str:
-    """Say what keeps a consistent claim of a user's file from being certified, if its author can change it."""
+    """Write why a consistent claim of a user's file is not certified, if its author can change this."""
     own = verdict.paper != "falsify" and file_of(checker.find_claim(verdict.claim).module) is not None
     if not own or verdict.verdict is not Kind.CONSISTENT or not may_be_rewritten(verdict.outside):
         return ""

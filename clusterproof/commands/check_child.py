@@ -1,4 +1,4 @@
-"""The process that imports a user's file, freezes its claims and searches them; what it says, another one judges."""
+"""The process that imports a user's file, freezes its claims and searches them; its parent judges its results."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ START = (
 
 @dataclass(frozen=True)
 class Order:
-    """What is to be searched: names and files, and options of ``check``; or which claim ``show`` is to show."""
+    """The claims to search, by names and files, with options of ``check``; or the claim that ``show`` is to show."""
 
     ids: list[str]
     files: list[str]
@@ -44,20 +44,20 @@ class Order:
 
 
 def answers(order: Order) -> Iterator[tuple[str, Any]]:
-    """Search in a child process, and yield what it says.
+    """Search in a child process, and yield its messages.
 
     Yields
     ------
     tuple
-        ``"chosen"`` with the ids of the claims; ``"verdict"`` with the index of a claim, its verdict, judged by the
-        kernel of this process, and a remark; ``"failure"`` with an index and an error; ``"stated"`` with the claims of
-        the files; ``"sources"`` with their texts; ``"said"`` with sentences. Of ``show``, ``"page"`` with what an
-        author says of a claim, or ``"listed"`` with a table of claims and the id of the first.
+        ``"chosen"`` with the ids of the claims; ``"verdict"`` with a claim's index, its verdict as judged by the kernel
+        of this process, and a remark; ``"failure"`` with an index and an error. ``"stated"`` with the claims of the
+        files, ``"sources"`` with their texts, and ``"said"`` with sentences. For ``show``: ``"page"`` with the author's
+        statements about a claim, or ``"listed"`` with a table of claims and the id of the first.
 
     Raises
     ------
     InvalidArgument
-        If the child refuses what it is given, or ends before it is done.
+        If the child refuses its input, or ends before it is done.
     """
     if child_process.is_child:
         yield from (_decoded(json.dumps([kind, content]).encode()) for kind, content in _search(order))
@@ -71,7 +71,7 @@ def answers(order: Order) -> Iterator[tuple[str, Any]]:
         "pipe": sending,
         "order": msgspec.to_builtins(order),
     }
-    # -P: what lies in the working folder is imported only where it is in this process
+    # -P: modules in the working folder are imported only if this process would do so
     command = [sys.executable, *flags, "-P", "-c", START, json.dumps(whole)]
     with subprocess.Popen(command, pass_fds=(sending,)) as process:
         os.close(sending)
@@ -82,7 +82,7 @@ def answers(order: Order) -> Iterator[tuple[str, Any]]:
                 while True:
                     try:
                         line = messages.readline()
-                    except KeyboardInterrupt:  # the child says what it knows, unless it is in compiled code
+                    except KeyboardInterrupt:  # the child reports its results, unless it is in compiled code
                         if interrupted:
                             process.kill()
                         else:
@@ -110,12 +110,12 @@ def answers(order: Order) -> Iterator[tuple[str, Any]]:
 
 
 def _decoded(line: bytes) -> tuple[str, Any]:
-    """Read a message of the child, which nobody trusts.
+    """Read a message of the child, which is not trusted.
 
     Raises
     ------
     InvalidArgument
-        If it is none, or says that the child refuses what it is given.
+        If it is not a message, or reports that the child refuses its input.
     """
     try:
         kind, content = msgspec.json.decode(line, type=tuple[str, Any])
@@ -146,7 +146,7 @@ def _decoded(line: bytes) -> tuple[str, Any]:
 
 
 def carry_out(whole: Mapping[str, Any]) -> None:
-    """Search in the child, and write what is found to the parent."""
+    """Search in the child, and send the results to the parent."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # the parent, which Ctrl-C reaches too, sends SIGTERM
     signal.signal(signal.SIGTERM, signal.default_int_handler)
     from clusterproof.common.processes import end_with
@@ -159,7 +159,7 @@ def carry_out(whole: Mapping[str, Any]) -> None:
     with suppress(BrokenPipeError, KeyboardInterrupt), os.fdopen(whole["pipe"], "wb", buffering=0) as pipe:
 
         def say(kind: str, content: Any) -> None:
-            rest = memoryview(msgspec.json.encode([kind, content]) + b"\n")  # null for what is infinite
+            rest = memoryview(msgspec.json.encode([kind, content]) + b"\n")  # null for infinite numbers
             while rest:
                 rest = rest[pipe.write(rest) :]
 
@@ -179,7 +179,7 @@ def carry_out(whole: Mapping[str, Any]) -> None:
 
 
 def _search(order: Order) -> Iterator[tuple[str, Any]]:
-    """Yield what is found, as plain values."""
+    """Yield the results as plain values."""
     from clusterproof.checker.report.code import builtin
     from clusterproof.commands import check, show
 

@@ -1,4 +1,4 @@
-"""What ``check`` reads in place of searching: recorded verdicts, and with ``--replay`` the evidence alone."""
+"""Replay of stored verdicts for ``check``, and of the evidence alone for ``check --replay``."""
 
 from __future__ import annotations
 
@@ -31,35 +31,37 @@ from clusterproof.library import library_evidence
 from clusterproof.user_files import file_of
 
 FIRST = range(1)
-"""Seed 0 alone."""
+"""Seeds of the stored verdicts: seed 0 alone."""
 UNFINISHED = "unfinished-search.txt"
-"""Seeds of a search that was stopped, and the claims whose records it has kept."""
+"""File with the seeds of an interrupted search, and with the claims whose verdicts it has stored."""
 NAMED = 4
-"""Claims with old records that are named."""
+"""Largest number of claims with old evidence that a message names."""
 LONGEST = 300
-"""Characters of what a file of evidence says that are printed."""
+"""Largest number of characters of a text in an evidence file that are printed."""
 
 
 class Recorded:
-    """Recorded verdicts that are replayed, and kept where they are looked for.
+    """Stored verdicts that are replayed, and the storage of new verdicts.
 
     Parameters
     ----------
     folder
-        Where records are looked for first, and kept; those of the catalogue are shipped, and a user's are in the cache.
+        Folder in which verdicts are looked for first, and in which new ones are stored. The catalogue's verdicts are
+        shipped, and the verdicts on a user's file are in the cache.
     seeds
-        Of the search. Records are of seed 0.
+        Seeds of the search. Stored verdicts belong to seed 0.
     search
-        Whether only what an unfinished search with the same seeds has kept in the folder is believed.
+        Whether to search again. Only verdicts that an unfinished search with the same seeds has stored in the folder
+        are then accepted.
 
     Attributes
     ----------
     records
-        Those that were believed, by claim.
+        Accepted verdicts, by claim.
     stale
-        Why others were not, by claim.
+        Reasons why other verdicts were not accepted, by claim.
     old
-        Claims of the catalogue whose record is of other files than there are now.
+        Claims of the catalogue whose stored verdict belongs to other versions of files.
     """
 
     def __init__(self, folder: Path | None, seeds: range = FIRST, *, search: bool = False) -> None:
@@ -78,14 +80,14 @@ class Recorded:
                 self.done = [name for name in of.get("claims", []) if isinstance(name, str)]
 
     def verdicts(self, chosen: Sequence[Claim[..., Any]]) -> Iterator[tuple[int, Verdict]]:
-        """Yield the indices of the claims whose record is believed, with their verdicts."""
+        """Yield the indices of the claims whose stored verdict is accepted, with these verdicts."""
         for index, claim in enumerate(chosen):
             found = None if self.searches and claim.id not in self.done else self.replay(claim)
             if found is not None and found.verdict is not None:
                 yield index, found.verdict
 
     def keep(self, verdict: Verdict) -> None:
-        """Keep a verdict in the folder, or that of a user's file in the cache, if this can be written."""
+        """Store a verdict in the folder, or for a user's file in the cache if it can be written."""
         if self.folder is not None:
             record = self.records.get(verdict.claim) or record_of(verdict)
             write_evidence([verdict], [record], self.folder)
@@ -102,12 +104,12 @@ class Recorded:
                 write_evidence([verdict], [record_of(verdict)], cache)
 
     def end(self) -> None:
-        """Forget an unfinished search, which is finished now."""
+        """Remove the file of an unfinished search, which is finished now."""
         if self.unfinished is not None:
             self.unfinished.unlink(missing_ok=True)
 
     def replay(self, claim: Claim[..., Any]) -> Replayed | None:
-        """Replay the record of a claim; None if there is none."""
+        """Replay the stored verdict of a claim; return None if the claim has none."""
         for folder in self._folders(claim):
             place = claim.paper, folder
             if place not in self.kept:
@@ -139,7 +141,7 @@ class Recorded:
         return [each for each in (self.folder, usual_folder(claim)) if each is not None]
 
     def sentences(self) -> list[str]:
-        """Say what was replayed, what is only recorded and since when, and what was searched again."""
+        """Write which verdicts were replayed, which were only read, and which claims were searched again."""
         said = []
         if self.records:
             versions = ", ".join(dict.fromkeys(str(each["version"]) for each in self.records.values()))
@@ -163,16 +165,16 @@ class Recorded:
 
 
 def usual_folder(claim: Claim[..., Any]) -> Path | None:
-    """Return the folder of a claim's records: the shipped one, or of a user's file one in the user's cache.
+    """Return the folder of a claim's stored verdict: the shipped one, or for a user's file one in the user's cache.
 
-    None for a user without a home directory.
+    It is None for a user without a home directory.
     """
     file = file_of(claim.module)
     return library_evidence() if file is None else folder_of(file)
 
 
 def folder_of(file: str) -> Path | None:
-    """Return the folder of the records of a user's file; None for a user without a home directory."""
+    """Return the folder of the stored verdicts on a user's file; None for a user without a home directory."""
     name = hashlib.sha256(str(Path(file).resolve()).encode()).hexdigest()[:16]
     try:
         return user_cache() / "evidence" / name
@@ -183,7 +185,7 @@ def folder_of(file: str) -> Path | None:
 def recorded_claims(
     names: Sequence[str], files: Sequence[str], paper: str | None, evidence: Path | None
 ) -> tuple[list[str], list[str], dict[str, Path]]:
-    """Return the claims whose records are meant, what was named, and by claim the folder of its records.
+    """Return the named claims with stored evidence, the names, and the folder of each claim's evidence.
 
     Parameters
     ----------
@@ -195,7 +197,7 @@ def recorded_claims(
     Raises
     ------
     InvalidArgument
-        If a folder is none, or a name matches no record.
+        If a folder does not exist, or a name matches no stored evidence.
     """
     if evidence is not None and not evidence.is_dir():
         rule = "must be a folder of evidence"
@@ -222,17 +224,19 @@ def recorded_claims(
 
 
 def print_replay(chosen: Sequence[str], ids: Sequence[str], folders: Mapping[str, Path]) -> int:
-    """Print a line a record, and the counts; return the exit status. Nothing of a user's is imported.
+    """Print one line per verdict, and the counts; return the exit status.
+
+    No code of a user is imported.
 
     Parameters
     ----------
     chosen
         Ids of the claims.
     ids
-        What was named: lines of claims, which alone are then replayed of them, claims, patterns and files. Claims
-        without evidence are listed if anything was named, else counted.
+        The given names: lines of claims, claims, patterns and files. If lines of a claim are named, only these lines of
+        the claim are replayed. Claims without evidence are listed if there are names, and otherwise counted.
     folders
-        By claim, the folder of its paper's file.
+        Folder of the evidence file of each claim's paper, by claim.
     """
     started = time.process_time()
     kept = {
@@ -265,6 +269,6 @@ def print_replay(chosen: Sequence[str], ids: Sequence[str], folders: Mapping[str
 
 
 def _printable(text: str) -> str:
-    """Return a text of somebody's file such that a terminal only prints it."""
+    """Return a text from a file such that it cannot control a terminal."""
     short = text if len(text) <= LONGEST else f"{text[:LONGEST]}..."
     return short if short.isprintable() else ascii(short)

@@ -1,4 +1,4 @@
-"""The page of ``clusterproof check``: what was judged, the findings with their repairs, and what to do next."""
+"""The page of ``clusterproof check``: the judged claims, the most important ones with repairs, and next commands."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from clusterproof.checker.report.verdict import FLOATS, HOLDS
 from clusterproof.theory.papers import PAPERS
 
 LINES, WIDTH = 120, 80
-"""Most lines of the page, and most characters of a line."""
+"""Largest number of lines of the page, and of characters of a line."""
 
 MEANINGS = {
     Kind.VIOLATED: "a counterexample was found",
@@ -25,14 +25,14 @@ MEANINGS = {
     Kind.CERTIFIED: "proved for every instance",
     Kind.INCONCLUSIVE: "what was tried decides nothing",
 }
-"""What a verdict means, in the order of the page."""
+"""Meaning of each verdict, in the order of the page."""
 PRINTED = "False as printed"
 FALSE = {
     "printed": PRINTED,
     "reading": "False in the reading that was checked",
     "ours": "False, and stated by us",
 }
-"""Headings of the violated claims, by whose statement they are."""
+"""Headings of the violated claims, by the source of the claim."""
 OTHERS = {
     FLOATS: "Violated in floats, not proved",
     Kind.VACUOUS: "Says nothing",
@@ -41,14 +41,14 @@ OTHERS = {
     Kind.CONSISTENT: "Holds",
     Kind.CERTIFIED: "Holds",
 }
-"""Headings of the others, by verdict."""
+"""Headings of the other claims, by verdict."""
 NEXT = (
     "clusterproof show cfl-mgd/lemma-2   one claim: statement, counterexample, repair",
     "clusterproof run cfl-mgd            one algorithm, compared with its theorems",
     "clusterproof new my_paper.py        begin with a theorem of your own",
     "clusterproof check cfl-mgd          all claims of one source",
 )
-"""Commands to go on with."""
+"""Commands that the page suggests."""
 
 
 @dataclass(frozen=True)
@@ -58,9 +58,9 @@ class Repair:
     Attributes
     ----------
     claim, word
-        Its id and its verdict.
+        Id of the claim, and its verdict.
     tightness
-        How many times its bound exceeds what it bounds, where it is tightest; None if it has no bound.
+        The bound divided by the bounded value, where it is tightest; None if the claim has no bound.
     """
 
     claim: str
@@ -70,18 +70,18 @@ class Repair:
 
 @dataclass(frozen=True)
 class Finding:
-    """What is found of one claim.
+    """The facts about one claim on the page.
 
     Attributes
     ----------
     claim, paper, word, source, error_kind
-        As in ``Verdict``.
+        See ``Verdict``.
     sentence
-        The claim's headline if it has the verdict that the headline expects, else the verdict's own reason.
+        The claim's headline if it has the verdict that the headline expects, otherwise the verdict's own reason.
     tightness
-        As in ``Repair``, of a claim that holds.
+        See ``Repair``; only for a claim that holds.
     repairs
-        What replaces the claim, if this run has judged it.
+        Claims that replace this one, if this run has judged them.
     """
 
     claim: str
@@ -95,12 +95,12 @@ class Finding:
 
     @property
     def section(self) -> str:
-        """The heading below which it stands."""
+        """Heading under which the claim stands."""
         return FALSE[self.source] if self.word == Kind.VIOLATED else OTHERS[self.word]
 
 
 def findings(verdicts: Sequence[Verdict]) -> list[Finding]:
-    """Return the findings: verdicts on claims whose headline is a sentence, the most important of a paper first."""
+    """Return the facts about claims whose headline is a sentence, the most important of each paper first."""
 
     def order(claim: checker.Claim[..., object]) -> tuple[int, int]:
         return list(PAPERS).index(claim.paper), claim.rank
@@ -131,7 +131,7 @@ def _finding(claim: checker.Claim[..., object], headline: str, known: Mapping[st
 
 
 def _tightness(verdict: Verdict) -> float | None:
-    """Return how many times a bound exceeds what it bounds; None of a probability, whose ratio is one of intervals."""
+    """Return the bound divided by the bounded value; None for a probability, where both are intervals."""
     if verdict.trials is not None and checker.find_claim(verdict.claim).bound is None:
         return None
     return report.ratio_of(verdict)
@@ -143,11 +143,11 @@ def page(verdicts: Sequence[Verdict], width: int | None, sentences: Sequence[str
     Parameters
     ----------
     verdicts
-        Of the headlines.
+        Verdicts on the headlines.
     width
-        Columns of the terminal. None: a pipe, whose lines have at most ``WIDTH`` characters.
+        Columns of the terminal. None means a pipe, whose lines have at most ``WIDTH`` characters.
     sentences
-        Where the verdicts come from.
+        Sentences about the origin of the verdicts.
     """
     columns = min(width or WIDTH, WIDTH)
     found = _by_importance(findings(verdicts))
@@ -167,7 +167,7 @@ def page(verdicts: Sequence[Verdict], width: int | None, sentences: Sequence[str
 
 
 def _by_importance(found: Sequence[Finding]) -> list[Finding]:
-    """Order findings: all that is false as printed, the first of each heading, then of each paper, and so on."""
+    """Order claims: first those false as printed and the first of each heading, then those of each paper in turn."""
     of_heading: Counter[str] = Counter()
     of_paper: Counter[str] = Counter()
     places = []
@@ -180,7 +180,7 @@ def _by_importance(found: Sequence[Finding]) -> list[Finding]:
 
 
 def _judged(verdicts: Sequence[Verdict], columns: int) -> list[str]:
-    """Say what was judged, and whose statements these are."""
+    """Write how many claims were judged, and their sources."""
     whose = Counter(verdict.source for verdict in verdicts)
     sources = len({verdict.paper for verdict in verdicts})
     return _wrapped(
@@ -193,7 +193,7 @@ def _judged(verdicts: Sequence[Verdict], columns: int) -> list[str]:
 
 
 def _meanings(verdicts: Sequence[Verdict], columns: int) -> list[str]:
-    """Count the verdicts, and say what each means."""
+    """Count the verdicts, and write the meaning of each."""
     counts = Counter(verdict.word for verdict in verdicts)
     longest = max(map(len, counts), default=0)
     lines = []
@@ -223,7 +223,7 @@ def _sources(verdicts: Sequence[Verdict], columns: int) -> list[str]:
 
 
 def _sections(found: Sequence[Finding], columns: int) -> list[list[str]]:
-    """Lay out findings below their headings, after what all of them share."""
+    """Lay out the claims below their headings, after the explanation that all of them share."""
     if not found:
         return []
     explained = (
@@ -239,7 +239,7 @@ def _sections(found: Sequence[Finding], columns: int) -> list[list[str]]:
 
 
 def _paragraph(finding: Finding, columns: int) -> list[str]:
-    """Write a finding: the claim, the sentence on it, and its repairs."""
+    """Write a claim, the sentence about it, and its repairs."""
     remarks = []
     if finding.word == Kind.VIOLATED and finding.error_kind != "false statement":
         remarks.append(finding.error_kind)
@@ -251,7 +251,7 @@ def _paragraph(finding: Finding, columns: int) -> list[str]:
 
 
 def _repaired(repairs: Sequence[Repair]) -> list[str]:
-    """Name the repairs that hold, with how sharp they are, and the repairs that are only proposed."""
+    """Name the repairs that hold, with their tightness, and the repairs that are only proposed."""
     good = [each for each in repairs if each.word in HOLDS]
     words = []
     for each in good:

@@ -17,7 +17,7 @@ from clusterproof.common.processes import in_processes
 from clusterproof.common.validation import error_line, failure_line
 
 FEW = 4
-"""Claims below which other processes, each of which imports all papers, take longer than they save."""
+"""Number of claims below which worker processes, each of which imports all papers, take longer than they save."""
 
 
 def evaluate(
@@ -32,7 +32,7 @@ def evaluate(
     files
         User-supplied files that state claims.
     seeds
-        Whose verdicts are united.
+        Seeds whose verdicts are united.
 
     Yields
     ------
@@ -61,7 +61,7 @@ def evaluate(
 
 
 def _evaluated(index: int, claim: str, files: tuple[str, ...], seeds: range) -> tuple[int, Verdict | str]:
-    """Evaluate a claim, whose files a worker process has to load."""
+    """Evaluate a claim, after loading its files in a worker process."""
     try:
         _load(files)
         verdicts: list[Verdict] = []

@@ -29,9 +29,9 @@ def claims(
     files
         Python files that state claims; they are executed, and only their claims are listed.
     paper
-        Only the claims of this paper.
+        List only the claims of this paper.
     verdict
-        Only the claims with one of these verdicts, such as violated,vacuous. Verdicts are read from the stored
+        List only the claims with one of these verdicts, such as violated,vacuous. Verdicts are read from the stored
         report of this version; claims without a stored verdict, such as claims in files, are checked with seed 0.
     """
     stated = set(itertools.chain(*terminal.ids_and_files(files, most=0)[2]))

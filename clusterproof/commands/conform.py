@@ -1,4 +1,4 @@
-"""The command ``conform``: hold an implementation against an algorithm's definition."""
+"""The command ``conform``: compare an implementation with an algorithm's definition."""
 
 from __future__ import annotations
 
@@ -38,19 +38,19 @@ def conform(
     Parameters
     ----------
     implementation
-        MODULE:NAME or FILE.py:NAME, a function or class of (task, settings), or an Algorithm.
+        Function or class of (task, settings), or an Algorithm, as MODULE:NAME or FILE.py:NAME.
     algorithm
         Name of the definition, such as scaffold; or MODULE:NAME or FILE.py:NAME of your method.
     settings
-        NAME=VALUE, fixed for all runs, such as option=I; may be given again.
+        A setting that is fixed for all runs, as NAME=VALUE, such as option=I; may be repeated.
     dtype
-        float32 or float64, which the implementation computes in.
+        Type in which the implementation computes: float32 or float64.
     supports
-        What it can vary, separated by commas: batches,server-step,participation,strengths.
+        Features that the implementation can vary, separated by commas: batches,server-step,participation,strengths.
     loss
-        cross-entropy for code that cannot be given another loss; batches are then full.
+        Use cross-entropy for code that cannot be given another loss; batches are then full.
     json_file
-        Write the report and all numbers.
+        Write the report and all numbers to this file.
     list_algorithms
         Print algorithms, equations, settings and the values of options.
     """
@@ -82,7 +82,7 @@ def conform(
 
 
 def import_object(reference: str, argument: str = "implementation") -> Any:
-    """Import what a reference names, which runs that code."""
+    """Import the object that a reference names, which runs its code."""
     try:
         return load_own("algorithm", reference)
     except InvalidArgument as error:

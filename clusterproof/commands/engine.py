@@ -32,9 +32,9 @@ def compute(
     wanted
         The units.
     out
-        Folder of the finished units. If None, the user's cache.
+        Folder of the finished units. If None, it is in the user's cache.
     jobs
-        Number of local processes. If None, ``default_jobs``.
+        Number of local processes. If None, it is ``default_jobs``.
     dask
         Address of a Dask scheduler, instead of local processes.
 

@@ -1,4 +1,4 @@
-"""The command ``export``: what the kernel decides as a folder that a referee checks without this program."""
+"""The command ``export``: write the kernel's decisions to a folder that a referee checks without this program."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ from clusterproof.user_files import file_of
 
 REFUSED = "refused by Rocq: `make` says why"
 NAMED = 5
-"""Most claims that a sentence names."""
+"""Largest number of claims that a sentence names."""
 
 
 def export(
@@ -34,8 +34,9 @@ def export(
 ) -> int:
     """Write proofs and exact counterexamples for a referee: source, evidence, a page in LaTeX, a file for Rocq.
 
-    If coqc (8.16 or newer) and make are installed, Rocq checks every proof, and the page says of each line whether
-    it accepts the proof. README.md in the folder says what each theorem states, and in which order to read.
+    If coqc (8.16 or newer) and make are installed, Rocq checks every proof, and the page states for each line whether
+    Rocq accepts the proof. README.md in the folder explains what each theorem states, and in which order to read the
+    files.
 
     Parameters
     ----------
@@ -45,7 +46,8 @@ def export(
     out
         Folder to write to.
     evidence
-        Folder of the records that `clusterproof check --evidence` wrote; without it those that every check keeps.
+        Folder of the evidence that `clusterproof check --evidence` wrote; by default the evidence that every check
+        keeps.
     """
     if not names:
         raise InvalidArgument(
@@ -86,7 +88,7 @@ def export(
 
 
 def _answers(exported: Sequence[Exported], out: Path) -> list[str]:
-    """Return what Rocq says of each line, or why it was not asked."""
+    """Return Rocq's answer for each line, or why Rocq did not check the line."""
     missing = coqc.missing()
     if not missing:
         print(

@@ -58,7 +58,7 @@ def draw(
     labels
         New names of the curves in the legend, in order, separated by commas.
     style
-        A style sheet of matplotlib, as FILE.mplstyle; without one, the user's matplotlibrc.
+        A style sheet of matplotlib, as FILE.mplstyle; by default the user's matplotlibrc.
     show_help
         Print the parameters of the named figures, or of this command.
     """

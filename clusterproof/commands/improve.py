@@ -26,7 +26,7 @@ from clusterproof.files import TEXT, read_file
 from clusterproof.user_files import sources_of
 
 REASON = 100
-"""Characters of a reason in the table."""
+"""Largest number of characters of a reason in the table."""
 
 
 def improve_claim(
@@ -36,25 +36,25 @@ def improve_claim(
     json_file: Annotated[Path | None, Parameter("--json")] = None,
     setting: RateOptions = NO_OPTIONS,
 ) -> int:
-    """Search the best constant of a claim: the last number that is certified, and the next one that is violated.
+    """Search for the best constant of a claim: the last number that is certified, and the next one that is violated.
 
-    The claim is checked again and again with another number in place of its own, each time in a process of its own.
-    For a false claim this finds the repair.
+    The claim is checked again and again with another number in place of its own, each time in a separate process. For a
+    false claim this finds the repair.
 
-    With --algorithm in place of a claim, the best rate of a built-in method is searched, and the claims that state it
-    are certified; the options below --json are those of the method.
+    With --algorithm in place of a claim, the command searches for the best rate of a built-in method and certifies the
+    claims that state it; the options below --json belong to the method.
 
     Exit status: 0 if a number or rate is certified, 1 if none is, 2 for bad input.
 
     Parameters
     ----------
     names
-        Id of a claim, and the Python file that states it, if it is none of the catalogue; the file is executed.
+        Id of a claim, and the Python file that states it, unless the catalogue has it; the file is executed.
     of
         A term of the bound, such as drift in at_most(..., drift=...), which is multiplied; or a constant of the file,
         such as GAIN, which is replaced. Without it the whole bound is multiplied.
     evidence
-        Keep the verdicts and their evidence in this folder; of a rate, also the file that states its claims, rate.py.
+        Keep the verdicts and their evidence in this folder; for a rate, also the file that states its claims, rate.py.
     json_file
         Write all numbers and their verdicts as JSON.
     """
@@ -117,7 +117,7 @@ def _claim_and_file(names: tuple[str, ...]) -> tuple[str, Path]:
 
 
 def _checked(file: Path, source: str, claim: str, of: str, value: Fraction, evidence: Path | None) -> Checked:
-    """Return the verdict on a claim with another number, from a process of its own."""
+    """Return the verdict on a claim with another number, from a separate process."""
     name = f"{claim}.{of or 'bound'}.{value.numerator}-{value.denominator}".lower()
     file.write_text(variant(source, claim, of, value, name), encoding="utf-8")
     report = file.with_name("verdict.json")
@@ -137,7 +137,7 @@ def _checked(file: Path, source: str, claim: str, of: str, value: Fraction, evid
 
 
 def _facts(claim: str, of: str, found: Improvement) -> dict[str, Any]:
-    """Return what was found as plain values, numbers as text."""
+    """Return the result as plain values, with numbers as text."""
 
     def plain(one: Checked | None) -> dict[str, str] | None:
         if one is None:
@@ -155,7 +155,7 @@ def _facts(claim: str, of: str, found: Improvement) -> dict[str, Any]:
 
 
 def _print(claim: str, of: str, found: Improvement, *, multiplied: bool) -> None:
-    """Print what was found, and every number that was checked."""
+    """Print the result, and every number that was checked."""
     what = of or "the bound"
     certified, violated = found.certified, found.violated
     times = f" times what the claim states of {what}" if multiplied else f" for {what}"

@@ -35,21 +35,21 @@ class RoundOptions:
     Parameters
     ----------
     smoothness
-        L; 1 by default.
+        Smoothness constant L; 1 by default.
     strong_convexity
-        mu, at least 0 and below L.
+        Strong convexity constant mu, at least 0 and below L.
     local_steps
-        K, the number of local steps.
+        Number of local steps (K).
     server_step_size
-        eta_g of FedAvg and SCAFFOLD; 1 by default.
+        Server step size eta_g of FedAvg and SCAFFOLD; 1 by default.
     sampling
-        theta = (N - S) / (S (N - 1)) if S of N clients take part in a round; for FedAvg and FedProx.
+        Sampling factor theta = (N - S) / (S (N - 1)) if S of N clients take part in a round; for FedAvg and FedProx.
     proximal
-        m of FedProx, whose local problems are solved exactly.
+        Proximal coefficient m of FedProx, whose local problems are solved exactly.
     probability
-        p of ProxSkip.
+        Probability p of ProxSkip.
     option
-        I or II of SCAFFOLD, II by default.
+        Option I or II of SCAFFOLD; II by default.
     """
 
     smoothness: str | None = None
@@ -70,23 +70,23 @@ class RateOptions(RoundOptions):
     Parameters
     ----------
     algorithm
-        fedavg, fedprox, scaffold or proxskip: rate of the squared distance after one round of at most 8 local steps (1
-        by default). cfl-mgd: rate of the distance of a cluster's model over all rounds, without noise, with gradient
-        averaging.
+        For fedavg, fedprox, scaffold or proxskip: rate of the squared distance after one round of at most 8 local steps
+        (1 by default). For cfl-mgd: rate of the distance of a cluster's model over all rounds, without noise, with
+        gradient averaging.
     step_size
-        Size of a local step. For cfl-mgd, the step size times L, 1 by default.
+        Size of a local step. For cfl-mgd, it is the step size times L, 1 by default.
     function_class
-        For cfl-mgd, quadratic: eigenvalues in [mu, L]; or smooth: every L-smooth mu-strongly convex function. For the
-        others, strong (default): every client is such a function; or convex: clients are convex, and their mean is
-        mu-strongly convex.
+        For cfl-mgd, quadratic means eigenvalues in [mu, L], and smooth means every L-smooth mu-strongly convex
+        function. For the others, strong (default) means that every client is such a function. With convex, clients are
+        convex, and their mean is mu-strongly convex.
     rate
         Prove this rate instead of the smallest one. A larger rate allows a smaller prefactor or constant.
     momentum
-        beta for cfl-mgd, a decimal or a fraction such as 1/3.
+        Momentum beta of cfl-mgd, a decimal or a fraction such as 1/3.
     condition
-        kappa = L / mu, for cfl-mgd.
+        Condition number kappa = L / mu, for cfl-mgd.
     proportion
-        The cluster's share of the clients, for cfl-mgd.
+        Share of the clients in the cluster, for cfl-mgd.
     """
 
     algorithm: str | None = None
@@ -139,12 +139,12 @@ def improve_rate(options: RateOptions, evidence: Path | None) -> int:
 
 
 def _require_own(path: Path) -> None:
-    """Refuse to write over a file that is not of an earlier rate.
+    """Refuse to overwrite a file that does not state an earlier rate.
 
     Raises
     ------
     InvalidArgument
-        If there is one.
+        If there is such a file.
     """
     if path.exists() and f'@claim("{NAME}/' not in read_file(path, TEXT).decode(errors="replace"):
         raise InvalidArgument("evidence", str(path), "is no file that states a rate", "name another folder")

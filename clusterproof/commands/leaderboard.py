@@ -47,14 +47,14 @@ class Setting(RoundOptions):
     Parameters
     ----------
     client_class
-        strong: every client is L-smooth and mu-strongly convex; convex: clients are convex and L-smooth, their mean is
-        mu-strongly convex; quadratic: two kinds of scalar quadratics.
+        With strong, every client is L-smooth and mu-strongly convex. With convex, clients are convex and L-smooth, and
+        their mean is mu-strongly convex. With quadratic, clients are two kinds of scalar quadratics.
     step_size
-        eta of a local step.
+        Size of a local step (eta).
     heterogeneity
-        zeta*, the root of the mean of |grad f_i(x*)|^2.
+        Heterogeneity zeta*, the root of the mean of |grad f_i(x*)|^2.
     distance
-        D = |x_0 - x*|.
+        Initial distance D = |x_0 - x*|.
     """
 
     client_class: str = "strong"
@@ -91,22 +91,22 @@ def leaderboard(
 
     Numbers are decimals or fractions such as 1/64, taken exactly.
 
-    Exit status: 0, 1 if --fail-on violated is met, 2 for bad input.
+    Exit status: 1 if --fail-on violated is met, 2 for bad input, otherwise 0.
 
     Parameters
     ----------
     algorithm
-        fedavg; fedprox (local problems are solved exactly, m is L by default); scaffold; or proxskip (a round is one
-        iteration, p is 1 / K by default).
+        One of fedavg, fedprox, scaffold and proxskip. For fedprox, local problems are solved exactly, and m is L by
+        default. For proxskip, a round is one iteration, and p is 1 / K by default.
     rounds
         Numbers of rounds, such as 1,3,10.
     clients
-        N, with --participants, instead of --sampling.
+        Number of clients (N); give it with --participants, in place of --sampling.
     participants
-        S, the number of clients in a round.
+        Number of clients in a round (S).
     task
-        A QuadraticMixture or NoisyQuadraticMixture, as FILE.py:NAME or MODULE:NAME. The exact expected error on it,
-        from the model 0, is computed. A bound below this error is violated.
+        A QuadraticMixture or NoisyQuadraticMixture, as FILE.py:NAME or MODULE:NAME. The exact expected error on this
+        task, from the model 0, is computed. A bound below this error is violated.
     module
         Python file or module that states bounds with leaderboard_bound; it is executed.
     json_file
@@ -116,7 +116,7 @@ def leaderboard(
     exact
         Compute the exact worst case for up to 40 local gradients instead of 24, which takes about ten seconds.
     fail_on
-        violated: exit with status 1 if an instance or the exact worst case exceeds a bound.
+        With violated, exit with status 1 if an instance or the exact worst case exceeds a bound.
     """
     in_child("module", module)
     in_child("task", task)
@@ -152,7 +152,7 @@ def _title(algorithm: str, values: Mapping[str, Any]) -> str:
 
 
 def _symbols(algorithm: str, values: Mapping[str, Any]) -> str:
-    """Return the setting in symbols, without those that the algorithm lacks or that have usual values."""
+    """Return the setting in symbols, without symbols that the algorithm lacks or that have usual values."""
     symbols = {"smoothness": "L", "strong_convexity": "mu", "proximal": "m", "step_size": "eta"}
     symbols |= {"local_steps": "K", "server_step_size": "eta_g", "sampling": "theta", "option": "option"}
     symbols |= {"probability": "p", "heterogeneity": "zeta*", "distance": "D"}

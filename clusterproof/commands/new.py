@@ -62,7 +62,7 @@ def repaired(step_size: Fraction = STEP_SIZE, rounds: int = ROUNDS) -> Sides:
 
 
 def new(file: Path, /) -> int:
-    """Write a commented file that runs; then replace its theorem by your own.
+    """Write a commented file that runs; then replace its theorem with your own.
 
     Parameters
     ----------

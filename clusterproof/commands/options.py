@@ -31,7 +31,7 @@ def option(
     name, annotation, text
         Name, type and help of the option; numbers in a list are separated by commas.
     default
-        Default value, or words for it, in the help; None, False and "" are not shown.
+        Default value, or a text about it, in the help; None, False and "" are not shown.
     group
         Heading in the help.
     """
@@ -62,7 +62,7 @@ def _kinds(annotation: Any) -> list[Any]:
 
 
 def read_numbers(annotation: Any, tokens: Sequence[Token]) -> list[float] | list[int]:
-    """Read numbers separated by commas; an empty text has none."""
+    """Read numbers separated by commas; an empty text means no numbers."""
     text = tokens[0].value
     number, words = (float, "numbers") if float in _kinds(annotation) else (int, "whole numbers")
     try:

@@ -34,7 +34,7 @@ class Row:
     result
         The verdict, in one or two words.
     reason
-        One sentence.
+        The reason in one sentence.
     """
 
     subject: str
@@ -49,7 +49,7 @@ class Part:
     Attributes
     ----------
     status
-        Its exit status.
+        Exit status of the command.
     rows
         One row for each check.
     brief
@@ -92,7 +92,7 @@ def repository(
     algorithm
         Name of the definition with which to compare the implementation, such as fedavg.
     settings
-        NAME=VALUE of the definition, such as weighting=clients, separated by spaces.
+        Settings of the definition, such as weighting=clients, separated by spaces.
     fail_on
         Verdicts that fail the check, separated by commas.
     summary

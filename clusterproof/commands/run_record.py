@@ -30,15 +30,16 @@ def record_of(task: Mixture, trace: Trace, seconds: float, target: str, page: Pa
     Returns
     -------
     dict
-        ``settings``: algorithm, task, rounds, seed and replicates. ``seconds``. ``rows``: meaning of a row of errors, a
-        cluster, a model, the pooled model, or the clients of a cluster. ``first_errors``, ``last_errors``: median
-        distance to the optimum over replicates (and a cluster's clients), one per row; None if the optima of the task
-        are unknown. ``bound``: bound of ``bound_claim`` on the last errors, one per row, with probability 1 -
-        ``failure_probability``. It is the sharpest one whose hypotheses hold; None if no claim applies to the run.
-        ``purity``, ``adjusted_rand_index``, ``cluster_count``: medians over replicates, for the final assignments.
-        ``recovered``: number of replicates in which all clients are assigned to their true clusters. ``page``: the
-        facts of the page, named as in ``theory.pages.facts``: ``task``, ``run``, ``results``, ``theorems``, ``others``
-        and ``next``. JSON has null for numbers that are not finite.
+        The record has these entries. ``settings`` holds algorithm, task, rounds, seed and replicates, and ``seconds``
+        the duration. ``rows`` is the meaning of a row of errors: a cluster, a model, the pooled model, or the clients
+        of a cluster. ``first_errors`` and ``last_errors`` are the median distances to the optimum over replicates (and
+        a cluster's clients), one per row; None if the optima of the task are unknown. ``bound`` is the bound of
+        ``bound_claim`` on the last errors, one per row, with probability 1 - ``failure_probability``. It is the
+        tightest bound whose hypotheses hold; None if no claim applies to the run. ``purity``, ``adjusted_rand_index``
+        and ``cluster_count`` are medians over replicates, for the final assignments. ``recovered`` is the number of
+        replicates in which all clients are assigned to their true clusters. ``page`` holds the facts of the page, named
+        as in ``theory.pages.facts``: ``task``, ``run``, ``results``, ``theorems``, ``others`` and ``next``. JSON has
+        null for numbers that are not finite.
     """
     count = 0 if trace.errors is None else trace.errors.shape[-1]
     if target == "clusters" and trace.errors is not None and count == task.clusters:
@@ -75,7 +76,7 @@ def record_of(task: Mixture, trace: Trace, seconds: float, target: str, page: Pa
 
 
 def _bound(task: Mixture, trace: Trace) -> tuple[list[float] | None, str | None, float | None]:
-    """Return the sharpest bound on the last errors, one per model, its claim and failure probability, or None."""
+    """Return the tightest bound on the last errors, one per model, its claim and failure probability, or None."""
     if trace.errors is None:
         return None, None, None
     try:

@@ -1,8 +1,8 @@
-"""The command ``serve``: answer an agent by the Model Context Protocol over standard input and output."""
+"""The command ``serve``: answer an agent in the Model Context Protocol over standard input and output."""
 
 
 def serve() -> int:
-    """Answer an agent's calls of five commands, by the Model Context Protocol, until input ends.
+    """Answer an agent's calls of five commands, in the Model Context Protocol, until input ends.
 
     The commands are check, show, run, conform and improve. Standard input and output carry the protocol (JSON-RPC, one
     message per line), so a program starts this command, not a person. It executes the code that it receives, with the

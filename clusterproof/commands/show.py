@@ -46,11 +46,11 @@ class Page:
     Attributes
     ----------
     id, label, title, text
-        As in ``Claim``.
+        See ``Claim``.
     words
         Sentence on the source of the claim.
     named
-        Its name on the command line.
+        Name of the claim on the command line.
     repairs
         Ids and titles of the repaired claims.
     sides
@@ -81,7 +81,7 @@ def show(
         Id of a claim, such as cfl-mgd/lemma-2, or name of a paper, whose claims are listed. Also Python files that
         state claims; they are executed.
     check
-        Replay the claim's recorded verdict, or evaluate the claim; --no-check shows the statement only.
+        Replay the claim's stored verdict, or evaluate the claim; --no-check shows only the statement.
     latex
         Print the claim, its verdict and the deciding evidence in LaTeX, for your draft.
     json_file
@@ -223,7 +223,7 @@ def _show_lines(verdict: Verdict, width: int) -> None:
 
 
 def _rests_on(line: Line, text: str) -> str:
-    """Describe the evidence for a line, or why the kernel replays none."""
+    """Describe the evidence for a line, or why the kernel can replay none."""
     if line.evidence is not None:
         rule, digest = line.evidence["rule"], hashlib.sha256(text.encode()).hexdigest()[:12]
         return f"evidence: {rule}, {size_of(line.evidence)} bytes, of the text {digest}"

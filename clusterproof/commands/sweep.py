@@ -41,9 +41,10 @@ def sweep(
     Parameters
     ----------
     file
-        TOML: command (run or train), measure, rounds, seeds, replicates, every; the tables settings and grid.
+        TOML file with command (run or train), measure, rounds, seeds, replicates and every, and with the tables
+        settings and grid.
     set
-        A value that replaces the file's, such as rounds=10 or step_size=0.1; may be repeated.
+        A value that replaces the value in the file, such as rounds=10 or step_size=0.1; may be repeated.
     parquet
         File for the table; by default none is written.
     csv

@@ -32,7 +32,7 @@ STANDARD_INPUT = "-"
 """File name that stands for standard input."""
 
 PAUSE = 10.0
-"""Seconds between two lines of progress at first; later a tenth of the elapsed time."""
+"""Seconds between two lines of progress at first; later the time between lines is a tenth of the elapsed time."""
 
 
 def read_integer(_type: Any, tokens: Sequence[Token]) -> int:
@@ -147,7 +147,7 @@ def progress(total: int, *, lines: bool = False) -> Iterator[Callable[[int, str]
     total
         Number of steps; if 0, nothing is shown.
     lines
-        Whether to write a line now and then if standard error is not a terminal, even during a long step.
+        Whether to write a line from time to time if standard error is not a terminal, even during a long step.
 
     Yields
     ------
@@ -172,7 +172,7 @@ def progress(total: int, *, lines: bool = False) -> Iterator[Callable[[int, str]
 
 @contextmanager
 def _step_lines(total: int) -> Iterator[Callable[[int, str], None]]:
-    """Write a line about the finished steps now and then."""
+    """Write a line about the finished steps from time to time."""
     started, ended = time.monotonic(), threading.Event()
     state: tuple[int, str] = 0, ""
 
@@ -205,12 +205,12 @@ def _duration(seconds: float) -> str:
 
 
 def print_error(message: str) -> None:
-    """Write one line to standard error, on what the command could not do."""
+    """Write one line to standard error about a failure of the command."""
     print("error:", " ".join(message.split()), file=sys.stderr)
 
 
 def print_remark(message: str) -> None:
-    """Write one line to standard error, on what the command does."""
+    """Write one line to standard error about the progress of the command."""
     print("clusterproof:", " ".join(message.split()), file=sys.stderr)
 
 
@@ -224,7 +224,7 @@ def check_outputs(*, out: Path | None = None, evidence: Path | None = None, **fi
     Raises
     ------
     InvalidArgument
-        If two paths are the same, a file cannot be written, or a plot's suffix is not one of a picture.
+        If two paths are the same, a file cannot be written, or a plot does not have the suffix of a picture.
     """
     from clusterproof.common.atomic import check_distinct, check_writable
     from clusterproof.common.validation import require
@@ -281,7 +281,7 @@ def ids_and_files(
     Raises
     ------
     InvalidArgument
-        If there are too many names that do not end in .py, or a folder has no file of claims.
+        If more than ``most`` names are not Python files, or a folder has no file of claims.
     """
     from clusterproof.commands.child_process import in_child
     from clusterproof.common import InvalidArgument

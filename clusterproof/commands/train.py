@@ -119,7 +119,7 @@ def _carry_out(
     config
         TOML or JSON file; other options override its values.
     resume
-        Folder of a run to resume to the same bits.
+        Folder of a run to resume, with the same bits.
     out
         New folder for the run; training-1, ... by default.
     csv
