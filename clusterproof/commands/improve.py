@@ -15,9 +15,13 @@ from typing import Annotated, Any
 from cyclopts import Parameter
 
 from clusterproof import checker
-from clusterproof.checker.report.improvement import VIOLATED, Checked, Improvement, improve
-from clusterproof.checker.report.variants import constant_of, stated_ids, variant
+from clusterproof.checker.claims.claim import REGISTRY
+from clusterproof.checker.claims.load import load_claims
+from clusterproof.checker.freeze import freeze
+from clusterproof.checker.report.improvement import CERTIFIED, VIOLATED, Checked, Improvement, improve
+from clusterproof.checker.report.variants import constant_of, has_one_comparison, stated_ids, variant
 from clusterproof.checker.report.verdict import word_of
+from clusterproof.checker.search.best_factor import best_factor
 from clusterproof.commands import terminal
 from clusterproof.commands.improve_rate import NO_OPTIONS, SPELLING, RateOptions, improve_rate
 from clusterproof.common import InvalidArgument
@@ -39,7 +43,8 @@ def improve_claim(
     """Search for the best constant of a claim: the last number that is certified, and the next one that is violated.
 
     The claim is checked again and again with another number in place of its own, each time in a separate process. For a
-    false claim this finds the repair.
+    false claim this finds the repair. The best factor of one step may depend on the claim's quantities; if a simple
+    formula of them is certified, it is printed.
 
     With --algorithm in place of a claim, the command searches for the best rate of a built-in method and certifies the
     claims that state it; the options below --json belong to the method.
@@ -88,9 +93,12 @@ def improve_claim(
             return _checked(Path(folder) / file.name, source, claim, of, value, evidence)
 
         found = improve(check, own)
+        formula = _formula(file, Path(folder) / file.name, claim, of, found, evidence)
     if json_file is not None:
-        write_whole("json", json_file, f"{json.dumps(_facts(claim, of, found), indent=1)}\n".encode())
-    _print(claim, of, found, multiplied=constant is None)
+        write_whole(
+            "json", json_file, f"{json.dumps(_facts(claim, of, found, formula), indent=1)}\n".encode()
+        )
+    _print(claim, of, found, formula, multiplied=constant is None)
     return 0 if found.certified is not None else 1
 
 
@@ -119,16 +127,9 @@ def _claim_and_file(names: tuple[str, ...]) -> tuple[str, Path]:
 def _checked(file: Path, source: str, claim: str, of: str, value: Fraction, evidence: Path | None) -> Checked:
     """Return the verdict on a claim with another number, from a separate process."""
     name = f"{claim}.{of or 'bound'}.{value.numerator}-{value.denominator}".lower()
-    file.write_text(variant(source, claim, of, value, name), encoding="utf-8")
-    report = file.with_name("verdict.json")
-    report.unlink(missing_ok=True)
-    command = [sys.executable, "-m", "clusterproof", "check", str(file), "--search", "--json", str(report)]
-    command += [] if evidence is None else ["--evidence", str(evidence.resolve())]
-    done = subprocess.run(command, capture_output=True, text=True, check=False)
-    if not report.is_file():
-        said = done.stderr.strip().splitlines()
-        return Checked(value, "not checked", said[-1] if said else f"exit status {done.returncode}")
-    (record,) = [each for each in json.loads(report.read_text())["claims"] if each["claim"] == name]
+    record = _record(file, variant(source, claim, of, value, name), name, evidence)
+    if isinstance(record, str):
+        return Checked(value, "not checked", record)
     verdict = word_of(record["verdict"], record["basis"])
     measured, bound = record["measured"], record["bound"]
     is_known = not of and verdict == VIOLATED and measured is not None and bound
@@ -136,7 +137,43 @@ def _checked(file: Path, source: str, claim: str, of: str, value: Fraction, evid
     return Checked(value, verdict, record["reason"], until)
 
 
-def _facts(claim: str, of: str, found: Improvement) -> dict[str, Any]:
+def _record(file: Path, text: str, name: str, evidence: Path | None) -> dict[str, Any] | str:
+    """Write a file, and return the record of its claim from a separate process; a message if there is none."""
+    file.write_text(text, encoding="utf-8")
+    report = file.with_name("verdict.json")
+    report.unlink(missing_ok=True)
+    command = [sys.executable, "-m", "clusterproof", "check", str(file), "--search", "--json", str(report)]
+    command += [] if evidence is None else ["--evidence", str(evidence.resolve())]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    if not report.is_file():
+        said = done.stderr.strip().splitlines()
+        return said[-1] if said else f"exit status {done.returncode}"
+    (record,) = [each for each in json.loads(report.read_text())["claims"] if each["claim"] == name]
+    return dict(record)
+
+
+def _formula(
+    file: Path, copy: Path, claim: str, of: str, found: Improvement, evidence: Path | None
+) -> str | None:
+    """Return the best factor as a formula of the claim's quantities, if the checker certifies the claim with it."""
+    certified, violated, source = found.certified, found.violated, read_file(file, TEXT).decode()
+    if certified is None or violated is None or not has_one_comparison(source, claim):
+        return None
+    if claim not in REGISTRY:
+        load_claims(file)
+    stated = checker.find_claim(claim)
+    if len(stated.statements) > 1:
+        return None
+    formula = best_factor(freeze(stated, compared=False), of, least=violated.value < certified.value)
+    if formula is None:
+        return None
+    name = f"{claim}.{of or 'bound'}.formula".lower()
+    record = _record(copy, variant(source, claim, of, formula, name), name, evidence)
+    is_certified = isinstance(record, dict) and word_of(record["verdict"], record["basis"]) == CERTIFIED
+    return formula if is_certified else None
+
+
+def _facts(claim: str, of: str, found: Improvement, formula: str | None) -> dict[str, Any]:
     """Return the result as plain values, with numbers as text."""
 
     def plain(one: Checked | None) -> dict[str, str] | None:
@@ -150,12 +187,13 @@ def _facts(claim: str, of: str, found: Improvement) -> dict[str, Any]:
         "own": str(found.own),
         "certified": plain(found.certified),
         "violated": plain(found.violated),
+        "formula": formula,
         "checked": [plain(each) for each in found.checked],
     }
 
 
-def _print(claim: str, of: str, found: Improvement, *, multiplied: bool) -> None:
-    """Print the result, and every number that was checked."""
+def _print(claim: str, of: str, found: Improvement, formula: str | None, *, multiplied: bool) -> None:
+    """Print what was found, and every number that was checked."""
     what = of or "the bound"
     certified, violated = found.certified, found.violated
     times = f" times what the claim states of {what}" if multiplied else f" for {what}"
@@ -163,6 +201,8 @@ def _print(claim: str, of: str, found: Improvement, *, multiplied: bool) -> None
         f"{claim}: {certified.value}{times} is certified." if certified else f"{claim}: nothing is certified."
     )
     print(f"{violated.value} is violated." if violated else "Nothing that was tried is violated.")
+    if formula is not None:
+        print(f"As a formula of the quantities, {formula}{times} is certified.")
     rows = [
         (str(each.value), each.verdict, each.reason[:REASON])
         for each in sorted(found.checked, key=lambda each: each.value)

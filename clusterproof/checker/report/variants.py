@@ -18,7 +18,7 @@ NO_TERMS = ("words", "rounding", "failure")
 Function = ast.FunctionDef
 
 
-def variant(source: str, claim: str, of: str, value: Fraction, name: str) -> str:
+def variant(source: str, claim: str, of: str, value: Fraction | str, name: str) -> str:
     """Return a Python file that states one claim of another file, with one number replaced.
 
     Parameters
@@ -31,7 +31,7 @@ def variant(source: str, claim: str, of: str, value: Fraction, name: str) -> str
         Name of a constant of the file, which ``value`` replaces; or name of a term of the bound, which is multiplied by
         ``value``. If empty, the whole bound is multiplied by ``value``.
     value
-        The new number.
+        The new number; or a factor of the bound as a formula of the claim's quantities, if ``has_one_comparison``.
     name
         Id of the claim in the returned file.
 
@@ -46,21 +46,45 @@ def variant(source: str, claim: str, of: str, value: Fraction, name: str) -> str
         raise InvalidArgument("id", claim, rule, "correct the id, or name the file that states it")
     function = _renamed(tree, claim, name)
     constants = [each for each in tree.body if _names(each) == of and of]
-    if constants:
+    if isinstance(value, str):
+        factor, lines = _formula(value), IMPORT
+    else:
+        factor, lines = ast.Name(FACTOR, ast.Load()), f"{IMPORT}\n{FACTOR} = {_fraction(value)}"
+    if constants and isinstance(value, Fraction):
         for each in constants:
             each.value = ast.parse(_fraction(value), mode="eval").body  # type: ignore[attr-defined]  # _names matched
         place = tree.body.index(constants[0])
         tree.body.insert(place, ast.parse(IMPORT).body[0])
     else:
-        scaled = list(_scaled(tree, of))
+        scaled = list(_scaled(tree, of, factor))
         if not scaled:
             terms = sorted({term.arg for call in _comparisons(tree) for term in _terms(call) if term.arg})
             known = sorted(filter(None, map(_names, tree.body)))
             rule = f"is no term of a bound, and no constant, of the file; these are {', '.join([*terms, *known])}"
             raise InvalidArgument("of", of, rule, f"name one of {function}'s")
         first = next(place for place, each in enumerate(tree.body) if not _is_first(each))
-        tree.body[first:first] = ast.parse(f"{IMPORT}\n{FACTOR} = {_fraction(value)}").body
+        tree.body[first:first] = ast.parse(lines).body
     return f"{ast.unparse(ast.fix_missing_locations(tree))}\n"
+
+
+def has_one_comparison(source: str, claim: str) -> bool:
+    """Return whether a claim's function ends with its only comparison, and gives its quantities no other values.
+
+    Then a formula of the quantities means the same in the comparison as in the claim's signature.
+    """
+    (function,) = (
+        each
+        for each in _parsed(source).body
+        if isinstance(each, Function) and claim in map(_stated, each.decorator_list)
+    )
+    inner = [node for each in function.body for node in ast.walk(each)]
+    quantities = {each.arg for each in (*function.args.args, *function.args.kwonlyargs)}
+    bound = {each.arg for each in inner if isinstance(each, ast.arg)}
+    bound |= {each.id for each in inner if isinstance(each, ast.Name) and not isinstance(each.ctx, ast.Load)}
+    outer = [each for each in function.body if not isinstance(each, Function)]
+    returned = [node for each in outer for node in ast.walk(each) if isinstance(node, ast.Return)]
+    compared = [node for each in function.body for node in _comparisons(each)]
+    return [each.value for each in returned] == compared and len(compared) == 1 and not quantities & bound
 
 
 def stated_ids(source: str) -> list[str]:
@@ -180,7 +204,7 @@ def _of_claim(decorator: ast.expr) -> str:
     return whose.id if is_line and isinstance(whose, ast.Name) else ""
 
 
-def _comparisons(tree: ast.Module) -> Iterator[ast.Call]:
+def _comparisons(tree: ast.AST) -> Iterator[ast.Call]:
     """Yield the calls in a file that compare two sides."""
     for each in ast.walk(tree):
         if isinstance(each, ast.Call) and _word(each) in COMPARISONS:
@@ -191,17 +215,21 @@ def _terms(call: ast.Call) -> list[ast.keyword]:
     return [each for each in call.keywords if each.arg is not None and each.arg not in NO_TERMS]
 
 
-def _scaled(tree: ast.Module, of: str) -> Iterator[str]:
+def _scaled(tree: ast.Module, of: str, factor: ast.expr) -> Iterator[str]:
     """Multiply one term, or all terms, of the bounds by the factor; yield the names of these terms."""
     for call in _comparisons(tree):
         for term in _terms(call):
             if of in ("", term.arg):
-                term.value = _times_factor(term.value)
+                term.value = ast.BinOp(factor, ast.Mult(), term.value)
                 yield str(term.arg)
         if not of:
-            call.args[1:] = map(_times_factor, call.args[1:])
+            call.args[1:] = [ast.BinOp(factor, ast.Mult(), each) for each in call.args[1:]]
             yield from ("" for _ in call.args[1:])
 
 
-def _times_factor(value: ast.expr) -> ast.expr:
-    return ast.BinOp(ast.Name(FACTOR, ast.Load()), ast.Mult(), value)
+def _formula(text: str) -> ast.expr:
+    """Return a formula as an expression in which a quotient of integers is a fraction."""
+    found = ast.parse(text, mode="eval").body
+    if isinstance(found, ast.BinOp) and isinstance(found.op, ast.Div):
+        found.left = ast.BinOp(ast.parse(_fraction(Fraction(1)), mode="eval").body, ast.Mult(), found.left)
+    return found

@@ -198,7 +198,16 @@ def solved(need: Need, target: Any, terms: Sequence[tuple[Any, Ratio]], own: Any
 
 def irreducible(p: Polynomial) -> list[Polynomial]:
     """Return the distinct irreducible factors of a polynomial, without constants."""
-    return [_polynomial(factor, p.width) for factor, _ in _of_flint(p).factor()[1]] if p.places else []
+    return [factor for factor, _ in factors_of(p)[1]] if p.places else []
+
+
+def factors_of(p: Polynomial) -> tuple[Fraction, list[tuple[Polynomial, int]]]:
+    """Return the number and the powers of irreducible factors whose product a polynomial is."""
+    number, found = _of_flint(p).factor()
+    common = lcm(*(Fraction(value).denominator for value in p.values()))
+    return Fraction(int(number), common), [
+        (_polynomial(factor, p.width), int(power)) for factor, power in found
+    ]
 
 
 def _lowest_terms(top: Polynomial, bottom: Polynomial) -> Ratio:

@@ -8,7 +8,7 @@ import pytest
 from kernel_statements import executed
 
 from clusterproof.checker.report.improvement import Checked, Improvement, improve, simplest_between
-from clusterproof.checker.report.variants import constant_of, stated_ids, variant
+from clusterproof.checker.report.variants import constant_of, has_one_comparison, stated_ids, variant
 from clusterproof.common import InvalidArgument
 from clusterproof.theorem import Sides
 
@@ -139,6 +139,34 @@ def test_a_number_is_put_into_a_claim() -> None:
     assert sides("start", third) == {"start": third, "floor": Fraction(1, 8)}
     assert sides("GAIN", third) == {"start": 1, "floor": Fraction(1, 6)}
     assert sides("", third) == {"start": third, "floor": Fraction(1, 24)}
+
+
+def test_a_formula_is_put_into_a_claim() -> None:
+    """Of integers, too, a quotient in it is a fraction."""
+    text = FILE.replace("x: Fraction = Q[0:1:4]", "x: int = Z[1:3]").replace(
+        "theorem import Q", "theorem import Z"
+    )
+    made = executed(variant(text, "toy/one", "start", "x*(2 + x) / 3", "toy/formula"), "variant")
+    found = dict(made["one"](1).terms)["start"]
+    assert found == 2
+    assert type(found) is Fraction
+
+
+@pytest.mark.parametrize(
+    ("old", "new"),
+    [
+        ("    return at_most(x, start", "    x = x / 2\n    return at_most(x, start"),
+        ("    return at_most(x, start", "    at_most(x, 1)\n    return at_most(x, start"),
+        (
+            "    return at_most(x, start",
+            "    if x > 0:\n        return other(x)\n    return at_most(x, start",
+        ),
+        ("return at_most(x, start=2 * x, floor=GAIN * x)", "return {'a': at_most(x, start=2 * x)}"),
+    ],
+)
+def test_a_formula_means_the_quantities_of_the_signature(old: str, new: str) -> None:
+    assert has_one_comparison(FILE, "toy/one")
+    assert not has_one_comparison(FILE.replace(old, new), "toy/one")
 
 
 def test_what_a_file_has_is_known() -> None:

@@ -59,6 +59,19 @@ def test_the_best_number_is_printed_and_written(
     assert "for GAIN is certified" in capsys.readouterr().out
 
 
+@pytest.mark.parametrize("verdict", ["certified", "consistent"])
+def test_a_formula_is_printed_only_if_it_is_certified(
+    verdict: str, file: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr(improve, "_checked", by(Fraction(3, 8)))
+    monkeypatch.setattr(improve, "best_factor", lambda *_, least: "x / 2" if least else "wrong")
+    monkeypatch.setattr(improve, "_record", lambda *_: {"verdict": verdict, "basis": None})
+    out = file.with_name("out.json")
+    assert main(["improve", str(file), "--of", "start", "--json", str(out)]) == 0
+    assert ("x / 2 times" in capsys.readouterr().out) == (verdict == "certified")
+    assert json.loads(out.read_text())["formula"] == ("x / 2" if verdict == "certified" else None)
+
+
 def test_nothing_certified_is_status_1(file: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(improve, "_checked", by(Fraction(1000)))
     assert main(["improve", str(file)]) == 1

@@ -1,0 +1,130 @@
+"""The best factor of a bound as a quotient of a claim's quantities.
+
+At points of the parameters a semidefinite program gives the least factor with which every function of the class keeps
+the bound: the factor is one more multiplier, of minus the bound. A simple quotient through these numbers is only a
+candidate: who prints it checks the claim with this factor first.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import replace
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+
+from clusterproof.checker.freeze import Frozen
+from clusterproof.checker.kernel import Refused
+from clusterproof.checker.kernel.definitions import WORDS
+from clusterproof.checker.kernel.evaluation import limited
+from clusterproof.checker.kernel.families import needs
+from clusterproof.checker.kernel.multipliers import Need
+from clusterproof.checker.kernel.polynomials import Polynomial
+from clusterproof.checker.kernel.quotients import Quotient
+from clusterproof.checker.kernel.vocabulary import EXACT, Sides
+from clusterproof.checker.kernel.worlds import Form
+from clusterproof.checker.search.family_programs import Point, Programs, polynomial_at
+from clusterproof.checker.search.quotients_between import Quotients, factors_of
+
+FACTOR = "factor"
+"""Name of the condition whose multiplier is the factor."""
+FUEL = 20_000_000
+"""Number of steps in which the kernel may trace the claim."""
+NEAR = 3e-5
+"""Largest relative distance of a quotient from the solver's factors."""
+
+
+def best_factor(frozen: Frozen, of: str, *, least: bool) -> str | None:
+    """Return the best factor of a bound, or of one term of it, as a formula; None if no simple one is found.
+
+    Parameters
+    ----------
+    frozen
+        A claim of one line without loops about a function of a class.
+    of
+        Name of the term; empty for the whole bound.
+    least
+        Whether a smaller factor is better, or a larger one.
+    """
+    need = _need_with_factor(frozen, of)
+    if need is None:
+        return None
+    programs = Programs(need)
+    count = len(programs.conditions)
+    cost = np.zeros(count)
+    place = list(programs.conditions).index(FACTOR)
+    cost[place] = 1.0 if least else -1.0
+    table = programs.table(cost, range(count), {})
+    if table is None:
+        return None
+    factors = table[:, place]
+    room = NEAR * (1 + np.abs(factors))
+    quotients = Quotients(need, programs.points, programs.forms)
+    low, high = factors - room, factors + room
+    ratio = quotients.between(low, high)
+    if ratio is None and (low > 0).all() and (inverse := quotients.between(1 / high, 1 / low)) is not None:
+        ratio = inverse[1], inverse[0]
+    if ratio is None or not (ratio[0].places or ratio[1].places):
+        return None
+    names = {max(v.top.places): name for name, v in need.instance.items() if type(v) is Quotient}
+    return _formula(ratio, programs.points[0], names)
+
+
+def _need_with_factor(frozen: Frozen, of: str) -> Need | None:
+    """Return the need that a factor times a term, and the bound's other terms, are at least the measured side."""
+
+    def at_most(measured: Any, *allowed: Any, words: Any = None, **terms: Any) -> Sides:
+        if of:
+            rest = EXACT.at_most(measured, *allowed, **{**terms, of: 0 * terms[of]})
+            term = EXACT.at_most(0, terms[of])
+        else:
+            rest, term = EXACT.at_most(measured, 0), EXACT.at_most(0, *allowed, **terms)
+        return Sides((*rest.slacks, *term.slacks))
+
+    try:
+        with limited(FUEL):
+            statement = frozen.statement("", {**WORDS, "at_most": at_most})
+            rest, term = needs(statement, "", {"states": 0, "listed": []})
+    except (Refused, LookupError, TypeError, ValueError, ArithmeticError):
+        return None
+    (slack,), (scaled,) = rest.slacks, term.slacks
+    if type(slack) is not Form or type(scaled) is not Form:
+        return None
+    return replace(rest, nonnegative={FACTOR: -scaled, **rest.nonnegative})
+
+
+def _formula(ratio: tuple[Polynomial, Polynomial], at: Point, names: Mapping[int, str]) -> str:
+    """Return a quotient in the names of its symbols; each factor is written so that it is positive at a point."""
+    number, texts = Fraction(1), []
+    for p, own in zip(ratio, (1, -1), strict=True):
+        size, factors = factors_of(p)
+        number *= size**own
+        parts = []
+        for factor, power in factors:
+            is_positive = polynomial_at(factor, at) > 0
+            number *= 1 if is_positive or power % 2 == 0 else -1
+            text = _sum(factor if is_positive else -factor, names)
+            parts.append(f"({text})" if len(factor) > 1 else text)
+            parts[-1] += f"**{power}" if power > 1 else ""
+        texts.append(parts)
+    top, bottom = (
+        [*([str(n)] if n != 1 else []), *parts] or ["1"]
+        for n, parts in zip((number.numerator, number.denominator), texts, strict=True)
+    )
+    below = "*".join(bottom)
+    above = "*".join(top)
+    return above if bottom == ["1"] else f"{above} / {below if len(bottom) == 1 else f'({below})'}"
+
+
+def _sum(p: Polynomial, names: Mapping[int, str]) -> str:
+    """Return a polynomial with integer coefficients as a sum: positive terms first, then lower degrees first."""
+    text = ""
+    for powers, value in sorted(p.items(), key=lambda term: (term[1] < 0, sum(term[0]), term[0])):
+        several = [
+            f"{names[n]}**{power}" if power > 1 else names[n] for n, power in enumerate(powers) if power
+        ]
+        size = [str(abs(value))] if abs(value) != 1 or not several else []
+        sign = ("-" if value < 0 else "") if not text else (" - " if value < 0 else " + ")
+        text += sign + "*".join([*size, *several])
+    return text
