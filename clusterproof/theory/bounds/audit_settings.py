@@ -1,4 +1,4 @@
-"""The named settings on which bounds for CFL-MGD are compared with runs; they have the audit's keys (section 9)."""
+"""Named settings on which bounds for CFL-MGD are compared with runs; the audit has the same keys (section 9)."""
 
 from __future__ import annotations
 
@@ -107,9 +107,9 @@ def experiment(name: str, momentum: float | None) -> Experiment:
     Parameters
     ----------
     name
-        ``"S1"``, ``"S2"``, ``"S3"``, ``"S5"`` (clients are really misclassified, models start displaced towards each
-        other). ``"S1+"`` has ten million times the samples of S1, so that hardly any noise is left. ``"S3+"`` has fifty
-        times the samples of S3.
+        ``"S1"``, ``"S2"``, ``"S3"``, ``"S5"`` (some clients are misclassified, and the models start displaced towards
+        each other). ``"S1+"`` has ten million times the samples of S1, and so hardly any noise. ``"S3+"`` has
+        fifty times the samples of S3.
     momentum
         beta; the tuned momentum if None.
     """
@@ -170,7 +170,7 @@ PARTICIPATION: dict[str, dict[str, Any]] = {
 
 
 def participation_experiment(kind: str) -> Experiment:
-    """Make one with partial participation: kappa = 4, P = 2, m = 40, n' = 2000, d = 10, s = 1/2, T = 12, beta = 0.3.
+    """Make a setting of partial participation: kappa = 4, P = 2, m = 40, n' = 2000, d = 10, s = 1/2, T = 12, beta = .3.
 
     Parameters
     ----------
@@ -190,7 +190,7 @@ def participation_experiment(kind: str) -> Experiment:
 
 
 def crowded_experiment() -> Experiment:
-    """Make a setting in which clients are misassigned in every round: 4000 clients with 12 rows each."""
+    """Make a setting in which clients are misassigned in every round: 4000 clients with 12 samples each."""
     optima = _opposite(10)
     task = RegressionMixture(
         optima=optima, covariance=np.ones(10), labels=make_labels(4000, 2), noise=0.7, samples=12
@@ -205,7 +205,7 @@ def crowded_experiment() -> Experiment:
 
 
 def starting_models(experiment: Experiment, seed: int, replicates: int, claim: str) -> np.ndarray:
-    """Return models in random directions for each repetition of an experiment, (replicates, P, d)."""
+    """Return starting models in random directions for each replicate of an experiment, (replicates, P, d)."""
     return experiment.initial(generator(seed, claim, experiment.name, "start"), replicates)
 
 

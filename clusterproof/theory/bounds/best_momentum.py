@@ -1,4 +1,4 @@
-"""Consequences of the repaired theorems for the choice of the momentum.
+"""Best choices of the momentum according to the repaired theorems.
 
 Take quadratics, the step size eta and the proportion l_p (alpha = eta l_p). Momentum improves on plain descent's rate 1
 - alpha mu exactly for 0 < beta < (1 - alpha mu)^2, and the best beta is (1 - sqrt(alpha mu))^2. With noise the floor
@@ -28,7 +28,8 @@ def fastest(flattest: float) -> float:
     Parameters
     ----------
     flattest
-        alpha_p mu = eta l_p mu, in (0, 1]; for the smallest proportion, all clusters share the rate.
+        alpha_p mu = eta l_p mu, in (0, 1]. At the momentum for the smallest proportion, all clusters have the same
+        rate.
 
     Raises
     ------

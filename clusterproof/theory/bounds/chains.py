@@ -1,4 +1,4 @@
-"""Chains: the clusters of runs on Gaussian regression, the input of the tube of Theorem D."""
+"""Input of the tube of Theorem D: chains, which are the clusters of runs on Gaussian regression."""
 
 from __future__ import annotations
 
@@ -13,16 +13,16 @@ from clusterproof.theory.bounds.rows import GaussianRows
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class Members:
-    """Bounds on the participants of each round that are known in advance, for every chain; all (rounds, N).
+    """Bounds, known in advance, on the number of participants in each round of every chain; all (rounds, N).
 
     Attributes
     ----------
     own
-        Upper bound on the participants of the chain's cluster.
+        Upper bound on the number of participants from the chain's cluster.
     least_own
-        Lower bound on the participants of the chain's cluster.
+        Lower bound on the number of participants from the chain's cluster.
     foreign
-        Upper bound on the participants of other clusters.
+        Upper bound on the number of participants from other clusters.
     divisor
         Divisor of the sum of gradients; 0 if it is the number of clients that chose the model.
     """

@@ -1,4 +1,4 @@
-"""The recursion that a run followed: bounds apply to dynamics, not to the name of an algorithm."""
+"""The recursion that a run followed; bounds depend on this recursion, not on the name of the algorithm."""
 
 from __future__ import annotations
 

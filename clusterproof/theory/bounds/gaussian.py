@@ -15,7 +15,7 @@ SHARES = (0.2, 0.4, 0.4)
 """Shares of delta_1, delta_2 and delta_3 in a failure probability."""
 
 DEFAULT_FAILURE = 1e-9
-"""Failure probability so small that a single violation refutes."""
+"""Failure probability so small that a single violation refutes the bound."""
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -134,11 +134,11 @@ def reference_models(task: RegressionMixture, start: np.ndarray, response: np.nd
     Parameters
     ----------
     task
-        Its optima and eigenvectors are used.
+        Task that provides the optima and eigenvectors.
     start
         e_0 along the eigenvectors, (..., P, d).
     response
-        Response to the start along them, broadcastable to (rounds + 1, ..., P, d).
+        Response to the start along the eigenvectors, broadcastable to (rounds + 1, ..., P, d).
     """
     _, vectors = np.linalg.eigh(task.covariances.matrices)
     return np.asarray(task.optima + np.einsum("...pj,pdj->...pd", response * start, vectors))

@@ -24,7 +24,7 @@ class Hypothesis:
     name
         Name of the quantity or of the property; the name of an option begins with two hyphens.
     relation
-        How it must compare with ``required``.
+        Relation that ``actual`` must have to ``required``.
     required, actual
         The theorem's requirement, and the run's value: numbers, names, or whether a property holds.
     term
@@ -63,7 +63,7 @@ class Hypothesis:
         }[self.relation]
 
     def sides(self) -> tuple[str, str]:
-        """Return the required and the actual value as text, in digits that tell them apart."""
+        """Return the required and the actual value as text, with enough digits to tell them apart."""
         if self.numeric:
             return apart(float(self.required or 0), float(self.actual or 0))
         return str(self.required), str(self.actual)
@@ -81,5 +81,5 @@ def unmet(hypotheses: Iterable[Hypothesis]) -> Hypothesis | None:
 
 
 def all_met(hypotheses: Iterable[Hypothesis]) -> bool:
-    """Whether every hypothesis is met."""
+    """Return whether every hypothesis is met."""
     return unmet(hypotheses) is None

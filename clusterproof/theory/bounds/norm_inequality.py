@@ -12,20 +12,21 @@ Then P(||S|| > r) <= e^-u for each of these r:
     N3  d = 1: r = x tr gamma(Gamma x) / 2 + (u + log 2) / x, any x > 0
 
 *Proof of N1.* (1) For fixed theta, exp(<theta, S_k> - gamma(Gamma ||theta||) theta' V^(k) theta / 2) is a
-supermartingale from 1 (put it 0 where Gamma ||theta|| >= 1). (2) Prior N(0, I/b), posterior N(c S/||S||, I/b)
-restricted to the ball of radius sqrt(q/b) about its centre, which keeps the mass 1 - eps: the divergence is
-log(1 / (1 - eps)) + b c^2 / 2. (3) Donsker-Varadhan and Markov: with probability 1 - e^-u, for all posteriors at
-once, the mean of the logarithm is at most divergence + u. (4) On the support ||theta|| <= c + sqrt(q/b), so that
-gamma <= g, and the mean of theta' V theta is at most c^2 op + tr / b, because restricting a Gaussian to a ball about
-its centre shrinks its covariance. (5) The mean of <theta, S> is c ||S||; divide by c. (Catoni, Giulini 2017; Chugg,
-Wang, Ramdas 2023.)
+supermartingale that starts at 1 (set it to 0 where Gamma ||theta|| >= 1). (2) Take the prior N(0, I/b) and the
+posterior N(c S/||S||, I/b) restricted to the ball of radius sqrt(q/b) about its centre, which keeps the mass 1 - eps:
+the divergence is log(1 / (1 - eps)) + b c^2 / 2. (3) By Donsker-Varadhan and Markov, with probability 1 - e^-u, for all
+posteriors at once, the mean of the logarithm is at most divergence + u. (4) On the support ||theta|| <= c + sqrt(q/b),
+so that gamma <= g, and the mean of theta' V theta is at most c^2 op + tr / b, because restricting a Gaussian to a ball
+about its centre shrinks its covariance. (5) The mean of <theta, S> is c ||S||; divide by c. (Catoni, Giulini 2017;
+Chugg, Wang, Ramdas 2023.)
 
-*Proof of N2.* The prior cut to ||theta|| <= r / b + sqrt(q / b) =: R gives Z with E Z <= 1. It is even, so Z is an
-integral of cosh and increases with ||S||: on {||S|| >= r} it is at least its value at r S/||S||, which is
-prod (1 + g w_j / b)^(-1/2) exp(r^2 s' A s / 2) P(N(m, A) in the ball), A = (b I + g V)^-1 <= I / b, ||m|| <= r / b: the
-probability is at least 1 - eps. s' A s >= 1 / (b + g op) and log det(I + g V / b) <= Lambda. Markov.
+*Proof of N2.* The prior restricted to ||theta|| <= r / b + sqrt(q / b) =: R gives a Z with E Z <= 1. It is even, so Z
+is an integral of cosh and increases with ||S||: on {||S|| >= r} it is at least its value at r S/||S||, which is prod (1
++ g w_j / b)^(-1/2) exp(r^2 s' A s / 2) P(N(m, A) in the ball), A = (b I + g V)^-1 <= I / b, ||m|| <= r / b: the
+probability is at least 1 - eps. s' A s >= 1 / (b + g op) and log det(I + g V / b) <= Lambda. Markov's inequality gives
+N2.
 
-N3 is Chernoff at +-x. Any b, c, g is valid: a poor search costs tightness, not validity.
+N3 is Chernoff's bound at x and -x. All admissible b, c and g give valid bounds: a poor search makes the bound looser.
 """
 
 from __future__ import annotations
@@ -40,36 +41,36 @@ import numpy as np
 from clusterproof.theory.bounds.rows import gamma
 
 TRUNCATIONS = (0.01, 0.3)
-"""eps: N2 and N1 use the first value, and N1 also the second."""
+"""Values of eps: N1 and N2 use the first value, and N1 also tries the second."""
 
 LARGEST_FACTOR = 50.0
 """Largest g for which N2 is used."""
 
 COARSE = np.geomspace(0.02, 8, 13)
 FINE = np.geomspace(1 / 1.5, 1.5, 9)
-"""Values of b for N2, in units of sqrt(op tr / 2 u'); then factors around the best value."""
+"""Values of b tried for N2, in units of sqrt(op tr / 2 u'), and factors by which the best value is then changed."""
 
 STEPS = 40
-"""Number of iterations towards the fixed point g, which ten iterations mostly reach."""
+"""Number of iterations towards the fixed point g; ten iterations are mostly enough."""
 
 LEAST_SCALE = 1e-150
-"""Smallest positive Gamma; raising Gamma to it only weakens the bounds, and keeps its inverse and square finite."""
+"""Smallest positive Gamma. A smaller Gamma is raised to it: the bounds only weaken, and 1 / Gamma^2 stays finite."""
 
 MARGIN = 1 + 1e-7
 """Factor by which g exceeds the fixed point."""
 
 SPREADS = np.concatenate([np.arange(1, 100) / 100, [0.993, 0.997, 0.999]])
 SHARES = np.array([0.2, 0.35, 0.5, 0.65, 0.8])
-"""For N1: values of Gamma (c + sqrt(q / b)), and the share of c in it."""
+"""Values of Gamma (c + sqrt(q / b)) tried for N1, and values of c's share in this sum."""
 SPREAD_OF_PAIR = np.repeat(SPREADS, len(SHARES))[:, None]
 SHARE_OF_PAIR = np.tile(SHARES, len(SPREADS))[:, None]
 GAMMA_OF_PAIR = gamma(SPREAD_OF_PAIR)
-"""All pairs of these values, and gamma of the first."""
+"""All pairs of such a value and a share, and gamma of the value."""
 
 
 @dataclass(frozen=True)
 class NormBound:
-    """Bounds on the norms of sums, and the parameters that prove them; all of one shape (...).
+    """Bounds on the norms of sums, and the parameters that prove them; all have the same shape (...).
 
     Attributes
     ----------
@@ -113,7 +114,7 @@ def norm_bound(
     profile: np.ndarray | None = None,
     slack: Any = 0.0,
 ) -> NormBound:
-    """Evaluate W(tr, op, Gamma, u, d; v, eps_1), the least of N1, N2 and N3 over a fixed search.
+    """Evaluate W(tr, op, Gamma, u, d; v, eps_1), the least bound N1, N2 or N3 in a fixed search.
 
     Parameters
     ----------
@@ -191,7 +192,7 @@ def _second(
     v: np.ndarray | None,
     eps: np.ndarray,
 ) -> np.ndarray:
-    """Search b of N2, first over a wide grid, then about its best; six rows as in ``NormBound``."""
+    """Search for the best b of N2, first on a wide grid, then near the best point; return rows as in ``NormBound``."""
     truncation = TRUNCATIONS[0]
     quantile = ball_quantile(dimension, truncation)
     unit = np.sqrt(op * tr / (2 * level)) + (op <= 0)
@@ -236,7 +237,7 @@ def _second(
 def _first(
     tr: np.ndarray, op: np.ndarray, gam: np.ndarray, level: float, dimension: int, truncation: float
 ) -> np.ndarray:
-    """Search b and c of N1: the fixed point of its minimum, and a grid that is finite for any Gamma."""
+    """Search for the best b and c of N1 at its minimum's fixed point and on a grid, which is finite for any Gamma."""
     quantile = ball_quantile(dimension, truncation)
     raised = level - math.log1p(-truncation)
     positive = op > 0
@@ -268,7 +269,7 @@ def _first(
 
 
 def _third(tr: np.ndarray, gam: np.ndarray, level: float) -> np.ndarray:
-    """Search x of N3."""
+    """Search for the best x of N3."""
     raised = level + math.log(2)
     v = np.where(tr > 0, tr, 1.0)
     tilts, g = [], np.ones_like(v)

@@ -1,4 +1,4 @@
-"""Numbers in the form in which pages print them."""
+"""Functions that format numbers as pages print them."""
 
 from __future__ import annotations
 
@@ -13,13 +13,13 @@ def many(count: int, noun: str) -> str:
 
 
 def apart(first: float, second: float) -> tuple[str, str]:
-    """Return two numbers with three digits, or as many as tell them apart."""
+    """Return two numbers with three digits, or with as many digits as tell them apart."""
     digits = digits_apart(first, second, 3)
     return short(first, digits), short(second, digits)
 
 
 def short(number: float, digits: int = 3) -> str:
-    """Return a number with this many digits, exponents without zeros."""
+    """Return a number with the given number of digits; its exponent has no leading zeros."""
     if 1e-3 <= abs(number) < 1e6:
         return f"{float(f'{number:.{digits}g}'):.15g}"
     mantissa, mark, exponent = f"{number:.{digits - 1}e}".partition("e")

@@ -46,7 +46,7 @@ class Moments:
 
 
 class ConstantStep:
-    """Responses of N chains with d modes over S steps of equal size: they depend on the lag only.
+    """Responses of N chains with d modes over S steps of equal size; a response depends only on the lag.
 
     Parameters
     ----------
@@ -75,7 +75,7 @@ class ConstantStep:
         return self._start
 
     def advance(self, step: int) -> tuple[np.ndarray, np.ndarray]:
-        """Bounds on the responses at a step to unit disturbances of earlier steps; call it for 1, 2, ... in order.
+        """Return bounds on the responses at a step to unit disturbances of earlier steps; call for 1, 2, ... in order.
 
         Returns
         -------
@@ -153,7 +153,7 @@ class VaryingStep:
         )
 
     def _following(self, now: np.ndarray, before: np.ndarray, step: int) -> tuple[np.ndarray, np.ndarray]:
-        """Responses (N, K, d) after a step, and the responses before it."""
+        """Return responses (N, K, d) after a step, and the responses before it."""
         if self._resets[step]:
             before = now
         frozen, curvature = self._frozen[step][:, None, None], self._curvature[step][:, None]

@@ -1,4 +1,4 @@
-"""Theorems on rounds, each stated once: hypotheses and bound, for numbers of a run or of a leaderboard's setting."""
+"""Theorems on the distance to the optimum after t rounds, each stated once for runs and for the leaderboard."""
 
 from __future__ import annotations
 
@@ -11,18 +11,18 @@ from clusterproof.theory.bounds.hypotheses import Hypothesis
 
 @dataclass(frozen=True, kw_only=True)
 class RoundCase:
-    """Numbers of a run, or exact ones of a setting.
+    """Numbers to which the theorems apply: of a run, or exact numbers of a leaderboard's setting.
 
     Attributes
     ----------
     smoothness, strong_convexity
         L and mu of every client.
     step_size, local_steps, server_step_size, probability
-        eta, K, eta_g and p; if the algorithm lacks one, it is 0, or 1 step.
+        eta, K, eta_g and p. A parameter that the algorithm lacks is 0, but K is then 1.
     proximal
         Weight of the proximal term if it changes the local steps; else 0.
     distance
-        D = |x_0 - x*|, or one for each run, (R,).
+        D = |x_0 - x*|; one number, or one for each run, (R,).
     heterogeneity
         zeta*, the root of the mean of |grad f_i(x*)|^2; None if it is unknown.
     exact_rounds
@@ -67,7 +67,7 @@ class RoundTheorem:
     Attributes
     ----------
     claim
-        Id of the claim that states it; empty if the theorem is only transcribed.
+        Id of the claim that states the theorem; empty if no claim states it.
     algorithm, client_class
         The algorithm, and the largest class of clients: ``"convex"`` contains ``"strong"``.
     needs
@@ -75,8 +75,8 @@ class RoundTheorem:
     squared_bound
         Function of a case and t that gives the bound; t may be an array.
     rate, weight
-        Factor by which |x - x*|^2 plus ``weight`` times the controls' mean square falls in a round; None if there is
-        none.
+        Factor by which |x - x*|^2 plus ``weight`` times the controls' mean square falls in a round; None if the theorem
+        has no such factor.
     """
 
     claim: str

@@ -56,7 +56,7 @@ class Rows(ABC):
 
 @dataclass(frozen=True, kw_only=True)
 class GaussianRows(Rows):
-    """x ~ N(0, Sigma_p), eps ~ N(0, s^2): the row lemma, and the exact worst pairwise error (Lemma P).
+    """Rows of Gaussian regression, x ~ N(0, Sigma_p), eps ~ N(0, s^2): the row lemma, and Lemma P (exact error).
 
     *Lemma P.* If all models are within B < B*, a client prefers a given wrong model with probability at most pi(B) of
     ``synthetic.misclassification.worst_case_error``. *Proof.* The difference of the two sums of squares is ((Q + A) X -
@@ -96,7 +96,7 @@ class GaussianRows(Rows):
 
 @dataclass(frozen=True, kw_only=True)
 class AdditiveGaussianRows(Rows):
-    """The log-cosh mixture: a loss plus y . (chi - theta), y ~ N(0, nu^2 I / d).
+    """Rows of the log-cosh mixture: each loss has the random term y . (chi - theta), y ~ N(0, nu^2 I / d).
 
     Attributes
     ----------
@@ -134,7 +134,7 @@ SERIES_BELOW = 1e-3
 def gamma(argument: Any) -> np.ndarray:
     """Return gamma(z) = 2 (-log(1 - z) - z) / z^2 = 2 sum_i z^i / (i + 2), the factor of one row's tail.
 
-    gamma(0) = 1, it increases, and gamma(z) <= 1 / (1 - z).
+    gamma(0) = 1, gamma increases, and gamma(z) <= 1 / (1 - z).
 
     Parameters
     ----------

@@ -82,7 +82,7 @@ class Setting:
 
     @property
     def foreign_noise(self) -> float:
-        """Return v_x^2, the same bound for false members: clients of other clusters at a model within the basin."""
+        """Return v_x^2, such a bound for false members: clients of other clusters at a model within the basin."""
         reach = self.diameter + self.radius
         residual = self.noise**2 + self.smoothness * reach**2
         return self.trace * residual + (self.smoothness * reach) ** 2
@@ -132,7 +132,7 @@ def setting_of(
     task
         A Gaussian regression mixture or a log-cosh mixture, with fresh data.
     algorithm
-        Option I at full participation, server momentum, division by m, and a step of at most 1/L.
+        Option I at full participation, server momentum, division by m, and a step size of at most 1/L.
     start
         ||e_0|| of each cluster, (P,).
     rounds

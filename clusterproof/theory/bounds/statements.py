@@ -1,8 +1,8 @@
-"""The steps of the proof of a high-probability bound, as two sides each.
+"""The steps of the proof of a high-probability bound, each with two sides to compare.
 
-A bound that is loose as a whole (Chebyshev's factors cost up to ten) would hide a wrong rate or a wrong floor from any
-number of runs. So each step of its proof is compared with the exact value separately: the noise-free envelope, the
-variance, the misclassification in the basin, and then the whole.
+If a bound is loose as a whole (Chebyshev's inequality costs a factor of up to ten), no number of runs reveals a wrong
+rate or a wrong floor. So each step of its proof is compared with the exact value separately: the noise-free envelope,
+the variance, the misclassification in the basin, and then the whole.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from clusterproof.theory.bounds.theorem_a import BoundParts, TheoremA
 from clusterproof.theory.exact.heavy_ball import error_moments
 
 ROUNDS = 40
-"""Budget of the stages on small tasks."""
+"""Number of rounds on small tasks."""
 
 
 def small_task(stream: np.random.Generator) -> RegressionMixture:
@@ -44,7 +44,7 @@ def small_task(stream: np.random.Generator) -> RegressionMixture:
 SmallTask = Annotated[RegressionMixture, drawn(small_task)]
 Momentum = Annotated[float, reals(0, 0.97)]
 Share = Annotated[float, choice(0.2, 0.5, 0.9, 0.999)]
-"""Share of the largest basin radius that a bound admits."""
+"""Basin radius divided by the largest radius that the bound allows."""
 
 
 def tuned(task: RegressionMixture) -> CFLMGD:
@@ -100,7 +100,7 @@ def variance(parts: BoundParts, task: RegressionMixture, algorithm: CFLMGD) -> S
 def misclassification(
     task: RegressionMixture, algorithm: CFLMGD, share: float, stream: np.random.Generator
 ) -> dict[str, Sides | Excluded]:
-    """Compare pi with the exact F tail at models on the rim of an admissible basin.
+    """Compare pi with the exact F tail at models on the boundary of an admissible basin.
 
     The cluster's model is displaced along the steepest direction, and the other one towards the cluster's optimum along
     the flattest direction, which is the worst case. Further pairs are displaced in random directions.

@@ -70,7 +70,7 @@ def contractions(
 
 
 def _constants_of(found: HeavyBallRate) -> Contraction:
-    """Return the four numbers of a rate with a disturbance constant."""
+    """Return the constants of a rate whose disturbance constant is known."""
     assert found.disturbance is not None, "it was asked for"
     return Contraction(
         rate=float(found.rate),
@@ -112,7 +112,7 @@ class BoundParts:
 
 @dataclass(frozen=True)
 class TheoremA:
-    """The bound of Theorem A; each cluster uses the proved rate that stays in the basin and is best after T."""
+    """The bound of Theorem A; each cluster uses the proved rate with the least bound after T in the basin."""
 
     def parts(self, setting: Setting) -> BoundParts:
         """Compute the bound for every cluster; infinite if no rate is proved."""
@@ -143,8 +143,8 @@ class TheoremA:
         """Compute the bound at the basin radius that is best after T rounds.
 
         The statement holds for every admissible radius. Consider the radii of a grid of 60 for which the hypotheses
-        hold, and whose failure probability is within 0.001 of the least. The radius with the smallest bound is taken;
-        if there is none, the setting's radius.
+        hold, and whose failure probability is within 0.001 of the least. The one with the smallest bound is used; if no
+        radius qualifies, the setting's own.
         """
         return _at_best_radius(self, setting)
 
@@ -186,7 +186,7 @@ class TheoremA:
         )
 
     def counts(self, setting: Setting, proportion: float) -> tuple[int, int]:
-        """Return (n_in, n_out): numbers of false and missing members that no round exceeds, up to delta_1."""
+        """Return (n_in, n_out): bounds on the numbers of false and missing members, which fail with probability delta_1."""
         tail = setting.failure[0] / (2 * max(setting.rounds, 1) * setting.clusters)
         members = round(proportion * setting.clients)
         pairwise = setting.misclassification

@@ -1,12 +1,12 @@
-"""Theorem D: Gaussian regression, with the failure probability inside a logarithm, and two-sided.
+"""Theorem D: a two-sided bound for Gaussian regression, in which the failure probability is inside a logarithm.
 
 K participants are drawn uniformly without replacement, independently of all data; all m clients take part if K = m.
 Under option I, false and missing members are counted. Alternatively, under both options, no misassignment is tolerated,
 and its probability is added to the failure probability.
 
-``docs/explanation/theorem-d.md`` has statement and proof. In short: freeze the noise at the first bad round. From there
-on the error is a linear recursion. The counts of misassigned clients bound its drift, and Lemmas R and N bound its
-noise, a martingale sum. Take a union over rounds and clusters; by induction no round is bad.
+``docs/explanation/theorem-d.md`` has the statement and the proof. In short: freeze the noise at the first bad round.
+From there on the error is a linear recursion. The counts of misassigned clients bound its drift, and Lemmas R and N
+bound its noise, a martingale sum. Take a union over rounds and clusters; by induction no round is bad.
 """
 
 from __future__ import annotations
@@ -28,11 +28,11 @@ def theorem_d(
     failure: tuple[float, float, float],
     counted: bool | None = None,
 ) -> Tube:
-    """Bound a run in advance, for any participants that are drawn.
+    """Bound a run in advance, for all participants that may be drawn.
 
     With probability at least 1 - delta_1 - delta_2 - delta_3 - misassignment the run stays below its bound at every
     round and after the last. A cluster that may be empty (k_- = 0) under the divisor "cluster" or option II has no
-    bound. Then use the bound on the record of participants.
+    bound. Then use ``theorem_d_recorded``, with the record of participants.
 
     Parameters
     ----------
@@ -44,9 +44,9 @@ def theorem_d(
     rounds
         T.
     failure
-        delta_1 (counts of participants, and of misassigned ones if ``counted``), delta_2 and delta_3.
+        delta_1 (for counts of participants, and of misassigned clients if ``counted``), delta_2 and delta_3.
     counted
-        Tolerate misassigned clients, by counts; if None, as ``counts_all`` returns.
+        Whether misassigned clients are tolerated and counted; the result of ``counts_all`` if None.
 
     Raises
     ------
@@ -118,7 +118,7 @@ def theorem_d_recorded(
     failure
         delta_1 (counts; otherwise unused), delta_2 and delta_3.
     counted
-        Tolerate misassigned clients, by counts.
+        Whether misassigned clients are tolerated and counted.
 
     Raises
     ------
@@ -149,7 +149,7 @@ def theorem_d_recorded(
 
 
 def counts_all(dynamics: GaussianDynamics) -> bool:
-    """Whether all clients take part under option I and the sum of gradients is divided by their number.
+    """Return whether all clients take part under option I and the sum of gradients is divided by their number.
 
     Then only the rows are random, and misassigned clients are counted throughout.
     """
@@ -159,7 +159,7 @@ def counts_all(dynamics: GaussianDynamics) -> bool:
 def participant_range(
     own: np.ndarray, drawn: int, tail: float, *, below: bool = True, above: bool = True
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Return counts k_- and k_+ of each cluster's participants that a round exceeds with at most a given probability.
+    """Return k_- and k_+, between which each cluster's count of participants lies, except with a given probability.
 
     Parameters
     ----------
@@ -203,7 +203,7 @@ def _divisor(dynamics: GaussianDynamics) -> float:
 
 
 def _freezes(dynamics: GaussianDynamics) -> bool:
-    """Whether a cluster without participants keeps its model and its momentum."""
+    """Return whether a cluster without participants keeps its model and its momentum."""
     return dynamics.algorithm.averaging == "model" or dynamics.algorithm.empty_cluster == "freeze"
 
 

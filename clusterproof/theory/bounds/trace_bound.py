@@ -23,11 +23,11 @@ class Compared:
     Attributes
     ----------
     name
-        For messages.
+        Name for messages.
     measured, allowed
         Arrays (rounds + 1, replicates, k), with one replicate if the run has none.
     unit
-        Size that rounding is relative to; rounding hides any difference far below it.
+        Size to which rounding errors are relative; they hide any difference far below it.
     """
 
     name: str
@@ -37,7 +37,7 @@ class Compared:
 
     @property
     def above(self) -> np.ndarray:
-        """Excess of each entry over its bound, beyond rounding; infinite for a diverged run, else <= 0 if it holds."""
+        """Excess of each entry over its bound, beyond rounding: infinite for a diverged run, <= 0 if it is met."""
         measured, allowed = self.measured, self.allowed
         with np.errstate(all="ignore"):
             above = np.where(np.isnan(measured) & np.isfinite(allowed), np.inf, measured - allowed)
@@ -47,14 +47,14 @@ class Compared:
 
 @dataclass(frozen=True, eq=False, repr=False)
 class TraceBound:
-    """The bounds of a claim on a given run; all of them hold at once, with one failure probability.
+    """The bounds of a claim on a given run; the bounds hold together, with one failure probability.
 
     Attributes
     ----------
     bound
         Upper bounds on the compared quantity, broadcastable to it; infinite if the claim says nothing.
     failure_probability
-        Probability with which a replicate may break any of them; 0 for a deterministic claim.
+        Probability with which a replicate may break any of the bounds; 0 for a deterministic claim.
     last
         The sharper bound after the last round, broadcastable to (replicates, P), or None.
     reference, deviation
@@ -66,8 +66,8 @@ class TraceBound:
     quantity
         Name of the compared quantity, for messages.
     unit
-        Size that the rounding of the measured quantity is relative to. If None, it is a length, as for models: the
-        largest of start and optima.
+        Size to which rounding errors of the measured quantity are relative. If None, the largest length of a starting
+        model or an optimum.
     expectation
         If a claim bounds an expectation over the replicates: its samples and its bound, which ``bound`` also contains.
         None for a bound on every replicate.
@@ -105,7 +105,7 @@ class TraceBound:
         return facts
 
     def broken(self, trace: Trace) -> np.ndarray:
-        """Whether each round, run and cluster breaks the bound, with the shape of the compared quantity."""
+        """Return whether each round, run and cluster breaks the bound, in the shape of the compared quantity."""
         found = np.logical_or.reduce([one.above > 0 for one in self.compared(trace)])
         return np.asarray(found[:, 0] if trace.models.ndim == 3 else found)
 
@@ -142,7 +142,7 @@ def as_trace_bound(allowed: Any, trace: Trace, failure_probability: float | None
     Raises
     ------
     InvalidArgument
-        If the bound is sure and a failure probability is given, or the shape is wrong.
+        If the bound is deterministic and a failure probability is given, or the shape is wrong.
     """
     if isinstance(allowed, TraceBound):
         return allowed

@@ -7,7 +7,8 @@ misassigned clients, and a martingale sum whose increments the tube bounds. By L
 clusters, the martingale sum stays below W. Hence by induction no round is bad.
 
 A *chain* is one cluster of one run. The chains of one run share the tube's widest model, on which wrong choices depend.
-Misassigned clients of a chain are its *false members* (wrongly in) and its *missing members* (wrongly out).
+A chain has two kinds of misassigned clients: *false members* (clients of other clusters that chose its model) and
+*missing members* (clients of its cluster that did not).
 """
 
 from __future__ import annotations
@@ -29,12 +30,12 @@ NEAR_RIM = 0.999
 """Share of B* at which a chain that left the basin is still evaluated; its bound stays infinite."""
 
 REUSE = 1e-4
-"""Factor of the inputs for which W is evaluated; the value is reused while the inputs stay below these."""
+"""W is evaluated at inputs that are larger by this share; the value is reused while the inputs stay below them."""
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class Tube:
-    """The bound; N chains.
+    """The bound on N chains.
 
     Attributes
     ----------
@@ -56,11 +57,11 @@ class Tube:
     steps
         Bound on the error of any participant at every local step, (rounds * local_steps + 1, N).
     searches
-        Values of W: for every step from the first on, and then for the last round alone.
+        Values of W: one for every step from the first on, and then one for the last round alone.
     evaluations
         Number of sums to which W was applied at a round, at a local step, and after the last round.
     levels
-        Failure probability of one use of W at each of these.
+        Failure probability of one use of W at a round, at a local step, and after the last round.
     count_tail
         Probability with which one count may exceed its quantile; 0 if misassigned clients are not counted.
     """
@@ -87,7 +88,7 @@ class Tube:
 
 
 class _Sums:
-    """Return the terms of the sums over the past, of each step, (N, S)."""
+    """Terms that each step adds to the sums over the past, (N, S)."""
 
     def __init__(self, chains: int, steps: int) -> None:
         self.rank_one, self.foreign_trace, self.foreign_norm, self.scale = np.zeros((4, chains, steps))
@@ -175,7 +176,9 @@ def _counts(chains: Chains, t: int, pairwise: np.ndarray) -> tuple[np.ndarray, n
         return np.zeros(len(pairwise)), np.zeros(len(pairwise))
 
     def quantile(count: float, probability: float) -> float:
-        if count * probability <= tail:  # Markov: even a single one is less likely than the tail
+        if (
+            count * probability <= tail
+        ):  # Markov: even a single misassigned client is less likely than the tail
             return 0.0
         return float(binomial_quantile(int(count), float(probability), tail))
 

@@ -10,8 +10,8 @@ client drift.
 All functions take ``hessians`` A_i (m, d, d), symmetric positive definite, and ``centers`` b_i (m, d); results are in
 the units of ``centers``. Clients have equal weights, or ``shares`` p_i (m,) as factors of every Q_i: n_i / n for
 weights by samples. With the shares of groups of clients that have the same Hessian, a map acts on the groups' means.
-The radius is the radius of the distance's map. It may include modes of control variates that no model shows, and at a
-double eigenvalue it has half of its digits.
+The spectral radius is computed for the map of the distance from the fixed point. It may include modes of control
+variates that affect no model. At a double eigenvalue only half of its digits are correct.
 """
 
 from __future__ import annotations
@@ -240,7 +240,7 @@ def fedavg_rest(
 
 
 def covered(hessians: np.ndarray, step_size: float, local_steps: int | np.ndarray) -> np.ndarray:
-    """Return the part of its way to the minimiser that a client covers, C_i = I - (I - eta A_i)^H_i, (m, d, d)."""
+    """Return the fraction of its way to its minimiser that a client covers, C_i = I - (I - eta A_i)^H_i, (m, d, d)."""
     identity = np.eye(hessians.shape[-1])
     counts = np.broadcast_to(local_steps, len(hessians))
     steps = identity - step_size * hessians
@@ -307,7 +307,7 @@ def fedbcd_separate_rest(
 
     A round is x -> z + c (b + M (x - b) - z). At the fixed point (I - c M)(x - z) = c (I - M)(b - z), and z = mean x_i
     requires sum_i (x_i - z) = 0. As pull -> 1 the weight becomes FedAvg's, though z then moves ever more slowly, by the
-    fraction c of FedAvg's step. As pull -> 0 it becomes I.
+    fraction c of FedAvg's step. As pull -> 0 the weight becomes I.
 
     Returns
     -------
@@ -353,12 +353,12 @@ def within_clusters(
     centers: np.ndarray,
     labels: np.ndarray,
 ) -> np.ndarray:
-    """Apply a fixed point inside each cluster: IFCA, GL-CFL, CFL and SoFL once the clusters are right.
+    """Return the fixed point in each cluster: for IFCA, GL-CFL, CFL and SoFL once their clusters are correct.
 
     Parameters
     ----------
     fixed_point
-        Takes the hessians and centres of a cluster's clients and returns (d,).
+        Function of the Hessians and centres of a cluster's clients that returns their fixed point (d,).
     labels
         Cluster of each client, integers (m,) in which each of 0 .. P - 1 occurs.
 

@@ -23,7 +23,7 @@ Angle = Annotated[Fraction, rationals(0, 2, 8)]
 class Pair:
     """Two models in the plane, one within the basin of each of two optima at distance Delta.
 
-    Gaussian regression with Sigma = diag(1, 1 / kappa), or its transpose.
+    The task is Gaussian regression with Sigma = diag(1, 1 / kappa) or diag(1 / kappa, 1).
     """
 
     condition_number: Annotated[int, integers(1, 20, upwards=True)]

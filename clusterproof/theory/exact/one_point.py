@@ -6,8 +6,8 @@ d> - ||z||^2 / 2). These are the interpolation conditions of two points. They ar
 function of the class (Taylor, Hendrickx and Glineur 2017, Theorem 4).
 
 The units are mu and ||d||, with kappa = L / mu. Shares from 0 to 1 describe the rest: ``along`` is <z, d>. ``bent`` is
-the share of <z, d> - <z, d>^2, its largest value, that ||z||^2 - <z, d>^2 takes. ``raised`` is the place of the value
-between its two ends.
+||z||^2 - <z, d>^2 divided by its largest value, <z, d> - <z, d>^2. ``raised`` is the position of the value between its
+least (0) and its largest (1).
 """
 
 from __future__ import annotations

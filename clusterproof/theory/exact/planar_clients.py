@@ -3,9 +3,9 @@
 Everything is relative to a minimiser x* of the mean loss. A client's loss enters by the difference u_i(d) = grad f_i(x*
 + d) - grad f_i(x*) and by its gradient at x*; these gradients can be any vectors of mean 0.
 
-Clients of a kind are equal, so that two counts give any number of clients. The functions from ``square`` on are in
-the kernel's language. They give the facts about the parts that a proof for every number of clients, every strength and
-every knee uses. There a vector is a pair of numbers; other pairs have a value for each kind.
+Clients of a kind are equal, so that two counts give any number of clients. The functions from ``square`` on are in the
+kernel's language. Their facts are used in proofs for every number of clients, every strength and every knee. In these
+functions a vector is a pair of numbers; every other pair has one value for each kind.
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ class PlanarClients:
     first_knee, second_knee
         Knees w of both kinds.
     turn
-        Number of the direction a_i of the second kind, in ``DIRECTIONS``.
+        Index in ``DIRECTIONS`` of the direction a_i of the second kind.
     """
 
     clients: Annotated[int, integers(1, 4, upwards=True)]
@@ -161,7 +161,7 @@ def gradient_step(
         1 - gamma mu and 1 - gamma L: a step shrinks by the first across a_i and, up to the knee, at most by the second
         along.
     rate
-        At least the squares of both and their product: a proof uses that the step shrinks at least so much, squared.
+        Upper bound on flat^2, steep^2 and flat steep. A proof uses that a step multiplies |d|^2 by at most this number.
     """
     along = TURNS[clients.turn] if kind else FIRST
     knee = clients.second_knee if kind else clients.first_knee

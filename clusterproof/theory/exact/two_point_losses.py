@@ -1,4 +1,4 @@
-"""Two scalar clusters with two-valued noise in the losses, in rational arithmetic: the laws of the tightest errors.
+"""Two scalar clusters with two-valued noise in the losses, in rational arithmetic: laws with the largest errors.
 
 ``synthetic.TwoPointMixture`` with optima 1 and -1 and basin 1/2, for a client of cluster 2. Its loss is f(chi; z) =
 (chi + 1)^2 / 2 + z (chi - c), where z is a jump with probability ``rarity`` and has mean 0. The unit of z is the jump
@@ -144,7 +144,7 @@ def _error_and_variance(law: TwoPointLosses) -> tuple[Fraction, Fraction]:
 
 
 def tightest(samples: int = 1, **others: Fraction) -> TwoPointLosses:
-    """Return Cantelli's law: models on the rim towards each other, and the least rare jumps that make a client err."""
+    """Return Cantelli's law: models on the boundary, towards each other, and the least jump that makes a client err."""
     half = Fraction(1, 2)
     known = {"rarity": RARE, "reach": Fraction(1), "lever": half, "first": -half, "second": half}
     return TwoPointLosses(samples, **(known | others))
