@@ -168,8 +168,8 @@ class Source:
 
     def at(self, setting: Mapping[str, Any]) -> tuple[dict[str, Any], Evaluation]:
         """Return the lines at a setting, and the record of the evaluation; no lines if a hypothesis fails."""
-        world = problem(self.of_class.trace(setting, []))
-        with evaluating() as evaluation:
+        world = problem(self.of_class.trace(setting))
+        with evaluating(Evaluation(decisions=[])) as evaluation:
             try:
                 return self.evaluate({**setting, self.function: world}), evaluation
             except Outside:

@@ -87,7 +87,10 @@ def names_on_symbols(own: of_text.Statement) -> tuple[str, ...]:
         else:
             setting = next(iter(own.space.every(left_out=name)))
             of_class: Any = own.space.ranges[name]
-            instance, record = {**setting, name: problem(of_class.trace(setting, []))}, of_kernel.Evaluation()
+            instance, record = (
+                {**setting, name: problem(of_class.trace(setting))},
+                of_kernel.Evaluation(decisions=[]),
+            )
         with of_kernel.evaluating(record):
             return _names(own.value(instance))
     return ()

@@ -165,7 +165,7 @@ class Evaluation:
         if self.decisions is None:
             raise Refused("a comparison of symbols is neither true nor false: a branch on it has no formula")
         if self.asked == FORKS:
-            raise Refused(f"more than {FORKS} branches on symbols on one path")
+            raise Refused(f"more than {FORKS} comparisons are branched on, on one path")
         if self.asked == len(self.decisions):
             self.decisions.append(True)
         self.asked += 1

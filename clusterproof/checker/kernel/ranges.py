@@ -280,9 +280,9 @@ class OfClass(Range):
             for count, each in self.classes(so_far)
         )
 
-    def trace(self, so_far: Instance, decisions: Sequence[bool]) -> Trace:
+    def trace(self, so_far: Instance) -> Trace:
         """Return a trace of unknown functions of the classes."""
-        return Trace(self.classes(so_far), value_of(self.reach, so_far), decisions)
+        return Trace(self.classes(so_far), value_of(self.reach, so_far))
 
     def on_symbols(
         self, so_far: Instance, box: Sequence[Ends]
@@ -291,7 +291,7 @@ class OfClass(Range):
         groups, reach = self.classes(so_far, box), value_of(self.reach, so_far, box)
         facts = [fact for _, definition in groups for fact in required(definition)]
         facts += [reach >= 0] if type(reach) is Quotient else []
-        return (lambda: Trace(groups, reach, None)), tuple(facts)
+        return (lambda: Trace(groups, reach, symbolic=True)), tuple(facts)
 
     def read(self, code: Any, so_far: Instance) -> Any:
         """Read functions from their values and gradients at the points that the claim requests."""

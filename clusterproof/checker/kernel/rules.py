@@ -182,6 +182,10 @@ def _fails(fact: Fact, box: Sequence[Ends]) -> bool:
 # ---- functions of a class
 
 
+Conditions = tuple[Mapping[str, Form], Mapping[str, Form]]
+"""By name, numbers that are at least 0, and numbers that are 0."""
+
+
 def dual(statement: Statement, line: str, data: Data) -> bool:
     """Show the line for every function of a class, at every setting of the other quantities, on every path.
 
@@ -200,17 +204,15 @@ def dual(statement: Statement, line: str, data: Data) -> bool:
         paths = iter(proofs.get(_written({key: write(value) for key, value in setting.items()}), ()))
         decisions: list[bool] | None = []
         while decisions is not None:
-            trace = of_class.trace(setting, decisions)
-            try:
-                lines, evaluation = statement.evaluated({**setting, name: problem(trace)})
-            except Outside:
-                lines, evaluation = {}, Evaluation()
-            decisions = trace.next_decisions()
-            sides = lines.get(line)
+            record, trace = Evaluation(decisions=decisions), of_class.trace(setting)
+            sides: Line | None = None
+            with suppress(Outside):
+                sides = statement.evaluated({**setting, name: problem(trace)}, record)[0][line]
+            decisions = record.next_decisions()
             if type(sides) is Sides:
-                facts = [*evaluation.now.facts, *sides.facts]
-                _require_multipliers(trace, sides, facts, next(paths, ()))
-                shown, supposed = shown + 1, supposed + len(facts) + len(trace.forked)
+                facts, decided = [*record.now.facts, *sides.facts], [fact for _, fact in record.now.path]
+                _require_multipliers(trace, sides, trace.facts(facts, decided), next(paths, ()))
+                shown, supposed = shown + 1, supposed + len(facts) + len(decided)
     return has_instance(statement, line, data) if supposed else shown > 0
 
 
@@ -218,7 +220,7 @@ def _written(setting: Any) -> tuple[Any, ...]:
     return tuple(sorted((str(key), str(type(value)), str(value)) for key, value in setting.items()))
 
 
-def _require_multipliers(trace: Trace, sides: Sides, facts: Sequence[Fact], proofs: Any) -> None:
+def _require_multipliers(trace: Trace, sides: Sides, conditions: Conditions, proofs: Any) -> None:
     """Require that multipliers prove every entry of a line on a path.
 
     Raises
@@ -228,7 +230,7 @@ def _require_multipliers(trace: Trace, sides: Sides, facts: Sequence[Fact], proo
     """
     if sides.equation or len(proofs) != len(sides.slacks):
         raise Refused("each entry of an inequality needs its multipliers, on every path of every setting")
-    nonnegative, zero = trace.facts(facts)
+    nonnegative, zero = conditions
     for slack, proof in zip(sides.slacks, proofs, strict=True):
         several = slack if type(slack) is tuple else (slack,)
         weights = [Fraction(weight) for weight in proof.get("weights", [1])]

@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from fractions import Fraction
 from typing import Any
 
-from clusterproof.checker.kernel.evaluation import Refused, following, spend
+from clusterproof.checker.kernel.evaluation import Refused, spend
 from clusterproof.checker.kernel.interpolation import (
     Class,
     FunctionClass,
@@ -23,24 +23,19 @@ from clusterproof.checker.kernel.numbers import cost_of_sum, words
 from clusterproof.checker.kernel.quotients import Fact, Quotient, is_zero, joined
 from clusterproof.checker.kernel.worlds import Form, Oracle, Point, World
 
-FORKS = 6
-"""Largest number of comparisons on one path that are decided both ways."""
-
 
 class Trace(World):
     """Unknown members of known classes, on one path through the comparisons of a claim's function.
 
-    If ``decisions`` is None, the coefficients may be symbols, and comparisons are decided as for symbols.
+    If it is ``symbolic``, the coefficients may be symbols.
     """
 
-    def __init__(
-        self, groups: Sequence[tuple[int, Class]], reach: Any, decisions: Sequence[bool] | None
-    ) -> None:
-        self.symbolic = decisions is None
+    def __init__(self, groups: Sequence[tuple[int, Class]], reach: Any, *, symbolic: bool = False) -> None:
+        self.symbolic = symbolic
         self.keyed: list[Point] = []
         super().__init__(groups, reach)
         self.vectors = self.values = 0
-        self.decisions, self.forked, self.further = list(decisions or ()), list[Form](), list[Point]()
+        self.further = list[Point]()
         self.origin = origin = self.vector()
         self.oracles = traced = [Traced(self, definition) for definition in self.definitions]
         first = self.definitions[0]
@@ -106,22 +101,11 @@ class Trace(World):
         return Fact(point, equation=True)
 
     def decide(self, form: Form, strict: bool) -> bool | None:
-        """Return whether a number is nonnegative on this path, where this or its opposite becomes a hypothesis.
-
-        None if the comparison is decided as for symbols.
-        """
+        """Return whether a number is nonnegative; None if it depends on the functions or on symbols."""
         value = form.terms.get((), Fraction(0))
         if form.terms.keys() <= {()} and type(value) is not Quotient:
             return bool(value > 0 if strict else value >= 0)
-        if self.symbolic:
-            return None
-        if len(self.forked) == FORKS:
-            raise Refused(f"more than {FORKS} comparisons on one path")
-        if len(self.forked) == len(self.decisions):
-            self.decisions.append(True)
-        holds = self.decisions[len(self.forked)]
-        self.forked.append(form if holds else -form)
-        return holds
+        return None
 
     def asked(self) -> Any:
         """Return everything that was requested so far, for ``forget``."""
@@ -135,17 +119,17 @@ class Trace(World):
         for oracle, (triplets, known, proximal) in zip(self.oracles, of_oracles, strict=True):
             oracle.triplets, oracle.known, oracle.proximal = list(triplets), dict(known), dict(proximal)
 
-    def next_decisions(self) -> list[bool] | None:
-        """Return the first decisions of the next path; None after the last path."""
-        return following(self.decisions[: len(self.forked)])
-
-    def facts(self, supposed: Sequence[Fact]) -> tuple[dict[str, Form], dict[str, Form]]:
+    def facts(
+        self, supposed: Sequence[Fact], decided: Sequence[Fact] = ()
+    ) -> tuple[dict[str, Form], dict[str, Form]]:
         """Return, by name, all numbers that are at least 0 on this path, and all numbers that are 0.
 
         Parameters
         ----------
         supposed
             The hypotheses of the claim.
+        decided
+            The comparisons that were branched on, as they hold on this path.
         """
         nonnegative = {"1": self.constant(1)}
         zero: dict[str, Form] = {}
@@ -155,7 +139,7 @@ class Trace(World):
         if self.reach is not None and self.solution is not None:
             apart = self.start - self.solution
             nonnegative["reach"] = self.constant(self.reach**2) - apart @ apart
-        nonnegative |= {f"fork {n}": form for n, form in enumerate(self.forked)}
+        nonnegative |= {f"fork {n}": form for n, form in enumerate(fact.slack for fact in decided)}
         for n, fact in enumerate(
             fact for fact in supposed if type(fact.slack) is not Quotient
         ):  # facts on symbols belong to the box

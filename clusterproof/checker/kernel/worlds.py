@@ -178,7 +178,7 @@ class Oracle(ABC):
         s = None if step is None else point.world.exact(step)
         if type(s) is Quotient:
             self._require_positive(s)
-            return self.implicit(point, s)[0]  # if requested again, another point
+            return self.implicit(point, s)[0]  # type: ignore[no-any-return]  # if requested again, another point
         if s is not None:
             self._require_one_point(s)
         if (point.key, s) not in self.proximal:

@@ -7,6 +7,7 @@ keys (k,); and of 1, with key (). The kernel computes all forms.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import Any
@@ -14,10 +15,9 @@ from typing import Any
 import numpy as np
 
 from clusterproof.checker import kernel
-from clusterproof.checker.kernel.evaluation import Outside, limited
+from clusterproof.checker.kernel.evaluation import Context, Evaluation, Outside, limited
 from clusterproof.checker.kernel.functions import problem
 from clusterproof.checker.kernel.interpolation import Class, slacks_of
-from clusterproof.checker.kernel.quotients import Fact
 from clusterproof.checker.kernel.ranges import Instance
 from clusterproof.checker.kernel.traces import Trace
 from clusterproof.checker.kernel.vocabulary import Sides
@@ -101,29 +101,26 @@ def paths_of(
     decisions: list[bool] | None = []
     while decisions is not None:
         with limited():
-            trace = of_class.trace(setting, decisions)
-            try:
-                lines, evaluation = statement.evaluated({**setting, name: problem(trace)})
-            except Outside:
-                pass
-            else:
+            record, trace = Evaluation(decisions=decisions), of_class.trace(setting)
+            with suppress(Outside):
+                lines, _ = statement.evaluated({**setting, name: problem(trace)}, record)
                 found.append(
                     {
-                        line: entries_of(trace, sides, evaluation.now.facts, bounds=bounds)
+                        line: entries_of(trace, sides, record.now, bounds=bounds)
                         for line, sides in lines.items()
                         if type(sides) is Sides
                     }
                 )
-            decisions = trace.next_decisions()
+            decisions = record.next_decisions()
     return found
 
 
-def entries_of(trace: Trace, sides: Sides, supposed: Sequence[Fact], *, bounds: bool) -> list[Path]:
-    """Return the entries of a line on a path, given the path's hypotheses; ``bounds`` as in ``paths_of``."""
+def entries_of(trace: Trace, sides: Sides, known: Context, *, bounds: bool) -> list[Path]:
+    """Return the entries of a line on a path, given what is known there; ``bounds`` as in ``paths_of``."""
     if sides.equation:
         raise kernel.Refused("an equation: multipliers show inequalities")
-    facts = [*supposed, *sides.facts]
-    nonnegative, zero = trace.facts(facts)
+    facts = [*known.facts, *sides.facts]
+    nonnegative, zero = trace.facts(facts, [fact for _, fact in known.path])
     of_points = tuple(fact.slack.terms for fact in facts if fact.equation and type(fact.slack) is Point)
     size = len(sides.slacks) // 2 if bounds else len(sides.slacks)
     return [

@@ -96,7 +96,7 @@ DISTURBED: tuple[Line, ...] = (moved, short_slope)
 
 def traced(parameters: Parameters, line: Line, numbers: Numbers) -> tuple[Trace, Any]:
     """Return a trace of a function of the class, and the two sides of a line on this trace."""
-    trace = Trace([(1, FunctionClass(Fraction(1), parameters.normalised[1]))], None, [])
+    trace = Trace([(1, FunctionClass(Fraction(1), parameters.normalised[1]))], None)
     return trace, line(problem(trace), numbers)
 
 

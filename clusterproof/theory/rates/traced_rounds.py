@@ -88,7 +88,7 @@ class TracedRounds:
         largest, least = (each * round_.unit for each in (round_.smoothness, round_.strong_convexity))
         convex = round_.client_class is ClientClass.CONVEX
         apart = round_.probability is not None and rounds is None
-        trace = Trace([(1, FunctionClass(largest, Fraction(0) if convex else least))], None, [])
+        trace = Trace([(1, FunctionClass(largest, Fraction(0) if convex else least))], None)
         f: Any = problem(trace)
         self.means = [f.start - f.minimiser]
         self.apart = [f.point() - f.minimiser for _ in range(1 + apart)]

@@ -409,7 +409,7 @@ def test_what_a_trace_keeps_is_what_is_forgotten() -> None:
     """A new field of a trace or an oracle must be forgotten after a round, or be listed here as one that stays."""
     statement = in_language(gradient_descent).statements[""]
     of_class = statement.space.ranges["f"]
-    trace = of_class.trace({}, [])
+    trace = of_class.trace({})
     stays = {
         "symbolic",
         "groups",
@@ -422,6 +422,5 @@ def test_what_a_trace_keeps_is_what_is_forgotten() -> None:
         "solution",
         "minimum",
     }
-    path = {"decisions", "forked"}  # without symbols only
-    assert set(vars(trace)) == stays | path | {"vectors", "values", "further", "keyed"}
+    assert set(vars(trace)) == stays | {"vectors", "values", "further", "keyed"}
     assert set(vars(trace.oracles[0])) == {"definition", "trace", "offset", "triplets", "known", "proximal"}

@@ -38,8 +38,9 @@ class Case:
     facts: list[Any]
 
     def shows(self, proof: Any) -> bool:
+        trace = self.path.trace
         try:
-            _require_multipliers(self.path.trace, self.line, self.facts, [proof])
+            _require_multipliers(trace, self.line, trace.facts(self.facts), [proof])
         except (Refused, KeyError):
             return False
         return True
@@ -49,11 +50,11 @@ def worst(allowed: Any, sides: Any, scale: Any = 1) -> Case:
     """The case of measured at most scale times bound, of a function that returns these."""
     reach = allowed.distance({})
     with evaluating() as evaluation:
-        trace = Trace(allowed.classes({}), reach, [])
+        trace = Trace(allowed.classes({}), reach)
         measured, bound = sides(problem(trace))
         line, whole = at_most(measured, scale * bound), at_most(0, scale * bound)
     both = Sides((*line.slacks, *whole.slacks))
-    (path,) = entries_of(trace, both, evaluation.now.facts, bounds=True)
+    (path,) = entries_of(trace, both, evaluation.now, bounds=True)
     return Case(path, line, evaluation.now.facts)
 
 
