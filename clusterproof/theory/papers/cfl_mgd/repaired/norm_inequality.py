@@ -8,6 +8,7 @@ from functools import lru_cache
 from typing import Annotated
 
 import numpy as np
+from numpy.polynomial.hermite_e import hermegauss
 
 from clusterproof.checker.claims import Sides, at_least, at_most, claim, equal, suppose
 from clusterproof.checker.claims.ranges import choice, integers, rationals, reals
@@ -35,7 +36,7 @@ def gaussian_nodes(count: int) -> tuple[np.ndarray, np.ndarray]:
     tuple
         Two arrays (count,), which are cached: do not modify them.
     """
-    nodes, weights = np.polynomial.hermite_e.hermegauss(count)
+    nodes, weights = hermegauss(count)
     weights = weights / math.sqrt(2 * math.pi)
     nodes.setflags(write=False)
     weights.setflags(write=False)
