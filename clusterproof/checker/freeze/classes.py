@@ -13,7 +13,7 @@ from clusterproof.checker.freeze.files import File, file_of
 from clusterproof.checker.kernel import Refused
 
 MADE = ("__init__", "__eq__", "__repr__", "__hash__", "__setattr__", "__delattr__")
-"""Members that ``dataclass`` makes; they must be its own."""
+"""Members that ``dataclass`` creates; a class must have the ones that ``dataclass`` created."""
 KEPT = frozenset(vars(type("Plain", (), {}))) | {
     *("__annotations__", "__match_args__", "__dataclass_fields__", "__dataclass_params__", "__replace__"),
     *("__static_attributes__", "__firstlineno__", "__annotate_func__", "__annotations_cache__", "__slots__"),
@@ -28,7 +28,8 @@ def class_node(kind: type) -> tuple[ast.ClassDef, File]:
     Raises
     ------
     Refused
-        If the class is not the frozen dataclass without a base that its source says; the message names the difference.
+        If the class differs from its source, or is not a frozen dataclass without a base. The message names the
+        difference.
     """
     place = kind.__qualname__
     module = sys.modules.get(kind.__module__)
@@ -101,7 +102,7 @@ def _require_members(kind: type, node: ast.ClassDef, file: File, place: str) -> 
 
 
 def _require_member(member: Any, node: ast.FunctionDef, file: File, place: str) -> None:
-    """Require that a method equals the one in the source, with its decorator."""
+    """Require that a method equals the method in the source, with the same decorator."""
     function = function_of(member)
     said = [ast.unparse(each).rpartition(".")[2] for each in node.decorator_list]
     kind = {FunctionType: []}.get(type(member), [getattr(type(member), "__name__", "")])
@@ -125,7 +126,7 @@ def function_of(member: Any) -> FunctionType | None:
 
 
 def require_own_fields(value: Any, name: str) -> None:
-    """Require that a record holds its fields only, and clear the cached values of its properties."""
+    """Require that a record has only the values of its fields, and remove cached values of its properties."""
     kept = getattr(value, "__dict__", {})
     for key in {*kept} - {each.name for each in fields(value)}:
         if type(vars(type(value)).get(key)) is not cached_property:
@@ -134,7 +135,7 @@ def require_own_fields(value: Any, name: str) -> None:
 
 
 def _is_made(member: Any, model: Any) -> bool:
-    """Return whether ``dataclass`` made a function: its code, defaults and surroundings are those of the model's."""
+    """Return whether ``dataclass`` created a function: its code, defaults and closure equal those of the model."""
     if type(member) is not FunctionType or type(model) is not FunctionType:
         return False
     own, others = _surroundings(member), _surroundings(model)
@@ -151,12 +152,12 @@ def _without_place(code: CodeType) -> CodeType:
 
 
 def _surroundings(function: FunctionType) -> list[Any]:
-    """Return what a function keeps of the one that made it."""
+    """Return the values that a function keeps from the function that created it."""
     return [getattr(each, "cell_contents", MISSING) for each in function.__closure__ or ()]
 
 
 def _is_alike(kept: Any, model: Any) -> bool:
-    """Return whether a function keeps what the model's keeps, or its own class where that keeps the model."""
+    """Return whether a function keeps the same as the model; its own class may take the place of the model's class."""
     if type(kept) is FunctionType:
         return _is_made(kept, model)
     if type(kept) is type(model) is set:  # the records that are being written
