@@ -44,7 +44,7 @@ class Several(Range):
 
     @abstractmethod
     def near(self, value: Any, so_far: Instance, stream: np.random.Generator) -> Any:
-        """Change a few of the numbers."""
+        """Change a few of the numbers at random."""
 
     @abstractmethod
     def changes(self, value: Any, so_far: Instance) -> Iterator[Any]:

@@ -144,7 +144,7 @@ class _DrawnWorld(_TakesFloats):
                 oracle.evaluate(self.solution)
 
     def at(self, x: Vector) -> Point:
-        """Return the point with these coordinates."""
+        """Return the point with the given coordinates."""
         return Point(self, {place: entry for place, entry in enumerate(x) if entry})
 
     def inner(self, left: Point, right: Point) -> Any:

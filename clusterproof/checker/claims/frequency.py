@@ -12,7 +12,7 @@ from clusterproof.common import InvalidArgument
 
 @dataclass(frozen=True)
 class Frequency:
-    """The statement that an event's probability is at most (or, with ``exactly``, equal to) ``allowed``.
+    """The statement that an event's probability is at most ``allowed``; with ``exactly``, it must equal ``allowed``.
 
     Attributes
     ----------

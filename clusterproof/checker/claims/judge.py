@@ -386,7 +386,7 @@ def _is_rounded(sides: Sides) -> bool:
 
 
 def _random(sides: Sides, name: str, event: Mapping[str, Entries], significance: float) -> Judgement:
-    """Judge one of the lines that share a failure probability."""
+    """Judge one line of several that share a failure probability."""
     entries = event[name]
     trials = len(entries.measured)
     failures = int(np.logical_or.reduce([each.by_replicate(each.broken) for each in event.values()]).sum())

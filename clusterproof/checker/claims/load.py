@@ -24,7 +24,7 @@ def load_claims(source: str | Path) -> list[str]:
     Returns
     -------
     list of str
-        Ids of the claims that the file or module states itself, in order. ``check`` also knows the claims of modules
+        Ids of the claims that the file or module itself states, in order. ``check`` also knows the claims of modules
         that it imports, but the list leaves them out.
 
     Raises

@@ -108,7 +108,7 @@ class Range(kernel_ranges.Plain):
     """Whether a function draws the values as objects; such values cannot be simplified."""
 
     def values(self, so_far: Instance) -> Sequence[Any] | None:
-        """Return all values to try, simple ones first; None if they cannot be listed."""
+        """Return all values to try, simple ones first; None if the range has too many values."""
         return None
 
     @abstractmethod

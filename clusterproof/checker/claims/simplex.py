@@ -71,7 +71,7 @@ class Simplex(Several):
         return _normalised(shorter) if any(shorter) else _normalised([1] * length)
 
     def extremes(self, so_far: Instance) -> list[tuple[Fraction, ...]]:
-        """Return equal weights, and the first corner."""
+        """Return two extreme choices: equal weights, and a weight of 1 at the first entry."""
         length = int(value_of(self.length, so_far))
         return [_normalised([1] * length), _normalised([1, *[0] * (length - 1)])] if length > 0 else []
 

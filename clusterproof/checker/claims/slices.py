@@ -33,7 +33,7 @@ class Slices:
         self._kind, self._far = kind, far
 
     def __getitem__(self, ends: Any) -> Any:
-        """Return a range. An end can also be a function; its parameters name earlier quantities.
+        """Return a range. If an end is a function, its parameters name earlier quantities.
 
         Raises
         ------

@@ -87,7 +87,8 @@ def write_folder(decisions: Sequence[Decided], out: Path) -> list[Exported]:
     Returns
     -------
     list
-        The result for each line. A line without a Rocq file has the reason; it does not stop the other lines.
+        The result for each line. For a line without a Rocq file, the result contains the reason. Such a line does not
+        stop the others.
 
     Raises
     ------

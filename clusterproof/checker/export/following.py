@@ -109,7 +109,7 @@ def whole_part(record: Record, value: Expression, divisor: int) -> Expression:
 
 
 def known(record: Record, make: Callable[[], Any], says: Callable[[Any], Any]) -> Any:
-    """Return a value of which only the stated facts are known."""
+    """Return a value about which only the stated facts are known."""
     unknown, found = Unknown(), []
 
     def made() -> tuple[Any, list[Fact]]:

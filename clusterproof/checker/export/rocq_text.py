@@ -13,11 +13,11 @@ from clusterproof.checker.export.expressions import Expression, in_order, operan
 from clusterproof.checker.kernel.quotients import Fact
 
 DEEPEST = 8
-"""Depth of nested operators from which on a formula gets its own name."""
+"""Largest depth of nested operators in a formula without its own name."""
 LONGEST = 40
 """Number of digits above which a number is written in base 16, which Rocq reads faster."""
 PLACES = 64
-"""Index in the list of values from which on indices have names, because Rocq writes natural numbers in base 1."""
+"""Least index in the list of values that has a name; Rocq would write large natural numbers in base 1."""
 LIBRARY = [Path(__file__).with_name(name) for name in ("functions.v", "prelude.v", "duals.v")]
 """Libraries that the Rocq files import, in order; the first one contains only definitions."""
 OWN = """
@@ -96,7 +96,7 @@ def conj(proofs: Sequence[str]) -> str:
 
 
 class Names:
-    """Names, none of which is used twice."""
+    """A set of names, in which no name is used twice."""
 
     def __init__(self) -> None:
         self._used = set[str]()

@@ -74,7 +74,7 @@ class Square:
 
 
 def squares_of(need: Need, entries: Mapping[tuple[int, int], Any], ratios: Ratios) -> list[Square]:
-    """Return squares whose sum is a form, by elimination in some order.
+    """Write a form as a sum of squares, by elimination in some order.
 
     Parameters
     ----------

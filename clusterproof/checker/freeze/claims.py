@@ -25,7 +25,7 @@ from clusterproof.checker.kernel.evaluation import limited, printable
 from clusterproof.checker.kernel.statement import Statement as Stated
 
 LINE = re.compile(r", line \d+")
-"""Part of a refusal that the text leaves out, because it changes if lines move; the function's name stays."""
+"""Part of a refusal that the text leaves out, because line numbers change; the function's name is enough."""
 FUEL = 20_000_000
 """Largest number of steps for reading the definitions in all attempts."""
 

@@ -157,7 +157,7 @@ def _surroundings(function: FunctionType) -> list[Any]:
 
 
 def _is_alike(kept: Any, model: Any) -> bool:
-    """Return whether a function keeps the same as the model; its own class may take the place of the model's class."""
+    """Return whether a function keeps the model's value; its own class may replace the class of the model."""
     if type(kept) is FunctionType:
         return _is_made(kept, model)
     if type(kept) is type(model) is set:  # the records that are being written

@@ -19,7 +19,7 @@ from clusterproof.checker.kernel.grammar import INERT
 WORDED = ("at_most", "at_least", "equal")
 """Functions from whose calls a text omits the sentence for the report."""
 WIDTH = 100
-"""Number of columns after which a line is broken, if this is simple."""
+"""Largest number of columns of a line, if breaking the line is simple."""
 Edit = tuple[tuple[int, int], tuple[int, int], str]
 """Start and end of the source to replace (lines from 1, bytes from 0), and the replacement."""
 

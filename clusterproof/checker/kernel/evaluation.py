@@ -177,7 +177,7 @@ class Evaluation:
 
     @contextmanager
     def undecided(self) -> Iterator[None]:
-        """Evaluate a part that may or may not run; no value from before it may change inside."""
+        """Evaluate a part that may or may not run; no value that existed before may change in this part."""
         outer, self.own = self.own, {}
         try:
             yield

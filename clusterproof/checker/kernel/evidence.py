@@ -142,7 +142,7 @@ ON_SYMBOLS = record(
 )
 CASES: dict[str, Decode] = {"listed": list_of(text), "between": list_of(text)}
 HEAD: dict[str, Decode] = {"statement": text, "line": text, "rule": text}
-"""Fields of all evidence: the statement, its line, and the rule."""
+"""Fields that every piece of evidence has: the statement, its line, and the rule."""
 FIELDS: dict[str, Decode] = {
     "instance": record({"instance": INSTANCE}),
     "potential": record({"instance": INSTANCE}),

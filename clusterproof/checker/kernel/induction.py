@@ -98,7 +98,7 @@ def _shown(statement: Statement, line: str, data: Data, *, states: int, blocks: 
 def potential_of(statement: Statement) -> Statement:
     """Return the statement, with one line, that the invariants of all loops hold in every round.
 
-    It applies to the instances that have all lines of the given statement.
+    The new statement applies to the instances that have all lines of the given one.
     """
 
     def holds(**quantities: Any) -> Line:
@@ -116,8 +116,8 @@ def potential_of(statement: Statement) -> Statement:
 def potential(statement: Statement, line: str, data: Data) -> bool:
     """Show that an invariant fails in a round, at one instance of the space that meets all hypotheses.
 
-    Evaluating the invariants must use no further points of the functions, so that the loops are the ones of the
-    statement.
+    Evaluating the invariants must use no further points of the functions. Otherwise the loops would differ from the
+    statement's loops.
     """
     plain, looked = (statement.space.read(data["instance"]) for _ in range(2))
     statement.evaluated(plain)

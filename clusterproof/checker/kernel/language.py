@@ -115,7 +115,7 @@ class Compiler(Expressions, ast.NodeTransformer):
         return ast.Expr(call("__fail"))
 
     def visit_Expr(self, node: ast.Expr) -> ast.AST:
-        """Yield an entry, or evaluate a call."""
+        """Rewrite a statement that yields an entry or calls a function."""
         if isinstance(node.value, ast.Constant):
             raise self.refuse(node, "a text that does nothing: write a comment")
         if isinstance(node.value, ast.Yield):

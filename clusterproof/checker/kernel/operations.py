@@ -66,7 +66,7 @@ def unpacked(several: Any, shape: Shape) -> tuple[Any, ...]:
 
 
 def each_unpacked(several: Any, more: int, shape: Shape) -> Iterator[Any]:
-    """Return the entries as ``each`` does; unpack each of them."""
+    """Return the entries as ``each`` does, and unpack every entry."""
     return (unpacked(entry, shape) for entry in each(several, more))
 
 

@@ -99,8 +99,8 @@ def on_box(p: Polynomial, box: Sequence[Ends]) -> tuple[Polynomial, list[set[int
 def is_nonnegative(p: Polynomial, box: Sequence[Ends], *, strictly: bool = False) -> bool:
     """Return whether the coefficients show that a polynomial is >= 0 on a box (or > 0, if ``strictly``).
 
-    It is positive if the coefficients of all corners are positive, because at each point of the box, ends included, one
-    of these coefficients contributes.
+    The polynomial is positive if the coefficients of all corners are positive. At each point of the box, ends included,
+    one of these coefficients contributes.
     """
     found = on_box(p, box)
     if found is None or any(numerator < 0 for numerator in found[0].numerators.values()):

@@ -23,7 +23,7 @@ class Least(Abstract):
     numbers: tuple[Any, ...]
 
     def exact(self) -> NoReturn:
-        """Raise an error, because it has no formula."""
+        """Raise an error, because a least has no formula."""
         raise Refused(
             "nothing is computed from least(...): write least(*(value - f.minimum for value in values))"
         )
@@ -193,4 +193,4 @@ def _require_exact(how: Mapping[str, Any]) -> None:
 
 EXACT = Exact()
 WORDS: dict[str, Callable[..., Any]] = {name: getattr(EXACT, name) for name in NAMES}
-"""The words of a claim about an instance, by name."""
+"""The functions that a claim may call, by name, for the kernel."""

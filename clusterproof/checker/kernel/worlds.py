@@ -147,7 +147,7 @@ class Distance(Abstract):
 
 
 class Oracle(ABC):
-    """One function, set or operator; it answers the same request always in the same way."""
+    """One function, set or operator. It always answers equal requests in the same way."""
 
     def __init__(self, definition: Class) -> None:
         self.definition = definition

@@ -14,7 +14,7 @@ import numpy as np
 MOST_BITS = 8192
 """Number of bits of a fraction above which an interval replaces it."""
 ALL_DIGITS = 15
-"""Number of significant digits from which on a decimal represents all numbers within one unit of its last digit."""
+"""Least number of digits with which a decimal represents all numbers within one unit of its last digit."""
 
 
 class Undecided(BaseException):
@@ -195,7 +195,7 @@ def decimal(text: str) -> Any:
 
 
 def power(base: Any, exponent: Any) -> Any:
-    """Return a power; it is a fraction if the base is one and the result has few bits."""
+    """Return a power; the result is a fraction if the base is a fraction and the result has few bits."""
     if type(exponent) is Fraction and exponent.denominator == 1:
         exponent = int(exponent)
     if isinstance(exponent, int):
@@ -211,7 +211,7 @@ def power(base: Any, exponent: Any) -> Any:
 
 
 def root(value: Any) -> Any:
-    """Return the square root; it is a fraction if the square root is rational."""
+    """Return the square root, as a fraction if it is rational."""
     if type(value) is not Interval:
         ball_of(value)
         exact = Fraction(value)

@@ -84,7 +84,7 @@ def improve(check: Callable[[Fraction], Checked], own: Fraction) -> Improvement:
     Returns
     -------
     Improvement
-        All numbers that were tried, with their verdicts; also if even 0 is certified, or if no number is certified.
+        All numbers that were tried, with their verdicts. There may be no certified number, or no violated one.
     """
     known: dict[Fraction, Checked] = {}
 

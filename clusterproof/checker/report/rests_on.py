@@ -37,13 +37,13 @@ UNKNOWN = {
 }
 """Names with which a user's file can run code that is not in its source, or read other files or the environment."""
 READS = ("fetch", "load", "open", "read")
-"""Further names of this kind begin with these words."""
+"""Beginnings of further names with which a user's file can read other files."""
 
 
 def key_of(claim: Claim[..., Any]) -> str | None:
     """Return the SHA-256 of everything on which the search of a claim depends; None if this is unknown.
 
-    It is unknown if a user's file runs text as code, or reads files or the environment.
+    The dependencies are unknown if a user's file runs text as code, or reads files or the environment.
     """
     found: dict[str, str] = {}
     versions: set[str] = set()

@@ -33,7 +33,7 @@ APPROXIMATE = (
 )
 """Modules whose functions approximate, so that computing with more digits would not reveal their error."""
 EXACT = {"comb", "factorial", "gcd", "isqrt", "lcm", "perm", "prod", "floor", "ceil", "trunc"}
-"""Functions of ``math`` that return whole numbers."""
+"""Functions of ``math`` that return integers."""
 
 
 def confirmed(statement: Statement, evaluation: Evaluation, asked: Sequence[str]) -> Evaluation | str:

@@ -220,7 +220,7 @@ class _Face:
 
     @property
     def consistent(self) -> bool:
-        """Whether the equations have a solution; its signs do not matter."""
+        """Whether the equations have a solution, with any signs."""
         return self.size not in self.echelon
 
     @property

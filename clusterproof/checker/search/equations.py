@@ -147,7 +147,7 @@ def _roots(gap: Gap, instance: dict[str, Any], name: str) -> Iterator[Fraction]:
 def _on_line(
     tried: Tried, start: dict[str, Any], names: Sequence[str], stream: np.random.Generator
 ) -> dict[str, Any] | None:
-    """Return the second point at which a line through an instance meets an equation of degree 2; None without one."""
+    """Return the second point at which a line through an instance meets an equation of degree 2, if any."""
 
     def slope() -> Fraction:
         top, bottom = (DIRECTIONS[int(stream.integers(len(DIRECTIONS)))] for _ in range(2))

@@ -196,7 +196,7 @@ class _Fitted:
         return None
 
     def _by_intervals(self, quotients: Quotients, support: Sequence[int], share: float) -> Proof | None:
-        """Return a proof: fix one multiplier after the other at a quotient that lies in its interval."""
+        """Search for a proof: fix one multiplier after another at a quotient that lies in its interval."""
         fits = dict(self.given)
         for n in support:
             if (known := self._determined(n, support, fits)) is not None:

@@ -121,7 +121,7 @@ class Quotients:
                 yield from ((x + 1).top, (x + 2).top)
 
     def _nonnegative(self) -> list[Polynomial]:
-        """Return nonnegative polynomials, those of low degree first."""
+        """Return nonnegative polynomials, ordered by degree."""
         pairs = [
             (1 - Quotient.symbol(i, self.need.width) * Quotient.symbol(j, self.need.width)).top
             for i, j in combinations_with_replacement(self.places, 2)
@@ -271,7 +271,7 @@ def _simplest(low: float, high: float) -> Fraction | None:
 
 
 def _rounded(basis: np.ndarray, low: np.ndarray, high: np.ndarray) -> list[Fraction] | None:
-    """Return simple coefficients for which the sum lies between two numbers at every point; None if none are found."""
+    """Return simple coefficients of a sum that lies between two numbers at every point; None if none are found."""
     middle, half = (low + high) / 2, np.maximum((high - low) / 2, 1e-12)
 
     def is_inside(coefficients: np.ndarray) -> bool:

@@ -18,7 +18,7 @@ SOLUTIONS = 400
 
 
 def simplify(tried: Tried, name: str) -> None:
-    """Simplify a counterexample one quantity at a time; if this alone does not break the line, draw the others again.
+    """Simplify a counterexample one quantity at a time; if simpler values break nothing, draw the others again.
 
     If hypotheses are equations, one quantity cannot change alone. Therefore simpler solutions of the equations are
     tried first.

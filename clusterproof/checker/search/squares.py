@@ -148,7 +148,7 @@ class _Work:
 
 
 Exact = list[list[list[Fraction]]]
-"""A matrix for each part."""
+"""Matrices in fractions, one for each part."""
 
 
 def _solved(target: Polynomial, parts: Sequence[Part], work: _Work) -> tuple[_Program, Exact] | None:

@@ -144,12 +144,12 @@ class Tried:
 
     @property
     def statement(self) -> Statement:
-        """The statement that is searched."""
+        """The statement that the search tries."""
         return self.evaluator.statement
 
     @property
     def space(self) -> Space:
-        """The statement's space."""
+        """The space of the statement."""
         return self.evaluator.statement.space
 
     @property

@@ -147,7 +147,7 @@ def proxskip_iterations(f: Any, split: Any, setting: Any) -> Any:
 def mean_slacks(f: Any, means: Any, largest: Any, least: Any) -> Any:
     """Return two numbers that are nonnegative if the clients' mean is L-smooth and mu-strongly convex.
 
-    They are the interpolation inequalities between x* and the start.
+    The numbers are the slacks of the interpolation inequalities between x* and the start.
     """
     x, gradient, gap = means[0], means[1], f(f.start) - f.minimum
     rest = gradient - least * x

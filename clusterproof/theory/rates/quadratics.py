@@ -113,7 +113,7 @@ SHARES = 8
 def best_rate(parameters: Parameters) -> Fraction | None:
     """Return a proved rate on quadratics, the exact one rounded up; None if there is none.
 
-    A slightly larger rate is returned if its prefactor is at most a tenth.
+    A slightly larger rate is returned if its prefactor is at most a tenth of the exact rate's prefactor.
     """
     beta = parameters.momentum
     root = root_above(beta, RATE_DIGITS)
