@@ -44,7 +44,7 @@ def called(function: Callable[..., Any], *arguments: Any, **named: Any) -> Any:
             raised = InvalidArgument("seed", error.value, rule, remedy)
         _name_place(raised, place_of(error, function))
         raise raised from error.__cause__
-    except Exception as error:  # an error of a user's function: raise it again with its place
+    except Exception as error:  # an error of a user's function: raise it again with a note on its place
         _name_place(error, place_of(error, function))
         raise
 

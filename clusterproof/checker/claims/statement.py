@@ -141,7 +141,7 @@ class Statement:
             raise
         except NotListed:
             raise Outside("a function is known only at requested points") from None
-        except Exception as error:  # an error of a user's function: raise it again with its place
+        except Exception as error:  # an error of a user's function: raise it again with a note on its place
             place = place_of(error, self.function)
             note = ", ".join(filter(None, (place, f"at {quantities(self.space.encode(instance))}")))
             if note not in getattr(error, "__notes__", ()):

@@ -143,7 +143,7 @@ def iterate(
             _say(record, unknown.before)
             state, unknown.state, facts = _unknown(record, start, lambda s: invariant(s, passed))
             unknown.before = [*unknown.before, *facts]
-        else:  # another path, from the same state
+        else:  # follows another path from the same state
             for _ in (unknown.passed, *unknown.state):
                 running().fresh()
             state = like(start, iter(unknown.state))

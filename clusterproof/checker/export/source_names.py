@@ -28,7 +28,7 @@ def naming(names: dict[int, tuple[Any, str]], kind: type) -> Iterator[None]:
             elif isinstance(value, kind) and value.parts and not name.startswith((".", "_")):  # type: ignore[attr-defined]  # of this kind
                 if (
                     own and value.operator in PROPER  # type: ignore[attr-defined]  # likewise
-                ):  # a name of its own says more than a place in a tuple
+                ):  # such a name says more than a position in a tuple
                     proper.setdefault(id(value), (value, name))
                 names.setdefault(id(value), (value, name))
 

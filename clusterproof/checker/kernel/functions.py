@@ -40,7 +40,7 @@ class Problem:
         if self._kind != "function" and len(parts) > 1:
             self._kind = "sum"
         self._offers = ("start", "distance", "point", "parts", *OFFERS[self._kind])
-        if len(places) < len(world.definitions):  # of a part of a sum these are not known
+        if len(places) < len(world.definitions):  # unknown for a part of a sum
             whole = ("minimum", "minimiser", "solution")
             self._offers = tuple(name for name in self._offers if name not in whole)
 

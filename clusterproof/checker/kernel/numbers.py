@@ -258,7 +258,7 @@ def compare(sign: str, left: Any, right: Any) -> Any:
         return (left - right).differs() if sign == "!=" else (left - right).is_zero()
     if sign not in COMPARISONS:
         return same(left, right) == (sign == "==")
-    if type(left) is type(right) and type(left) in (list, tuple):  # in the order of words
+    if type(left) is type(right) and type(left) in (list, tuple):  # compared like words
         differing = next(((a, b) for a, b in zip(left, right, strict=False) if not same(a, b)), None)
         left, right = (len(left), len(right)) if differing is None else differing
         return compare(sign, left, right)

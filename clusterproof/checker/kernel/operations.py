@@ -104,7 +104,7 @@ def chain(left: Any, signs: Sequence[str], *later: Callable[[], Any]) -> Any:
 
 def compare_all(sign: str, left: Any, right: Any) -> Any:
     """Compare two values with any of Python's signs."""
-    if sign in ("is", "is not"):  # with None
+    if sign in ("is", "is not"):  # compares with None
         return (left is None) == (sign == "is")
     if sign in ("in", "not in"):
         return contains(right, left) == (sign == "in")

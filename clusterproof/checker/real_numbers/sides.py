@@ -82,7 +82,7 @@ class Sides:
         tolerance: Any = self.rounding
         if tolerance is None:
             tolerance = 0 if exact else OPERATIONS["__multiply"](Fraction(str(TOLERANCE)), self._unit())
-        over = [self._exceeds(gap, tolerance) for gap in gaps]  # each must be certain
+        over = [self._exceeds(gap, tolerance) for gap in gaps]  # every comparison must be certain
         return any(over), self.pairs[
             max(range(len(gaps)), key=lambda place: float(ball_of(gaps[place]).mid()))
         ]

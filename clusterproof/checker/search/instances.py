@@ -61,7 +61,7 @@ def sample(tried: Tried, wanted: int) -> bool:
         tried.coverage.listed = tried.instances
         if space.complete:
             return False
-        # for values off the grid; a random statement gets no more instances than share its error level
+        # the rest is drawn off the grid; a random statement gets only as many instances as share its error level
         wanted = max(0 if statement.random else wanted // 4, wanted - len(listed))
     start = tried.instances
 

@@ -48,7 +48,7 @@ class ClaimsFile:
 
     def _verdict(self, claim: Claim[..., Any]) -> Verdict:
         own = [each for each in self.evidence if each["claim"] == claim.id]
-        # the file's check compares the text with the functions; here we wrote both
+        # when a user checks the file, its text is compared with its functions; here we wrote both
         text = freeze(claim, {"": tuple(each["line"] for each in own)}, compared=False).text or ""
         lines = [
             Line(
