@@ -1,4 +1,4 @@
-"""Base class of figures. It needs matplotlib; ``clusterproof.figures`` must import without matplotlib."""
+"""Base class of figures. This class needs matplotlib; ``clusterproof.figures`` must import without matplotlib."""
 
 import io
 

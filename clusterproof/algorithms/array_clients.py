@@ -68,7 +68,7 @@ def done(value: Any) -> Any:
 
 @dataclass(frozen=True, eq=False)
 class Received(Undone):
-    """The models that clients received, each the model of its cluster, as an array that is computed when needed."""
+    """The models that clients received, as an array that is computed when needed."""
 
     models: Array
     chosen: Array

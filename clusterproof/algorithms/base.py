@@ -137,7 +137,7 @@ class Task(metaclass=CheckedCalls):
 
         ``models`` is (..., P, d) and ``clients`` is (..., k); the results are (..., k), where ties go to the first
         model, and (..., P, d). Losses draw from ``randomness.assignment`` and gradients from ``randomness.gradient``. A
-        task whose losses and gradients share the residuals may compute them once.
+        task whose losses and gradients share the residuals may compute the residuals once.
         """
         chosen = argmin_smallest_index(self.losses(models, clients, randomness.assignment))
         return chosen, self.gradient_sums(models, clients, chosen, randomness.gradient)

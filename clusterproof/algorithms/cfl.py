@@ -38,8 +38,8 @@ INCONGRUENT = 0.25
 class PartitionState(State):
     """State of an algorithm whose server keeps a partition of the clients.
 
-    ``models`` holds the model of every client's cluster, (..., m, d), and ``assignments`` the cluster of
-    every client, participating or not, (..., m); it is never None.
+    ``models`` holds the model of every client's cluster, (..., m, d). ``assignments`` holds the cluster of every
+    client, participating or not, (..., m), and is never None.
 
     Attributes
     ----------
@@ -97,8 +97,8 @@ class CFL(Algorithm[RecursiveState]):
         Rounds before the first split.
     participation
         Fraction of clients in a round, in (0, 1]. If a cluster's participants meet the conditions of a split, the
-        server requests the updates of all its members in the same round. It splits the cluster if these updates also
-        meet the conditions.
+        server requests the updates of all its members in the same round. The server splits the cluster if these updates
+        also meet the conditions.
     weighting
         Weight of a client in averages and in the mean for eps_1: ``"clients"`` (equal) or ``"samples"`` (n_i / n).
     noise_ratio
@@ -115,8 +115,9 @@ class CFL(Algorithm[RecursiveState]):
     Notes
     -----
     Sattler, Mueller and Samek (2020), Algorithm 2, whose weights are |D_i| / |D|. The public code numbers split clients
-    by their position in the cluster, which is correct for the first split only; here they keep their ids. A run starts
-    from one model; ``models`` then has one row per client. A zero update has cosine 0 with every other update.
+    by their position in the cluster, which is correct only for the first split; in this class clients keep their ids. A
+    run starts from one model; ``models`` then has one row per client. A zero update has cosine 0 with every other
+    update.
     """
 
     name: ClassVar[str] = "cfl"

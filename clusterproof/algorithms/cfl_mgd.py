@@ -33,8 +33,8 @@ class MomentumState(State):
         Momentum buffers: one per cluster, (..., P, d), or one per client, (..., m, d), with
         ``momentum_owner="client"``.
     pending
-        Gradients to be applied in the next round with ``update_order="as-printed"``, of the buffers'
-        shape; zero before the first round and with the other order.
+        Gradients that ``update_order="as-printed"`` applies in the next round, of the buffers' shape. They are zero
+        before the first round and with the other order.
     """
 
     buffers: Array
@@ -63,8 +63,8 @@ class CFLMGD(Algorithm[MomentumState]):
         Local steps of option II (H).
     momentum_owner
         With ``"server"``, each cluster has one buffer, defined by the second line of (32). ``"client"`` is option I as
-        printed: every client keeps u_i, receives its cluster's mean after the round (line 15), and keeps it when it
-        changes cluster.
+        printed: every client keeps u_i, also when it changes cluster, and receives its cluster's mean after the round
+        (line 15).
     update_order
         ``"momentum-first"`` follows (3), (4) and the indices of line 20. ``"as-printed"`` reads chi^t in line 2 as the
         newest model and applies the two equations of line 20 one after the other, which delays the gradient by a step.
@@ -213,7 +213,7 @@ class CFLMGD(Algorithm[MomentumState]):
         return replace(state, models=updated, buffers=after[0], pending=after[1])
 
     def _average_models(self, state: MomentumState, on: ArrayClients) -> MomentumState:
-        """Carry out option II, (4), (6) and line 16; with delayed gradients, as line 20 is printed."""
+        """Carry out option II, (4), (6) and line 16; with delayed gradients, apply line 20 as printed."""
         start = 0 * state.buffers if self.reset_momentum else state.buffers
         models, buffers = cfl_mgd_option_2(
             on,

@@ -1,4 +1,4 @@
-"""Ditto: personal models beside FedAvg's (Li et al., 2021)."""
+"""Ditto: personal models beside the model of FedAvg (Li et al., 2021)."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ class PersonalState(State):
     Attributes
     ----------
     personal
-        Every client's own model, (..., m, d).
+        Every client's personal model, (..., m, d).
     """
 
     personal: Array
@@ -29,9 +29,9 @@ class PersonalState(State):
 
 @dataclass(frozen=True, kw_only=True)
 class Ditto(MethodAlgorithm[PersonalState]):
-    """FedAvg, and for every client a model of its own that is pulled towards the server's model.
+    """FedAvg, with a personal model for every client that is pulled towards the server's model.
 
-    x moves as in FedAvg. Then each participant takes its steps from its last own model, with the x that it received::
+    x moves as in FedAvg. Then each participant continues from its last personal model, with the received x::
 
         v_i <- v_i - personal_step_size * (grad phi_i(v_i) + lam (v_i - x))
 
@@ -42,9 +42,9 @@ class Ditto(MethodAlgorithm[PersonalState]):
     lam
         Coefficient of the pull to x (lambda), at least 0; 0 trains alone.
     personal_step_size
-        Step size of the own models, positive. If None, it is ``step_size``.
+        Step size of the personal models, positive. If None, it is ``step_size``.
     personal_steps
-        Gradient steps of an own model in a round. If None, it is ``local_steps``.
+        Gradient steps of a personal model in a round. If None, it is ``local_steps``.
     local_steps
         Gradient steps of the common model in a round.
     server_step_size
@@ -61,8 +61,8 @@ class Ditto(MethodAlgorithm[PersonalState]):
 
     Notes
     -----
-    Li, Hu, Beirami and Smith (2021), Algorithm 1, restated. ``models`` holds x, P = 1; the own models are in the state
-    as ``personal`` and start at x.
+    Li, Hu, Beirami and Smith (2021), Algorithm 1, restated. ``models`` holds x, P = 1; the personal models are in the
+    state as ``personal`` and start at x.
     """
 
     name: ClassVar[str] = "ditto"

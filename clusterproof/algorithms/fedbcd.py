@@ -47,8 +47,8 @@ class FedBCD(MethodAlgorithm[PersonalState]):
     step_size
         Step size of the clients, positive.
     proximal
-        Coefficient mu of the penalty, at least 0; the paper's rho, without 1/2, is mu / 2. It applies only to the
-        penalised variant. If None, it is 0.1.
+        Coefficient mu of the penalty, at least 0; the paper's rho, without 1/2, is mu / 2. This parameter applies only
+        to the penalised variant. If None, it is 0.1.
     local_steps
         Gradient steps of a client in a round (n).
     server_step_size

@@ -56,8 +56,8 @@ class Residuals:
     models
         ||grad_w L_0||, the gradients of the plain Lagrangian in the clients' models.
     differences
-        Distance of v from the gradient of the penalty at theta: root of the sum of squares over ordered pairs. It is
-        zero up to rounding once every pair has been updated.
+        Distance of v from the gradient of the penalty at theta: root of the sum of squares over ordered pairs. This
+        residual is zero up to rounding once every pair has been updated.
     duals
         ||grad_v L_0||: the root of the sum over ordered pairs of ||w_i - w_j - theta_ij||^2, over 2 m.
     """
@@ -76,9 +76,9 @@ class Residuals:
 class FPFC(Algorithm[FusionState]):
     """One model per client; a penalty on all pairwise differences fuses the models of similar clients.
 
-    The algorithm minimises the sum of the clients' losses and 1 / (2 m) times the penalty over ordered pairs. It uses
-    an inexact ADMM that updates only the participants. Clients are grouped if the norm of their difference variable is
-    small.
+    The algorithm minimises the sum of the clients' losses and 1 / (2 m) times the penalty over ordered pairs. The
+    algorithm uses an inexact ADMM that updates only the participants. Clients are grouped if the norm of their
+    difference variable is small.
 
     Parameters
     ----------
@@ -99,8 +99,8 @@ class FPFC(Algorithm[FusionState]):
         Coefficient of the augmented Lagrangian's quadratic term (rho), greater than 1 / (concavity - 1).
     threshold
         Largest norm of the difference of two grouped clients (nu); groups are connected components of such pairs. For
-        SCAD it lies between ``smoothing`` and 0.5, and equals ``smoothing`` if that is larger; for l1 it is any
-        positive number.
+        SCAD it lies between ``smoothing`` and 0.5; if ``smoothing`` is larger than 0.5, it equals ``smoothing``. For l1
+        it is any positive number.
     pair_rule
         Pairs that a round updates. ``"either"`` (the public code) updates the pairs with at least one participant,
         ``"all"`` every pair. ``"both"`` (the printed rule) updates the pairs of two participants; a single participant
@@ -123,8 +123,8 @@ class FPFC(Algorithm[FusionState]):
     Notes
     -----
     Yu, Liu, Sun and Wang (2023), Algorithm 1, with zeta_i the mean over all j of w_j + theta_ij - v_ij / rho. The
-    public code updates a pair of two participants twice per round, this class once. The defaults come from its
-    documentation. ``models`` has one row per client.
+    public code updates a pair of two participants twice per round; this class updates it once. The defaults come from
+    the documentation of the public code. ``models`` has one row per client.
     """
 
     name: ClassVar[str] = "fpfc"

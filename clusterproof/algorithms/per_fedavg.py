@@ -36,8 +36,8 @@ class PerFedAvg(MethodAlgorithm[State]):
     participation
         Fraction of clients in a round, in (0, 1].
     gradient
-        ``"first-order"`` (FO) leaves the factor with the Hessian out. ``"second-order"`` keeps it, by a Hessian-vector
-        product; HF approximates it by a difference of two gradients of D''.
+        ``"first-order"`` (FO) leaves the factor with the Hessian out. ``"second-order"`` keeps this factor, with a
+        Hessian-vector product; HF approximates the product by a difference of two gradients of D''.
     weighting
         Weight of a client in an average: 1 with ``"clients"``, n_i / n with ``"samples"``.
 

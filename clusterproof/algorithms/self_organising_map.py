@@ -70,8 +70,8 @@ def train(
 
     Notes
     -----
-    SoFL (10)-(13). With the as-printed schedule, the operations are MiniSom 2.3.6's, including the 1e-8 in the cosine's
-    denominator.
+    SoFL (10)-(13). With the as-printed schedule, the operations are the same as in MiniSom 2.3.6, including the 1e-8 in
+    the cosine's denominator.
     """
     neurons = neurons.copy()
     row, column = np.arange(neurons.shape[0], dtype=float), np.arange(neurons.shape[1], dtype=float)

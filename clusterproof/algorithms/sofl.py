@@ -54,9 +54,9 @@ class DoubleState(PartitionState):
 class SoFL(Algorithm[DoubleState]):
     """One model for all clients, one double clustering of their updates, then one model per cluster.
 
-    In the round of the clustering all clients send their updates. A self-organising map with cosine
-    best matching units is trained on them, its winning neurons are grouped by k-means, and a client
-    belongs to the group of its neuron.
+    In the round of the clustering all clients send their updates. A self-organising map with cosine best matching units
+    is trained on the updates, and its winning neurons are grouped by k-means. A client belongs to the group of its
+    neuron.
 
     Parameters
     ----------
@@ -85,7 +85,7 @@ class SoFL(Algorithm[DoubleState]):
     schedule
         Decay of learning rate and radius: ``"as-printed"`` (12), (13), or ``"robbins-monro"``.
     initialisation
-        Initial neurons: ``"sample"`` draws clients' updates, ``"random"`` unit vectors (as MiniSom).
+        Initial neurons: ``"sample"`` draws clients' updates, ``"random"`` draws unit vectors, as in MiniSom.
     cluster_count
         Rule for the number of clusters. ``"elbow"`` uses the winners, as published; ``"silhouette"`` uses the clients.
         The silhouette can also return one cluster, or one for each winner.
@@ -238,8 +238,8 @@ class SoFL(Algorithm[DoubleState]):
         Returns
         -------
         tuple
-            Neurons (grid, grid, e) and rescaled updates (m, e), in an orthonormal basis of their span if
-            it has fewer than d dimensions.
+            Neurons (grid, grid, e) and rescaled updates (m, e), in an orthonormal basis of their span if the span has
+            fewer than d dimensions.
         """
         data = np.asarray(updates, dtype=np.float64)
         for order in (np.inf, 2):  # twice, since the square of a tiny update would underflow

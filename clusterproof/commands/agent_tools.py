@@ -187,7 +187,7 @@ TURN = anyio.Lock()
 
 
 class _Folder:
-    """A folder for one call, with the text that it sends, while the call has its turn."""
+    """A folder for one call and for the text that it sends; it exists while the call runs."""
 
     def __init__(self, given: str | None) -> None:
         self.given = given

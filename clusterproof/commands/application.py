@@ -83,7 +83,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     Parameters
     ----------
     arguments
-        Command-line arguments. By default, the arguments of the process.
+        Command-line arguments. By default, they are the arguments of the process.
 
     Returns
     -------

@@ -85,9 +85,9 @@ def check(
     ----------
     ids
         Claims to evaluate: ids, such as cfl-mgd/lemma-2; lines, such as 'cfl-mgd/appendix-a18#(A23)'; patterns in
-        quotes, such as 'cfl-mgd/lemma-*'; and papers, such as sofl. Also Python files that state claims, such as
-        my_paper.py, or folders of them, such as claims/; the files are executed. Files whose names begin with an
-        underscore are left out of a folder, and - reads a file from standard input. If you name claims of a file as
+        quotes, such as 'cfl-mgd/lemma-*'; and papers, such as sofl. You can also name Python files that state claims,
+        such as my_paper.py, or folders of them, such as claims/; the files are executed. Files whose names begin with
+        an underscore are left out of a folder, and - reads a file from standard input. If you name claims of a file as
         well, only these claims of the file are evaluated.
     all_claims
         Evaluate every claim, also lines of proofs. With ids or --paper, also evaluate the claims whose checks take
@@ -287,7 +287,7 @@ def _until_interrupted(
 
 
 def _in_order(answers: Iterator[tuple[int, Verdict | str]]) -> Iterator[tuple[int, Verdict | str]]:
-    """Yield answers in the order of the claims, each as soon as those before it are known."""
+    """Yield answers in the order of the claims, each as soon as all answers before it are known."""
     waiting: dict[int, Verdict | str] = {}
     following = itertools.count()
     place = next(following)
@@ -301,7 +301,7 @@ def _in_order(answers: Iterator[tuple[int, Verdict | str]]) -> Iterator[tuple[in
 def chosen_of(
     names: Sequence[str], paper: str | None, stated: Sequence[Sequence[str]], all_claims: bool
 ) -> list[Claim[..., Any]]:
-    """Return the requested claims; without --all, long checks only if their full id is given.
+    """Return the requested claims; without --all, claims that take long only if their full id is given.
 
     Parameters
     ----------

@@ -49,10 +49,11 @@ def answers(order: Order) -> Iterator[tuple[str, Any]]:
     Yields
     ------
     tuple
-        ``"chosen"`` with the ids of the claims; ``"verdict"`` with a claim's index, its verdict as judged by the kernel
-        of this process, and a remark; ``"failure"`` with an index and an error. ``"stated"`` with the claims of the
-        files, ``"sources"`` with their texts, and ``"said"`` with sentences. For ``show``: ``"page"`` with the author's
-        statements about a claim, or ``"listed"`` with a table of claims and the id of the first.
+        A kind and its content. ``"chosen"`` comes with the ids of the claims; ``"verdict"`` with a claim's index, its
+        verdict as judged by the kernel of this process, and a remark; ``"failure"`` with an index and an error.
+        ``"stated"`` comes with the claims of the files, ``"sources"`` with their texts, and ``"said"`` with sentences.
+        ``show`` yields ``"page"`` with the author's statements about a claim, or ``"listed"`` with a table of claims
+        and the id of the first.
 
     Raises
     ------
@@ -171,7 +172,7 @@ def carry_out(whole: Mapping[str, Any]) -> None:
         except InvalidArgument as error:
             signal.signal(
                 signal.SIGTERM, signal.SIG_DFL
-            )  # the parent ends this process when it has read that
+            )  # the parent ends this process when it has read this message
             value = None if error.value is None else str(error.value)
             say("refused", [error.argument, value, error.rule, error.remedy, error.place])
             say("said", [])
@@ -205,7 +206,7 @@ def _checked(order: Order) -> Iterator[tuple[str, Any]]:
     folder = None if order.evidence is None else Path(order.evidence)
     if (
         folder is None and terminal.STANDARD_INPUT in order.files
-    ):  # not the cache, where no later text would find it
+    ):  # not in the cache, where no later text would find it
         folder = terminal.standard_input().parent / "evidence"
     if folder is not None:
         require_writable({each.paper for each in chosen}, folder)

@@ -37,7 +37,8 @@ def evaluate(
     Yields
     ------
     tuple
-        The index of a claim, and its verdict or an error message: one broken check must not hide the other verdicts.
+        The index of a claim, and its verdict or an error message, since one broken check must not hide the other
+        verdicts.
     """
     jobs = min(os.cpu_count() or 1, len(claims))
     if jobs == 1 or len(claims) < FEW:

@@ -95,7 +95,7 @@ def ended_early(argument: str, given: Sequence[str], status: int) -> Exception:
 
 
 def carry_out(order: Mapping[str, Any], main: Callable[[Sequence[str]], int]) -> None:
-    """Run a command line in the child by ``main``, and report its exit status after all output is written."""
+    """Run a command line in the child with ``main``, and report its exit status after all output is written."""
     global is_child
     is_child = True
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C also reaches the parent, which then sends SIGTERM

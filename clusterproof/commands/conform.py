@@ -33,7 +33,7 @@ def conform(
     """Compare an implementation, whose code is run, with an algorithm's definition.
 
     Exit status: 0 if it conforms, 1 if it differs, 2 if it is unusable or the call is wrong, 3 if the runs cannot
-    decide, 4 if it conforms to another admissible form than the declared one.
+    decide, 4 if it conforms to an admissible form that is not the declared one.
 
     Parameters
     ----------

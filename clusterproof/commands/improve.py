@@ -57,7 +57,7 @@ def improve_claim(
         Id of a claim, and the Python file that states it, unless the catalogue has it; the file is executed.
     of
         A term of the bound, such as drift in at_most(..., drift=...), which is multiplied; or a constant of the file,
-        such as GAIN, which is replaced. Without it the whole bound is multiplied.
+        such as GAIN, which is replaced. Without this option, the whole bound is multiplied.
     evidence
         Keep the verdicts and their evidence in this folder; for a rate, also the file that states its claims, rate.py.
     json_file

@@ -88,7 +88,7 @@ def repository(
     evidence
         Folder of stored evidence to replay.
     implementation
-        MODULE:NAME or FILE.py:NAME, as for `clusterproof conform`; needs --algorithm.
+        Implementation to compare, as MODULE:NAME or FILE.py:NAME, see `clusterproof conform`; needs --algorithm.
     algorithm
         Name of the definition with which to compare the implementation, such as fedavg.
     settings
@@ -144,7 +144,7 @@ def check_claims(folder: str, fails: Set[str], fresh: str) -> Part:
 
 
 def replay_evidence(folder: str, evidence: str, fresh: str) -> Part:
-    """Replay the stored evidence for the claims of a folder; reject texts that differ from those in ``fresh``."""
+    """Replay the stored evidence for the claims of a folder; reject texts that differ from the texts in ``fresh``."""
     status, said, _ = carry_out(["check", folder, "--replay", "--evidence", evidence])
     reason = said or ("the log names each record" if status else "")
     if not status and (changed := changed_claims(Path(evidence), Path(fresh))):

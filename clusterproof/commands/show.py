@@ -36,7 +36,7 @@ SOURCES = {
     "ours": "Ours: no source prints it.",
 }
 LONGEST = 200
-"""Number of characters up to which a counterexample is printed on one line, and its sides in fractions."""
+"""Largest length of a counterexample that is printed on one line, and of its sides in fractions."""
 
 
 @dataclass(frozen=True)
@@ -78,8 +78,8 @@ def show(
     Parameters
     ----------
     names
-        Id of a claim, such as cfl-mgd/lemma-2, or name of a paper, whose claims are listed. Also Python files that
-        state claims; they are executed.
+        Id of a claim, such as cfl-mgd/lemma-2, or name of a paper, whose claims are listed. You can also name Python
+        files that state claims; they are executed.
     check
         Replay the claim's stored verdict, or evaluate the claim; --no-check shows only the statement.
     latex

@@ -146,7 +146,7 @@ def require_plain(argument: str, *paths: Path) -> None:
 
 
 def remove_abandoned(folder: Path) -> None:
-    """Remove the temporary files of terminated processes from a folder; keep those of running processes.
+    """Remove the temporary files of terminated processes from a folder; keep the files of running processes.
 
     On Windows, all files are kept.
     """

@@ -19,7 +19,7 @@ LOST = 1.0
 
 
 class TimeLimitExceeded(BaseException):
-    """The computation took too long. It is not an ``Exception``, so a claim's own handlers do not catch it."""
+    """The computation took too long. This class is not an ``Exception``, so a claim's own handlers do not catch it."""
 
 
 def is_lost_in(frame: FrameType | None) -> bool:

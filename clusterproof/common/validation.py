@@ -23,7 +23,7 @@ class InvalidArgument(ValueError):
     rule
         Rule that the value breaks, as the end of a sentence about it: "must be greater than 0".
     remedy
-        What the user can type in its place, as a sentence.
+        Text that the user can type in its place, as a sentence.
     others
         Errors of further arguments of the same call.
     place

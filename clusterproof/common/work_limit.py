@@ -31,11 +31,14 @@ QUICK = 1.0
 No machine executes ``MOST_OF_ONE`` lines in this time, so its speed does not decide which evaluations are stopped.
 """
 EVERY, OFTEN, LONG = 64, 16, 10_000_000
-"""Numbers of evaluations per counted one: usually, and if one evaluation takes more than ``LONG`` lines."""
+"""Numbers of evaluations per counted evaluation; the second is for evaluations of more than ``LONG`` lines."""
 
 
 class TooMuchWork(BaseException):
-    """The computation took too many lines. It is not an ``Exception``, so a claim's own handlers do not catch it."""
+    """The computation took too many lines.
+
+    This class is not an ``Exception``, so a claim's own handlers do not catch it.
+    """
 
 
 @dataclass

@@ -110,7 +110,8 @@ def explain_by_constants(
     """Return names and sentence of each deviation that explains every run; its constants are fitted to the first run.
 
     With a bank, a deviation must explain the first run alone, and every run together with one of the bank's mistakes.
-    With ``forms``, settings of an admissible form, the deviations are settings that are constant under this form.
+    With ``forms``, the settings of an admissible form, the search tries only settings that are constant under this
+    form.
     """
     found: list[tuple[tuple[str, ...], str]] = []
     explained: set[str] = set()

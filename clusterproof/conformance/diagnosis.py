@@ -126,7 +126,7 @@ class _Search:
         return bool(self.known[cause].changes.keys() & self.known[other].changes.keys())
 
     def extended(self, causes: Causes) -> Iterator[Causes]:
-        """Yield the causes with one more: a mistake, at every place where the order matters, or a setting's form."""
+        """Yield the causes with one more cause: a mistake, at every place where order matters, or a setting's form."""
         taken = {cause if isinstance(cause, str) else cause[0] for cause in causes}
         full = sum(isinstance(cause, str) for cause in causes) == MOST_MISTAKES
         for cause in self.known:
@@ -303,7 +303,7 @@ def admissible_variant(
 ) -> dict[str, Any] | None:
     """Return the fewest changed settings under which every run agrees with the definition; None if there are none.
 
-    The settings include those with several admissible values, and a server step that is constant for every requested
+    The settings include settings with several admissible values, and a server step that is constant for every requested
     value.
     """
     settings = runs[0].probe.settings
@@ -323,7 +323,7 @@ def _constant_server_step(
 ) -> float | None:
     """Return the ratio of the observed to the expected change of the first round, equal in all coordinates.
 
-    A ratio of 1 does not count as a constant: it means that the server step has no effect.
+    A ratio of 1 is not a constant: it means that the server step has no effect.
     """
     if not definition.server_step or len(run.states) < 2:
         return None

@@ -134,7 +134,7 @@ def _control_mean(report: Report, run: Run) -> Outcome:
 
 
 def _aliasing(report: Report, run: Run) -> Outcome:
-    """Check whether user code that writes to a returned array changes the run; it does not decide the verdict."""
+    """Check whether user code that writes to a returned array changes the run; the verdict ignores this check."""
     last = report.runs[-1]
     for name in [name for name in last.states[0] if name != "assignments"]:
 
@@ -189,8 +189,8 @@ def fixed_point(
 
     A client covers the part C_i = (I - (I - eta B_i)^K) B_i^-1 A_i of its way to b_i, where B_i = A_i + mu I with
     FedProx's mu, and B_i = A_i otherwise. The fixed point of FedAvg, FedAvgM, FedNova (equal K) and FedProx is (sum p_i
-    C_i)^-1 sum p_i C_i b_i. For FedLin it is the optimum with weights p_i. For SCAFFOLD, ProxSkip and FedDyn it is the
-    optimum with equal weights.
+    C_i)^-1 sum p_i C_i b_i. For FedLin the fixed point is the optimum with weights p_i. For SCAFFOLD, ProxSkip and
+    FedDyn the fixed point is the optimum with equal weights.
     """
     if settings.get("weight_decay") or settings.get("schedule", "constant") != "constant":
         return None

@@ -307,7 +307,8 @@ def assert_conforms(start: Any, algorithm: str | Callable[..., Any], **options: 
 def infer(start: Start, *, supports: Iterable[str] | None = None, **options: Any) -> tuple[Report, ...]:
     """Return the reports of all algorithms that an implementation conforms to or, if there are none, is a variant of.
 
-    The implementation receives the settings of all algorithms; those of the algorithm under comparison take precedence.
+    The implementation receives the settings of all algorithms. If names clash, the settings of the algorithm under
+    comparison apply.
 
     Parameters
     ----------

@@ -69,7 +69,7 @@ def observe(
     -------
     Observed
         Quantities before the first and after each round, as float64, up to the first value that is not finite or above
-        1e8. Also the type of the model, ``"float32"`` or ``"float64"``.
+        1e8. The result also has the type of the model, ``"float32"`` or ``"float64"``.
 
     Raises
     ------

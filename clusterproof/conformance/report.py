@@ -78,7 +78,7 @@ class Report:
     implementation
         Name of the class or function that was compared.
     algorithm, equation, source, paper_was_read, quantities
-        The definition, whether it was compared with the paper's own text, and what can be compared.
+        The definition, whether it was compared with the paper's own text, and the quantities that can be compared.
     verdict
         ``"conforms"``; ``"variant"`` if the code conforms to an admissible form that is not the declared one;
         ``"differs"``. It is ``"unusable"`` if the code cannot be run as required. It is ``"inconclusive"`` if no probe
@@ -86,7 +86,7 @@ class Report:
     sentence
         The verdict's reason, or the likely cause.
     likely
-        Hypotheses about the cause, each of which alone explains every run.
+        Hypotheses about the cause; each alone explains every run.
     unseen
         Known mistakes that the runs do not rule out although they agree.
     checks

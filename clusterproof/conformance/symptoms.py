@@ -25,7 +25,7 @@ class Compared:
     local_steps
         The largest number of local steps of a client in each round.
     since
-        The round after which they differ first; None if they agree.
+        Round after which the states first differ; None if they agree.
     """
 
     run: Observed
@@ -88,11 +88,11 @@ def _compared(
 
 
 def distinction(compared: Sequence[Compared]) -> str | None:
-    """Return the property that all runs that differ have and no other run has, if the runs separate it; else None.
+    """Return the property that exactly the differing runs have, if the runs separate it; otherwise None.
 
     No run differs before it has the property. If several properties qualify, the first rounds of the runs decide: the
-    property must appear in the round after which a run differs. The runs separate the property if a run that differs
-    and one that agrees are equal in all other properties, or if there are two runs of each kind.
+    property must appear in the round after which a run differs. The runs separate the property in two cases. Either a
+    run that differs and a run that agrees are equal in all other properties, or there are two runs of each kind.
     """
     whole = [len(one.run.states) - 1 for one in compared]
     if all(one.since is not None for one in compared):

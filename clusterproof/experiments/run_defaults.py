@@ -38,8 +38,9 @@ QUADRATIC: dict[str, Any] = {
     "augmentation": 10.0,
     "threshold": 0.5,
 }
-"""With these values FPFC finds the groups, and the hypotheses of its Theorem 1 hold. With 3
-local steps they hold as well, but C_1 < 0."""
+"""With these values FPFC finds the groups, and the hypotheses of its Theorem 1 hold. With 3 local steps the hypotheses
+hold as well, but C_1 < 0.
+"""
 
 ONE_MODEL: dict[str, Any] = {
     "clusters": 3,
@@ -56,7 +57,7 @@ ONE_MODEL: dict[str, Any] = {
 SKIPPING = ONE_MODEL | {"clients": 20, "dimension": 5, "step_size": 0.5, "probability": 0.5}
 """The task is small, since ProxSkip's rates are about a mean over many runs.
 
-The rates concern its models, not its controls.
+The rates concern the models of ProxSkip, not its controls.
 """
 
 

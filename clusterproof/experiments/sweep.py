@@ -123,7 +123,7 @@ def read_sweep(path: Path, values: Mapping[str, Any]) -> Sweep:
     path
         The file.
     values
-        Values that replace the file's, at its top level or for a setting, which then leaves the grid.
+        Values that replace values of the file, at its top level or for a setting. Such a setting leaves the grid.
 
     Raises
     ------

@@ -182,7 +182,7 @@ def make_algorithm(name: str, options: Mapping[str, Any], task: Mixture) -> Algo
 
 
 def default_step_size(task: Mixture, augmentation: float = 0.0) -> float:
-    """Return 1 / L, or FPFC's step size: its augmentation adds to the curvature of the clients' losses.
+    """Return 1 / L, or FPFC's step size, where the augmentation adds to the curvature of the clients' losses.
 
     On quadratics this is the largest step size that FPFC's Theorem 1 allows for convex losses.
     """

@@ -107,7 +107,7 @@ def _draw_groups(panel: style.Axes, picture: ResidualPicture) -> None:
 
 
 def _draw_curve(panel: style.Axes, places: np.ndarray, curve: Curve, label: str) -> None:
-    """Draw a curve by its role, with its band, and the sharper value after the last round."""
+    """Draw a curve by its role, with its band, and the tighter value after the last round."""
     ends: style.Look = {"band": curve.band, "last": curve.last}
     style.draw_curve(panel, places, curve.values, LOOKS[curve.role], label, gid=curve.role, **ends)
 

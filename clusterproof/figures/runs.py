@@ -158,7 +158,7 @@ def differences(traces: Sequence[Trace]) -> list[str]:
 
 
 def _of_task(trace: Trace) -> dict[str, Any]:
-    """Return the numbers and words of a run's task, with its arrays to six digits."""
+    """Return the numbers and texts of a run's task, with its arrays to six digits."""
     task, sizes = trace.settings["task"], np.bincount(trace.labels)
     facts = {**task, "clusters": len(sizes), "clients": int(sizes.sum())}
     if (curvatures := task.get("covariance", task.get("hessians"))) is not None:
@@ -173,7 +173,7 @@ def _of_task(trace: Trace) -> dict[str, Any]:
 
 
 def _differing(settings: Mapping[str, Any], all_settings: Sequence[Mapping[str, Any]]) -> list[str]:
-    """Write the numbers and words of a run's settings that differ between runs."""
+    """Write the numbers and texts of a run's settings that differ between runs."""
     told = []
     for name, value in settings.items():
         differs = any(other.get(name) != value for other in all_settings)

@@ -322,7 +322,7 @@ def draw_curve(
     look
         Colour, marker and line style.
     band
-        Lower and upper ends of a band around it, each (n,), or None.
+        Lower and upper ends of a band around the curve, each (n,), or None.
     last
         Another value at the last place, drawn as a diamond; or None.
     marks, shift

@@ -240,8 +240,8 @@ def run_folder(out: str | os.PathLike[str], *, resume: bool) -> Iterator[Path]:
     Raises
     ------
     InvalidArgument
-        If the folder cannot be made or written, is in use or holds a link. If it is not empty although ``resume`` is
-        False.
+        If the folder cannot be made or written, is in use or holds a link. If the folder is not empty although
+        ``resume`` is False.
     """
     folder = Path(out)
     if not os.fspath(out):

@@ -67,9 +67,9 @@ def evaluate(
 ) -> Evaluation:
     """Measure the models of a state on the test data, with the network in evaluation mode.
 
-    If the algorithm has a model for every client, each client is served its own. Otherwise a test client chooses among
-    the models: by the loss on the same client's training data (``"train"``), or by the loss on its labelled test data
-    (``"test-loss"``). If the algorithm has a personal step and the test data belong to the training clients, the
+    If the algorithm has a model for every client, each client is served its own model. Otherwise a test client chooses
+    among the models: by the loss on the same client's training data (``"train"``), or by the loss on its labelled test
+    data (``"test-loss"``). If the algorithm has a personal step and the test data belong to the training clients, the
     accuracy is measured after this step. If the test clients have no models of their own, they choose among the
     clusters' means.
 
@@ -149,7 +149,7 @@ def has_groups(algorithm: Algorithm[Any], task: ImageTask) -> bool:
 
 
 def share_with_correct_model(chosen: np.ndarray, labels: np.ndarray, clusters: int) -> float:
-    """Return the share of clients with their cluster's model, if models are matched to clusters to maximise it.
+    """Return the share of clients with their cluster's model, for the matching that maximises the share.
 
     Parameters
     ----------

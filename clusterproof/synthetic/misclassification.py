@@ -2,7 +2,7 @@
 
 The residuals of two models on one sample are Gaussian with covariance ((a, c), (c, b)). After a rotation to
 independence, the comparison of two mean squares is an F variable with n and n degrees of freedom. Source: audit of
-CFL-MGD, Lemma 1. The tests check it by inverting characteristic functions.
+CFL-MGD, Lemma 1. The tests check this law by inverting characteristic functions.
 """
 
 from __future__ import annotations
@@ -44,7 +44,7 @@ def worst_case_threshold(
     """Return the threshold rho of the F variable at the worst pair of models within ``radius``.
 
     With a = sqrt(L) B and b = sqrt(mu) (Delta - B), rho is (s^2 + b^2) / (s^2 + a^2) if s^2 <= a b. Otherwise rho is
-    (1 + u) / (1 - u) with u = (b - a) / r, r^2 = (b - a)^2 + 4 s^2. It is infinite for exact models without noise,
+    (1 + u) / (1 - u) with u = (b - a) / r, r^2 = (b - a)^2 + 4 s^2. rho is infinite for exact models without noise,
     because then no client errs.
 
     Raises

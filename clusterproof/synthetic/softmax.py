@@ -38,8 +38,8 @@ class SoftmaxMixture(Task):
         ``"double"`` or ``"single"``: precision of the data, of the starting points and therefore of a run.
     batch_size
         If given, a local step is a pass over the client's data in a new order, with one gradient step on each
-        mini-batch of this size. The last one may be smaller. Losses and gradients outside local steps always use all
-        samples.
+        mini-batch of this size. The last mini-batch may be smaller. Losses and gradients outside local steps always use
+        all samples.
     seed
         Seed of the data.
 

@@ -81,8 +81,8 @@ def train_strategy(make: Callable[..., Any]) -> Start:
     Parameters
     ----------
     make
-        (settings) -> strategy. Give it ``min_train_nodes=1`` and ``min_available_nodes=1``, the numbers of clients for
-        which it waits. Clients that receive ``proximal-mu`` use it.
+        (settings) -> strategy. Give the strategy ``min_train_nodes=1`` and ``min_available_nodes=1``, the numbers of
+        clients for which it waits. Clients that receive ``proximal-mu`` use it.
     """
     from flwr.app import ArrayRecord, ConfigRecord, Message, MetricRecord, RecordDict
 

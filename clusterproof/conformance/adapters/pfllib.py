@@ -37,7 +37,7 @@ def pfllib_server(
     Parameters
     ----------
     cls
-        Class of the server, called as ``cls(args, 0)``. It has ``clients``, in their order, and its model is
+        Class of the server, called as ``cls(args, 0)``. The server has ``clients``, in their order, and its model is
         ``global_model``.
     arguments
         (settings) -> further attributes of ``args``, such as the algorithm's own parameters.

@@ -22,7 +22,7 @@ loss = nn.MSELoss()
 class LinearModel(nn.Module):
     """The model w in two parameter tensors, of 1 and d - 1 entries.
 
-    Two tensors reveal mistakes that treat tensors one by one.
+    Two tensors reveal mistakes in code that treats tensors one by one.
     """
 
     def __init__(self, start: torch.Tensor) -> None:

@@ -65,7 +65,7 @@ def held(name: str) -> str:
 def definition_of(rule: Callable[..., Any]) -> type[MethodDefinition]:
     """Return the definition of a method.
 
-    Its equation is the first line of the method's docstring; strengths are varied around their defaults.
+    The definition's equation is the first line of the method's docstring; strengths are varied around their defaults.
     """
     method, general = METHODS[rule], table("general")
     defaults = {

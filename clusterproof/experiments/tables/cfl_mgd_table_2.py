@@ -59,8 +59,8 @@ class CFLMGDTable2(NetworkTable):
         Preprocessing of images, such as {'crop': 24, 'flip': True}; see ``train --help``. The paper does not print
         this.
     test_assignment
-        How a test client chooses its model. With test-loss, it uses its labelled test data, as in IFCA's public code.
-        The paper does not print this.
+        How a test client chooses its model. With test-loss, the client uses its labelled test data, as in IFCA's public
+        code. The paper does not print this.
     penalty
         Coefficient mu of FedBCD's penalty. The paper does not print this.
     least_share, restarts

@@ -142,10 +142,10 @@ def own_network(name: str, images: Images, options: Mapping[str, Any]) -> Networ
     Parameters
     ----------
     name
-        A reference (see ``references``) to a ``torch.nn.Module`` class or to a function that returns a module. It is
-        called with the options, and with ``sample_shape`` and ``classes`` if it has parameters of these names. The
-        reference may also name a module, whose layers are initialised again by their ``reset_parameters``, or a
-        subclass of ``Network``.
+        A reference (see ``references``) to a ``torch.nn.Module`` class or to a function that returns a module. The
+        class or function is called with the options, and with ``sample_shape`` and ``classes`` if it has parameters of
+        these names. The reference may also name a module, whose layers are initialised again by their
+        ``reset_parameters``, or a subclass of ``Network``.
     images
         The training data, for a trial with a few samples.
     options

@@ -21,7 +21,7 @@ class Preprocessing:
     """Preprocessing of images, in this order: crop, flip, brightness, contrast, standardisation.
 
     Each training gradient distorts every image independently. Evaluation, and the losses by which clients choose their
-    model, use the central crop without flips or changes, and standardise if training does.
+    model, use the central crop without flips or other changes, and standardise if training does.
 
     Parameters
     ----------
@@ -48,8 +48,8 @@ class Preprocessing:
     Notes
     -----
     IFCA's public code for CIFAR-10 has crops of 24, flips, contrast 0.8 and standardised images, with one crop and
-    contrast per batch. The standardisation undoes its brightness, which is up to 63 on pixels in [0, 1]. The public
-    code also chooses models by the loss on distorted images.
+    contrast per batch. The standardisation undoes the code's change of brightness, which is up to 63 on pixels in [0,
+    1]. The public code also chooses models by the loss on distorted images.
     """
 
     crop: Annotated[int, Meta(ge=1)] | None = None

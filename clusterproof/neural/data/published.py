@@ -31,7 +31,7 @@ class PublishedFile:
     name
         Name of the file.
     sha256
-        SHA-256 of its content, in hexadecimal.
+        SHA-256 of the file's content, in hexadecimal.
     urls
         Addresses of the file, in the order of attempts; empty if the file comes in an archive.
     """

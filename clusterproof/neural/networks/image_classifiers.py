@@ -23,7 +23,8 @@ class MLP(Network):
         See ``Network``.
     hidden
         Widths of the hidden layers. CFL-MGD, and IFCA's published code for MNIST, have one layer of width 200. GL-CFL
-        has two, its "three fully-connected layers", without stated widths. No hidden layer gives softmax regression.
+        has two hidden layers (its "three fully-connected layers"), without stated widths. No hidden layer gives softmax
+        regression.
 
     Raises
     ------
@@ -144,7 +145,7 @@ class ResNet20(Network):
     Notes
     -----
     He et al. (2016), section 4.2, with their shortcuts without parameters. Group normalisation, with eight channels per
-    group, replaces batch normalisation for three reasons. Running statistics are no parameters, so neither averaging
+    group, replaces batch normalisation for three reasons. Running statistics are not parameters, so neither averaging
     nor a gradient step defines their update. If many clients try out a model, its statistics belong to none of the
     clusters. Batch statistics make a client's loss depend on the division of its data into batches, and have no meaning
     for a batch of one. CFL-MGD ran FedBCD with this network.

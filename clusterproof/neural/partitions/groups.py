@@ -128,8 +128,8 @@ def rotated_groups(
     """Rotate the images of each of K groups of clients by k 360/K degrees.
 
     Source: SoFL, section 5.1.1, "feature distribution skew": K = 4 with 0, 90, 180 and 270 degrees. For K = 2 the
-    angles are not printed; here they are 0 and 180, as in its Fig. 6. ``_make_groups``, which draws the groups, names
-    further omissions of the paper.
+    angles are not printed; here they are 0 and 180, as in the paper's Fig. 6. ``_make_groups``, which draws the groups,
+    names further omissions of the paper.
 
     Parameters
     ----------
@@ -209,7 +209,7 @@ def quantity(
     whether the law covers all 20 clients or each group, and what happens to a client without data. Here the law covers
     each group, so groups keep equal sizes. No client gets less than a tenth of an equal share (2 % of the images of a
     group of five). Smaller shares are raised to this tenth, and the other shares shrink in proportion. It is open
-    whether the paper also skews features; the FedAvg of its Table 5, near 25 %, fits shifted labels.
+    whether the paper also skews features; FedAvg's accuracy in its Table 5, near 25 %, fits shifted labels.
 
     Parameters
     ----------
@@ -251,8 +251,8 @@ def _make_groups(
 ) -> Division:
     """Draw training images, give them to groups, and divide each group's images among its clients.
 
-    SoFL, section 5.1.1: 10000 images of MNIST, 20000 of CIFAR-10; 4 groups of 5 clients, 20 in total; each client
-    divides its images 0.8 : 0.2 for training and testing. The paper omits
+    SoFL, section 5.1.1, has 10000 images of MNIST and 20000 of CIFAR-10, and 4 groups of 5 clients, 20 in total. Each
+    client divides its images 0.8 : 0.2 for training and testing. The paper omits
 
     - which images: here drawn at random from the published training half;
     - whether each group gets all of them or its share: ``share``;

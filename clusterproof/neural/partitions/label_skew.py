@@ -187,7 +187,7 @@ def classes(data: ImageSet, *, seed: int, clients_per_cluster: Count | None = No
     {5, 8}. One of the two clusters lacks one of {7, 9}, and the other lacks a class that A and B share. Here C lacks 8
     and 9, D lacks 1 and 8. Fashion-MNIST has exactly 6000 images a class and gives 17500, 14500, 13500 and 14500.
     MNIST, whose classes have 5421 to 6742 images, gives these totals within 2 %. The splits of Fashion-MNIST and
-    CIFAR-10, also in the figure only, are assumed to be the same.
+    CIFAR-10, which are also only in the figure, are assumed to be the same.
 
     EMNIST's missing classes are not printed. Here each cluster lacks the next 7 in a fixed random order of the 47; when
     the order ends, another one follows. The published test half is divided by the same rule, so that a client is tested
