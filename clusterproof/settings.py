@@ -35,8 +35,8 @@ def from_settings(kind: Callable[..., Made], values: Mapping[str, Any], prefix: 
     Raises
     ------
     InvalidArgument
-        If a name is unknown (the message names the nearest one), a value has another type or is out of its range, or a
-        parameter without a default is missing.
+        If a name is unknown; the message names the nearest one. If a value has another type or is out of its range, or
+        a parameter without a default is missing.
     """
     types = parameter_types(kind)
     for name, parameter in inspect.signature(kind).parameters.items():

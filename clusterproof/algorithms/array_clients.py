@@ -2,7 +2,7 @@
 
 A value of the clients is an array with a row for each participant, (..., k, d). A vector of the server has one row,
 (..., 1, d). One line of a method therefore computes all clients at once. Local steps and sums of gradients are delayed
-until some code needs each client's result, because a task may compute or draw their sum without the summands.
+until some code needs each client's result. A task may compute or draw their sum without the summands.
 """
 
 from __future__ import annotations

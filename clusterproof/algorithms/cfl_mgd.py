@@ -67,15 +67,15 @@ class CFLMGD(Algorithm[MomentumState]):
         (line 15).
     update_order
         ``"momentum-first"`` follows (3), (4) and the indices of line 20. ``"as-printed"`` reads chi^t in line 2 as the
-        newest model and applies the two equations of line 20 one after the other, which delays the gradient by a step.
+        newest model and applies the two equations of line 20 one after the other. This delays the gradient by a step.
         This order is stable only for beta + eta l_p lambda < 1.
     reset_momentum
         Whether every round of option II starts with zero momentum.
     participation
         Fraction of clients in a round, in (0, 1].
     normalisation
-        Divisor of the sum of gradients in option I: ``"clients"`` is m as printed in (5),
-        ``"participants"`` is |M_t|, ``"cluster"`` is the number of participants in the cluster.
+        Divisor of the sum of gradients in option I. ``"clients"`` is m, as printed in (5); ``"participants"`` is |M_t|.
+        ``"cluster"`` is the number of participants in the cluster.
     empty_cluster
         With ``"coast"``, a cluster without participants in option I receives a zero gradient and continues with its
         momentum, as in (32). With ``"freeze"``, the cluster keeps its model and its momentum. Option II, where (6) is

@@ -117,8 +117,8 @@ class FPFC(Algorithm[FusionState]):
     Raises
     ------
     InvalidArgument
-        If a parameter is outside its range or applies to the other penalty only; during a run, if the pair
-        variables do not fit into memory or a client's model is not finite.
+        If a parameter is outside its range or applies only to the other penalty. During a run, if the pair variables do
+        not fit into memory or a client's model is not finite.
 
     Notes
     -----

@@ -85,7 +85,7 @@ class SoFL(Algorithm[DoubleState]):
     schedule
         Decay of learning rate and radius: ``"as-printed"`` (12), (13), or ``"robbins-monro"``.
     initialisation
-        Initial neurons: ``"sample"`` draws clients' updates, ``"random"`` draws unit vectors, as in MiniSom.
+        Initial neurons. ``"sample"`` draws clients' updates, ``"random"`` draws unit vectors, as in MiniSom.
     cluster_count
         Rule for the number of clusters. ``"elbow"`` uses the winners, as published; ``"silhouette"`` uses the clients.
         The silhouette can also return one cluster, or one for each winner.

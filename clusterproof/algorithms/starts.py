@@ -56,9 +56,9 @@ def draw_starts(
 ) -> Array:
     """Draw starting models (*shape, P, d); replicates are redrawn separately.
 
-    Models and the participants that evaluate them are drawn from the initialisation stream, so that the
-    participants of a run do not depend on its start. A trial uses copies of the other streams, and the
-    algorithm's ``participation`` and ``step``.
+    Models and the participants that evaluate them are drawn from the initialisation stream. The participants of a run
+    therefore do not depend on its start. A trial uses copies of the other streams, and the algorithm's
+    ``participation`` and ``step``.
 
     Raises
     ------

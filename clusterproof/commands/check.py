@@ -79,7 +79,7 @@ def check(
 
     Exit status: 0 if every claim got a verdict, 1 if a check failed or --fail-on names a verdict, 2 for bad input. With
     --replay it is 0 if all evidence is accepted, and 1 otherwise. With --trace it is 0 if the run meets the bounds and
-    the law, 1 if it breaks a bound or the law, and 3 if the comparison is inconclusive.
+    the law, 1 if it breaks one of them, and 3 if the comparison is inconclusive.
 
     Parameters
     ----------

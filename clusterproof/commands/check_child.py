@@ -49,11 +49,11 @@ def answers(order: Order) -> Iterator[tuple[str, Any]]:
     Yields
     ------
     tuple
-        A kind and its content. ``"chosen"`` comes with the ids of the claims; ``"verdict"`` with a claim's index, its
-        verdict as judged by the kernel of this process, and a remark; ``"failure"`` with an index and an error.
-        ``"stated"`` comes with the claims of the files, ``"sources"`` with their texts, and ``"said"`` with sentences.
-        ``show`` yields ``"page"`` with the author's statements about a claim, or ``"listed"`` with a table of claims
-        and the id of the first.
+        A kind and its content. ``"chosen"`` comes with the ids of the claims, and ``"failure"`` with an index and an
+        error. ``"verdict"`` comes with a claim's index, its verdict as judged by the kernel of this process, and a
+        remark. ``"stated"`` comes with the claims of the files, ``"sources"`` with their texts, and ``"said"`` with
+        sentences. ``show`` yields ``"page"`` with the author's statements about a claim, or ``"listed"`` with a table
+        of claims and the id of the first.
 
     Raises
     ------

@@ -47,7 +47,7 @@ def improve_claim(
     formula of them is certified, it is printed.
 
     With --algorithm in place of a claim, the command searches for the best rate of a built-in method and certifies the
-    claims that state it; the options below --json belong to the method.
+    claims that state it. The options below --json belong to the method.
 
     Exit status: 0 if a number or rate is certified, 1 if none is, 2 for bad input.
 

@@ -33,8 +33,8 @@ def record_of(task: Mixture, trace: Trace, seconds: float, target: str, page: Pa
         The record has these entries. ``settings`` holds algorithm, task, rounds, seed and replicates, and ``seconds``
         the duration. ``rows`` is the meaning of a row of errors: a cluster, a model, the pooled model, or the clients
         of a cluster. ``first_errors`` and ``last_errors`` are the median distances to the optimum over replicates (and
-        a cluster's clients), one per row; None if the optima of the task are unknown. ``bound`` is the bound of
-        ``bound_claim`` on the last errors, one per row, with probability 1 - ``failure_probability``. It is the
+        a cluster's clients), one per row. They are None if the optima of the task are unknown. ``bound`` is the bound
+        of ``bound_claim`` on the last errors, one per row, with probability 1 - ``failure_probability``. It is the
         tightest bound whose hypotheses hold; None if no claim applies to the run. ``purity``, ``adjusted_rand_index``
         and ``cluster_count`` are medians over replicates, for the final assignments. ``recovered`` is the number of
         replicates in which all clients are assigned to their true clusters. ``page`` holds the facts of the page, named

@@ -11,8 +11,8 @@ import numpy as np
 def generator(seed: int, *axes: str | int) -> np.random.Generator:
     """Return the random generator of a seed (at least 0) and named axes.
 
-    The same seed and axes (such as the task, the algorithm, the purpose or the repetition) give the same
-    bits on every computer; other axes give independent streams.
+    The same seed and axes give the same bits on every computer; other axes give independent streams. Axes are, for
+    example, the task, the algorithm, the purpose or the replicate.
     """
     # a spawn key distinguishes trailing zeros, which entropy alone does not
     key = tuple(axis if isinstance(axis, int) else zlib.crc32(axis.encode()) for axis in axes)

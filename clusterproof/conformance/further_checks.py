@@ -187,7 +187,7 @@ def fixed_point(
 ) -> dict[str, np.ndarray] | None:
     """Return the fixed point's quantities under full participation and full batches; None for other algorithms.
 
-    A client covers the part C_i = (I - (I - eta B_i)^K) B_i^-1 A_i of its way to b_i, where B_i = A_i + mu I with
+    A client covers the part C_i = (I - (I - eta B_i)^K) B_i^-1 A_i of its way to b_i. Here B_i = A_i + mu I with
     FedProx's mu, and B_i = A_i otherwise. The fixed point of FedAvg, FedAvgM, FedNova (equal K) and FedProx is (sum p_i
     C_i)^-1 sum p_i C_i b_i. For FedLin the fixed point is the optimum with weights p_i. For SCAFFOLD, ProxSkip and
     FedDyn the fixed point is the optimum with equal weights.

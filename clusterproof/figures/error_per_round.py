@@ -149,7 +149,7 @@ class ErrorPerRound(Illustration):
         Raises
         ------
         InvalidArgument
-            If there are more runs than styles of curves, if no chosen algorithm has a given parameter, or if the
+            If there are more runs than styles of curves. If no chosen algorithm has a given parameter. If the
             algorithms' errors are distances to different optima.
         """
         given, names = vars(self), self.algorithms

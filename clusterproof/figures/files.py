@@ -18,8 +18,8 @@ DUBLIN_CORE = "http://purl.org/dc/elements/1.1/"
 def save(figure: Figure, path: str | Path, *, alt: str = "") -> None:
     """Write a figure as png, svg or pdf, according to the suffix of the path.
 
-    Equal figures give identical files. The file contains its caption (svg and png: ``Description``, pdf: ``Subject``)
-    and, as its ``Title``, the alternative text, which browsers read from the title of an svg.
+    Equal figures give identical files. The file contains its caption (svg and png: ``Description``, pdf: ``Subject``).
+    Its ``Title`` is the alternative text, which browsers read from the title of an svg.
 
     Parameters
     ----------

@@ -79,8 +79,8 @@ def run_figure(trace: Trace, *others: Trace, bounds: Mapping[str, ArrayLike] | N
     Raises
     ------
     InvalidArgument
-        If a run has no errors, the errors are distances to different optima, a bound has the wrong length, there are
-        too many bounds, or matplotlib is not installed.
+        If a run has no errors, or the errors are distances to different optima. If a bound has the wrong length, or
+        there are too many bounds. If matplotlib is not installed.
     """
     traces, errors = (trace, *others), []
     for one in traces:

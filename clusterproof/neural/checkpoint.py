@@ -271,8 +271,8 @@ def run_folder(out: str | os.PathLike[str], *, resume: bool) -> Iterator[Path]:
 def laid_out(state: StateT) -> StateT:
     """Return a state with its arrays laid out as after reading a checkpoint.
 
-    The last bit of a matrix product may depend on the strides and the alignment of its factors, so that a resumed run
-    could differ from one that was not interrupted.
+    The last bit of a matrix product may depend on the strides and the alignment of its factors. Without this function,
+    a resumed run could therefore differ from an uninterrupted one.
 
     Raises
     ------

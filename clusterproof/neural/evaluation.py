@@ -68,10 +68,10 @@ def evaluate(
     """Measure the models of a state on the test data, with the network in evaluation mode.
 
     If the algorithm has a model for every client, each client is served its own model. Otherwise a test client chooses
-    among the models: by the loss on the same client's training data (``"train"``), or by the loss on its labelled test
-    data (``"test-loss"``). If the algorithm has a personal step and the test data belong to the training clients, the
-    accuracy is measured after this step. If the test clients have no models of their own, they choose among the
-    clusters' means.
+    among the models. With ``"train"``, it chooses by the loss on the same client's training data; with ``"test-loss"``,
+    by the loss on its labelled test data. If the algorithm has a personal step and the test data belong to the training
+    clients, the accuracy is measured after this step. If the test clients have no models of their own, they choose
+    among the clusters' means.
 
     Parameters
     ----------

@@ -74,8 +74,8 @@ class ImageTask(Task):
     batch_size
         Samples of a gradient; all samples of the client if None or if it has fewer. ``losses`` always uses all of them.
     local_unit
-        The unit of a local step: one gradient ``"step"`` on the next batch of random orders of the client's data, or
-        one ``"epoch"``, a whole pass over the client's batches.
+        The unit of a local step. ``"step"`` is one gradient on the next batch of random orders of the client's data;
+        ``"epoch"`` is a whole pass over the client's batches.
     device, dtype
         Device of the computation, and its precision, ``"float32"`` or ``"float64"``.
     engine

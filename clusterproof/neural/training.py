@@ -134,7 +134,7 @@ def train(
 ) -> TrainingResult:
     """Train as configured, or resume a run.
 
-    On a CPU, a run that is interrupted or killed and resumed any number of times gives the same models and metrics
+    On a CPU, a run may be interrupted or killed and resumed any number of times. It gives the same models and metrics
     (except seconds), bit for bit.
 
     Parameters

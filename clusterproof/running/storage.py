@@ -8,7 +8,7 @@ A stored run is a folder of three files:
   entry per client).
 - ``run.json`` holds the settings, the true labels, versions, and the SHA-256 of the tables and of itself.
 
-A run with recorded fields or measures (format 2) has a fourth file, ``recorded.parquet``, with one row per round and
+A run with recorded fields or measures (format 2) has a fourth file, ``recorded.parquet``. It has one row per round and
 one column per name, ``record.NAME`` or ``measure.NAME``.
 """
 

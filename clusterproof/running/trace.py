@@ -159,8 +159,9 @@ class Trace:
         Returns
         -------
         polars.DataFrame
-            Columns ``round``, ``replicate``, ``model``, ``error`` (null if the run has no errors) and
-            ``chosen_by``, the number of clients that chose this model in the preceding round (null at the start).
+            Columns ``round``, ``replicate``, ``model``, ``error`` and ``chosen_by``. ``error`` is null if the run has
+            no errors. ``chosen_by`` is the number of clients that chose this model in the preceding round, null at the
+            start.
 
         Raises
         ------

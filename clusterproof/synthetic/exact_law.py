@@ -12,7 +12,7 @@ gradient of a fresh batch is
     g = (1/n) Sigma^(1/2) [ tau sqrt(c) z + w (c - sqrt(c) w.z / (tau + s)) ],   w = Sigma^(1/2) delta
 
 with c ~ chi^2_n and z ~ N(0, I). This takes O(d) work for every n. The sum over k clients at one model has the same law
-with k n degrees of freedom, so that a cluster of any size costs one draw. Derivation: the residuals r_j are N(0,
+with k n degrees of freedom. A cluster of any size therefore costs one draw. Derivation: the residuals r_j are N(0,
 tau^2). Given the residuals, x_j has mean Sigma delta r_j / tau^2 and covariance Sigma - Sigma delta delta' Sigma /
 tau^2. The root of this covariance is Sigma^(1/2) times a rank-one change of the identity.
 """

@@ -25,8 +25,8 @@ from clusterproof.synthetic.mixture import (
 class LogisticMixture(Mixture):
     """Clients with f(chi; x, y) = log(1 + exp(-y x . chi)) + ridge ||chi||^2 / 2.
 
-    The law D_p of a cluster is uniform on finitely many samples, so that its expected loss is a finite sum and its
-    optimum is known to rounding error.
+    The law D_p of a cluster is uniform on finitely many samples. Its expected loss is therefore a finite sum, and its
+    optimum is known up to rounding errors.
 
     Parameters
     ----------

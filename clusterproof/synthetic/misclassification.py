@@ -44,7 +44,7 @@ def worst_case_threshold(
     """Return the threshold rho of the F variable at the worst pair of models within ``radius``.
 
     With a = sqrt(L) B and b = sqrt(mu) (Delta - B), rho is (s^2 + b^2) / (s^2 + a^2) if s^2 <= a b. Otherwise rho is
-    (1 + u) / (1 - u) with u = (b - a) / r, r^2 = (b - a)^2 + 4 s^2. rho is infinite for exact models without noise,
+    (1 + u) / (1 - u) with u = (b - a) / r, r^2 = (b - a)^2 + 4 s^2. For exact models without noise, rho is infinite,
     because then no client errs.
 
     Raises
@@ -76,8 +76,8 @@ def worst_case_error(
 ) -> float:
     """Return the largest pairwise error over all models within ``radius`` B of their optima (pi_F).
 
-    The features' covariance has eigenvalues from mu to L; Delta is the smallest distance of two true parameters, s the
-    standard deviation of the noise, n' the samples in the batch.
+    The features' covariance has eigenvalues from mu to L, and Delta is the smallest distance of two true parameters. s
+    is the standard deviation of the noise, and n' the number of samples in the batch.
 
     Raises
     ------

@@ -128,9 +128,7 @@ class NoisyQuadraticMixture(ExactQuadratics):
         return super().gradient_variance(model, cluster) + float(np.trace(self.covariance))
 
     def misclassification_probability(self, models: np.ndarray, cluster: int) -> np.ndarray:
-        """Return the probability, over clients and noise, that each model's loss is at most the true model's loss,
-        (P,).
-        """
+        """Return the probability, over clients and noise, that a model's loss is at most the true model's, (P,)."""
         from scipy.special import ndtr  # slow to import
 
         models = np.asarray(models, dtype=float)

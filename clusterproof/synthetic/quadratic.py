@@ -168,8 +168,8 @@ class ExactQuadratics(Mixture):
 class QuadraticMixture(ExactQuadratics):
     """Clients with phi_i(chi) = (chi - c_i)' A_i (chi - c_i) / 2.
 
-    A cluster's expected loss is the mean over its clients, and its variances are variances over its clients: the only
-    random choice is the client of the cluster.
+    The only random choice is the client of the cluster: a cluster's expected loss is the mean over its clients, and its
+    variances are variances over its clients.
 
     Parameters
     ----------
@@ -186,8 +186,8 @@ class QuadraticMixture(ExactQuadratics):
     Raises
     ------
     InvalidArgument
-        If an argument has a wrong shape, is not finite, or a Hessian is not symmetric up to rounding and
-        positive definite; the message names the client.
+        If an argument has a wrong shape or is not finite. If a Hessian is not symmetric up to rounding and positive
+        definite; the message names the client.
     """
 
     name: ClassVar[str] = "quadratic"

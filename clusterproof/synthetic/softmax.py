@@ -37,9 +37,9 @@ class SoftmaxMixture(Task):
     precision
         ``"double"`` or ``"single"``: precision of the data, of the starting points and therefore of a run.
     batch_size
-        If given, a local step is a pass over the client's data in a new order, with one gradient step on each
-        mini-batch of this size. The last mini-batch may be smaller. Losses and gradients outside local steps always use
-        all samples.
+        Number of samples of a mini-batch. If given, a local step is a pass over the client's data in a new order, with
+        one gradient step on each mini-batch. The last mini-batch may be smaller. Losses and gradients outside local
+        steps always use all samples.
     seed
         Seed of the data.
 

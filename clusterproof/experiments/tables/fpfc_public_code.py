@@ -51,8 +51,8 @@ class WeightedFedAvg(FedAvg):
 class SharedIFCA(IFCA):
     """IFCA whose server divides the sum of a cluster's models by the number of all participants.
 
-    In each round, the model of a cluster with a share s of the participants is multiplied by about s, and the model of
-    an empty cluster becomes zero.
+    In each round, the model of a cluster with a share s of the participants is multiplied by about s. The model of an
+    empty cluster becomes zero.
     """
 
     def step(self, state: State, task: Task, randomness: Randomness) -> State:

@@ -55,7 +55,7 @@ class FPFCTable1(PaperTable):
         batches of 100; for Per-FedAvg's meta-gradient there are half as many.
     as_coded
         Whether Per-FedAvg, IFCA and CFL follow the public code instead of the publications. In the code, Per-FedAvg is
-        FedAvg with a further step, IFCA divides a cluster's sum by all participants after one step, and CFL sets absent
+        FedAvg with a further step. IFCA divides a cluster's sum by all participants after one step, and CFL sets absent
         clients' updates to zero.
     strength, threshold
         Strength lambda and threshold nu of FPFC.

@@ -34,11 +34,11 @@ def read_own(name: str) -> ImageSet:
     name
         A reference, see ``references``, to an object or to a function that returns it. The object is an ``ImageSet`` or
         a mapping. Its keys ``train`` and ``test`` are each a pair of samples (n, ...) and labels (n,). Each may also be
-        a data set of PyTorch whose items are such pairs, or a list of such pairs or sets, one per client, of any sizes.
-        ``clusters`` is the true cluster of each client, from 0 on; by default there is one cluster. ``classes`` is by
-        default the largest label plus one. Samples of type uint8 are 0 to 255 and divided by 255 before use. Floats are
-        used unchanged, but a type that PyTorch lacks becomes float64. Other integers are codes, which only a
-        user-supplied network accepts.
+        a data set of PyTorch whose items are such pairs. It may also be a list of such pairs or sets, one per client,
+        of any sizes. ``clusters`` is the true cluster of each client, from 0 on; by default there is one cluster.
+        ``classes`` is by default the largest label plus one. Samples of type uint8 are 0 to 255 and divided by 255
+        before use. Floats are used unchanged, but a type that PyTorch lacks becomes float64. Other integers are codes,
+        which only a user-supplied network accepts.
 
     Raises
     ------

@@ -49,10 +49,10 @@ def rotations(
     they hold chunks of n of the unshuffled test images, m_test = P N_test / n.
 
     Source: CFL-MGD, section 6.1. MNIST has P = 4, m = 2400, n = 100. CIFAR-10 has P = 2 (0 and 180 degrees), m = 200, n
-    = 500. In both, m_test = 10000 P / n. The paper omits how the images of a rotation are divided (here: at random, by
-    a permutation for each rotation) and the order of the test images (here: as published). The paper's mn = 60000 P
-    does not fit CIFAR-10, whose 50000 images give m n = 100000 = 50000 P. If n does not divide the number of images,
-    the remainder is not used.
+    = 500. In both, m_test = 10000 P / n. The paper omits how the images of a rotation are divided, and the order of the
+    test images. Here each rotation is divided by a random permutation, and the test images keep the published order.
+    The paper's mn = 60000 P does not fit CIFAR-10, whose 50000 images give m n = 100000 = 50000 P. If n does not divide
+    the number of images, the remainder is not used.
 
     Parameters
     ----------

@@ -46,8 +46,8 @@ def quadratic_mixtures(
     separation
         Bounds on the smallest distance of two clusters' optima (Delta), positive.
     spread
-        Bounds on the size of the clients' gradients at their cluster's optimum, at least 0; the gradients add up to
-        zero in each cluster. 0 gives all clients of a cluster one minimiser.
+        Bounds on the size of the clients' gradients at their cluster's optimum, at least 0. The gradients add up to
+        zero in each cluster. With 0, all clients of a cluster have one minimiser.
     shared_hessians
         Whether the clients of a cluster share one Hessian; otherwise each has its own.
 
