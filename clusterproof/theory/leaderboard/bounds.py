@@ -1,4 +1,4 @@
-"""Bounds that take part in a leaderboard: typed functions of the setting, from the library and from users."""
+"""Bounds of a leaderboard, from the library and from users; each is a function of the setting."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ from clusterproof.theory.rates.rounds import Algorithm
 Value = float | Fraction
 
 STATED: list[tuple[Bound, list[dict[str, Any]]]] = []
-"""Every decorated bound, with or without a name, and the namespaces of the modules that were running then."""
+"""Every decorated bound, and the namespaces of the modules that were running when it was decorated."""
 
 
 @dataclass(frozen=True)
@@ -38,11 +38,11 @@ class Bound:
     Attributes
     ----------
     id
-        Name of its column.
+        Name of the bound's column.
     algorithm, client_class
-        The algorithm that it concerns, and the largest class of tasks.
+        The bound's algorithm, and the largest class of tasks for which it is proved.
     function
-        Takes a ``Setting`` and returns the bound; states its hypotheses by ``suppose``.
+        Function of a ``Setting`` that states the hypotheses with ``suppose`` and returns the bound.
     remark
         Text that is printed with every value; None if there is none.
     """
@@ -95,11 +95,11 @@ def leaderboard_bound(
     Parameters
     ----------
     bound_id
-        Name of its column.
+        Name of the bound's column.
     algorithm
-        The algorithm that it concerns.
+        The algorithm of the bound.
     client_class
-        The largest class of tasks that it is proved for: ``"convex"`` contains ``"strong"``, which contains
+        The largest class of tasks for which the bound is proved: ``"convex"`` contains ``"strong"``, which contains
         ``"quadratic"``.
     remark
         A sentence that is printed with every value, such as the source.
@@ -121,12 +121,12 @@ def leaderboard_bound(
 
 
 def load_bounds(source: str | Path, taken: Sequence[str]) -> list[Bound]:
-    """Import and execute a file or module; return the bounds that it, or a module that it imports, states.
+    """Import and execute a file or module; return the bounds stated there or in a module that it imports.
 
     Raises
     ------
     InvalidArgument
-        If it cannot be imported, states no bound, or a name is taken.
+        If the module cannot be imported or states no bound, or the name of a bound is taken.
     """
     own = vars(sys.modules[load_module(source)])
     named = [value for value in own.values() if isinstance(value, Bound)]
@@ -184,7 +184,7 @@ def case_of(setting: Setting) -> RoundCase:
 
 
 def column_of(theorem: RoundTheorem, setting: Setting, *, weaker: bool = False) -> Value:
-    """Return a theorem's bound on E|x_R - x*|^2; if ``weaker``, theorem A's condition may replace the last one.
+    """Return a theorem's bound on E|x_R - x*|^2; if ``weaker``, theorem A's condition may replace eta L K <= 1.
 
     Raises
     ------
@@ -219,7 +219,7 @@ def _nastya_needs(case: RoundCase) -> Iterator[Hypothesis]:
 
 
 def _nastya_squared(case: RoundCase, rounds: Any) -> Any:
-    """(1 - eta mu/2)^R D^2 + (9/2) gamma^2 (n L / mu) (n + 1) zeta*^2 with n = K and eta = eta_g gamma n."""
+    """Return (1 - eta mu/2)^R D^2 + (9/2) gamma^2 (n L / mu) (n + 1) zeta*^2 with n = K and eta = eta_g gamma n."""
     n, local, convexity = case.local_steps, case.step_size, case.strong_convexity
     kept = float(1 - case.server_step_size * local * n * convexity / 2) ** rounds
     floor = float(Fraction(9, 2) * local**2 * n * case.smoothness / convexity * (n + 1))

@@ -1,8 +1,8 @@
 """Exact expected squared distances on quadratics, and a search for the quadratics with the largest distances.
 
 A round multiplies the state z of an algorithm by one of finitely many matrices T_w. The state consists of distances
-from fixed points, with a last entry 1 if maps are affine. Its second moments follow E z z' <- sum_w p_w T_w (E z z')
-T_w'.
+from fixed points and, if maps are affine, of a last entry 1. Its second moments follow E z z' <- sum_w p_w T_w (E z
+z') T_w'.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ GRID, LEVELS = 17, 5
 
 
 MOST_ENTRIES, FEW_ROUNDS = 8, 200
-"""Length of a state, and number of rounds between two values, above which rounds are skipped by matrix powers."""
+"""Matrix powers skip rounds for states of at most the first length, if values are more rounds apart than the second."""
 
 
 @dataclass(frozen=True)
@@ -68,7 +68,7 @@ def moments_of(
     start: np.ndarray,
     covariance: np.ndarray | None = None,
 ) -> Moments:
-    """Return the second moments of an algorithm on quadratics, controls 0 at the start.
+    """Return the second moments of an algorithm on quadratics, with controls 0 at the start.
 
     Parameters
     ----------
@@ -127,10 +127,10 @@ def moments_of(
 
 @dataclass(frozen=True)
 class AllAtOnce(EveryClient):
-    """Clients whose vectors are an array, (N, ...); ``split`` lists the vectors whose mean was taken."""
+    """All clients at once, with vectors as an array, (N, ...); ``split`` lists the arrays whose mean was taken."""
 
     def mean(self, vector: np.ndarray) -> np.ndarray:
-        """Return the mean, and keep the vectors."""
+        """Return the mean, and append the vectors to ``split``."""
         self.split.append(vector)
         return np.asarray(vector.mean(axis=0))
 
@@ -138,10 +138,10 @@ class AllAtOnce(EveryClient):
 def _maps_of_models(
     round_: Round, hessians: np.ndarray, gradients: np.ndarray
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Return the map of (x - x*, 1) to the server's model after a round of all, (d, d + 1), and each client's excess.
+    """Return the map of (x - x*, 1) to the server's model after a round of all clients, (d, d + 1), and each excess.
 
-    The excess is the server's model after a round of that client alone, minus the model after a round of all,
-    (N, d, d + 1).
+    The excess of a client is the server's model after a round of this client alone, minus the model after a round of
+    all clients, (N, d, d + 1).
     """
     size = gradients.shape[1]
     columns, ends = np.eye(size, size + 1), list[np.ndarray]()
@@ -162,7 +162,7 @@ def _maps_of_models(
 
 
 def _noise(round_: Round, hessians: np.ndarray, covariance: np.ndarray | None) -> np.ndarray:
-    """Return the covariance of a client's model after its local steps, where every gradient has one, (N, d, d)."""
+    """Return the covariance of a client's model after its local steps, from the covariance of a gradient, (N, d, d)."""
     noise = np.zeros_like(hessians)
     if covariance is not None:
         step = float(round_.unit)
@@ -228,10 +228,10 @@ class Family:
 
 
 def _scalars(setting: Setting, low: float) -> Family:
-    """Return the pairs of scalar quadratics with curvatures a_1, a_2 and gradients zeta*, -zeta*."""
+    """Return the family of scalar quadratics with curvatures a_1, a_2 and gradients zeta*, -zeta*."""
     high, mean = float(setting.smoothness), float(setting.strong_convexity)
     zeta, distance = float(setting.heterogeneity), float(setting.distance)
-    low = max(low, 2 * mean - high)  # with less, no other curvature up to L makes the mean mu-strongly convex
+    low = max(low, 2 * mean - high)  # below it, no other curvature up to L makes the mean mu-strongly convex
 
     def admitted(pairs: np.ndarray) -> np.ndarray:
         pairs = np.clip(pairs, low, high)
@@ -254,7 +254,7 @@ def _scalars(setting: Setting, low: float) -> Family:
 
 
 def _planar(setting: Setting, low: float) -> Family:
-    """Return the pairs mu I + (L - mu) u u', u = (sin b, +-cos b), with gradients +-zeta* e_2.
+    """Return the family mu I + (L - mu) u u', u = (sin b, +-cos b), with gradients +-zeta* e_2.
 
     The means of their gradients and Hessians are diagonal, and their drift is along e_1. The parameters are b, near
     sqrt(mu / L) where the bias of small steps is largest, and the angle of x_0 - x*, for which half a circle suffices.
@@ -292,11 +292,10 @@ def _planar(setting: Setting, low: float) -> Family:
 def worst_quadratics(
     setting: Setting, round_: Round, rounds: list[int]
 ) -> dict[int, tuple[float | None, str]]:
-    """Return the largest distance found, and a description of its instance: on a grid, refined around its best point.
+    """Search a grid, refined around its best point, for the largest distance; return it with its instance in words.
 
-    Scalars are searched in every class, and vectors of the plane except in class quadratic, which has scalars only.
-    Every value is the value of an instance, so that it bounds the worst case from below. None if no even number of
-    clients has the sampling.
+    In every class the search tries scalars and, except in class quadratic, vectors in the plane. Every value belongs to
+    an instance, and so is at most the worst case. Return None if no even number of clients has the sampling.
     """
     if not attainable(setting.sampling, 2):
         return dict.fromkeys(rounds, (None, "no even number of clients has this sampling"))
@@ -339,14 +338,14 @@ def _search(family: Family, round_: Round, rounds: list[int]) -> dict[int, tuple
 def expected_errors(
     setting: Setting, round_: Round, task: object, rounds: list[int]
 ) -> tuple[list[float] | None, str | None]:
-    """Return E|x_R - x*|^2 on a task from the model 0; or None and why it is unknown or outside the setting.
+    """Return E|x_R - x*|^2 on a task from the model 0; or None and the reason why it is unknown.
 
-    A reason beside values says why the task is no instance of the setting.
+    If the task is not an instance of the setting, the reason is returned beside the values.
 
     Raises
     ------
     InvalidArgument
-        If the object is not one of the two tasks of quadratics.
+        If the task is neither a ``QuadraticMixture`` nor a ``NoisyQuadraticMixture``.
     """
     if not isinstance(task, QuadraticMixture | NoisyQuadraticMixture):
         rule = "must be a QuadraticMixture or NoisyQuadraticMixture"

@@ -1,4 +1,4 @@
-"""The rows of a leaderboard: every column after every number of rounds."""
+"""The rows of a leaderboard: one for every column and every number of rounds."""
 
 from __future__ import annotations
 
@@ -28,11 +28,12 @@ MARGIN = {
     "worst-quadratic": (1e-8, 1e-10, 1e-12),
     "exact": (1e-5, 0.0, 1e-6),
 }
-"""By how much a column must exceed a bound to violate it, in three numbers.
+"""Margins by which a column must exceed a bound to violate it: three numbers for each column.
 
-1. Its value, relatively (a task may be outside the setting by 1e-12).
-2. Its root, in units of D + R M. Gradients that cancel at x* except for rounding lead as far as M = eta_g K eta zeta*.
-3. Its value in units of (D + M)^2, for rounding in second moments, and for the solver.
+1. Relative margin of the value (a task may be outside the setting by 1e-12).
+2. Margin of the root, in units of D + R M. Gradients that cancel at x* except for rounding move a model by M = eta_g K
+   eta zeta* at most.
+3. Margin of the value, in units of (D + M)^2, for rounding errors in second moments and for the solver.
 """
 
 MAX_ROUNDS = 100_000
@@ -53,7 +54,7 @@ class Row(TypedDict):
     reason
         The hypothesis that fails, the reason for a missing value, or a remark; otherwise None.
     violated
-        Whether it is a bound that an instance or the exact worst case exceeds.
+        Whether the row is a bound that an instance or the exact worst case exceeds.
     """
 
     round: int
@@ -90,10 +91,10 @@ def leaderboard(
     ----------
     algorithm
         ``"fedavg"``, ``"fedprox"`` (local problems solved exactly; local steps and step size are not used),
-        ``"scaffold"`` or ``"proxskip"`` (a round is one iteration, and the distance a mean over clients).
+        ``"scaffold"`` or ``"proxskip"`` (a round is one iteration, and the distance is a mean over clients).
     client_class
         ``"strong"``: every client is L-smooth and mu-strongly convex. ``"convex"``: clients are convex and L-smooth,
-        and their mean is mu-strongly convex. ``"quadratic"``: two kinds of scalar quadratics.
+        and their mean is mu-strongly convex. ``"quadratic"``: each client has one of two scalar quadratics.
     smoothness, strong_convexity, local_steps, step_size
         L, mu, K and eta. Numbers, or strings such as ``"1/64"``, are taken exactly.
     heterogeneity, distance
@@ -106,7 +107,7 @@ def leaderboard(
         Numbers of rounds.
     task
         A ``QuadraticMixture`` or ``NoisyQuadraticMixture``, on which the error from the model 0 is computed.
-        A bound below it is violated if the task is in the setting.
+        A bound below this error is violated if the task is in the setting.
     module
         File or module that states bounds with ``leaderboard_bound``; it is executed.
     more_steps
@@ -119,7 +120,7 @@ def leaderboard(
         bounds,
         ``one-round-convex`` and ``one-round-strong`` (the best bound by proofs of single rounds, certified),
         ``exact`` (the worst case over class strong, a solver's value), ``worst-quadratic`` (the largest instance
-        found) and ``expected`` (on the task).
+        found) and ``expected`` (the error on ``task``).
 
     Raises
     ------
@@ -213,7 +214,7 @@ def _one_round(
 def judged(
     setting: Setting, values: dict[str, tuple[float | None, str | None]], bounds: Sequence[str]
 ) -> Iterable[Row]:
-    """Yield the rows of a setting's number of rounds, and mark bounds that a column violates."""
+    """Yield the rows for the setting's number of rounds, and mark the bounds that a computed column violates."""
     moved = float(setting.server_step_size * setting.local_steps * setting.step_size * setting.heterogeneity)
     distance = float(setting.distance)
     for column, (value, reason) in values.items():

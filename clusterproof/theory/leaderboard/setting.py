@@ -68,7 +68,7 @@ class Setting:
     def from_round(
         cls, round_: Round, task_class: TaskClass, heterogeneity: Fraction, distance: Fraction, rounds: int
     ) -> Setting:
-        """Return the setting for one round.
+        """Return the setting of an algorithm's round, a start and a number of rounds.
 
         Raises
         ------

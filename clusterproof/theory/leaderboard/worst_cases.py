@@ -1,4 +1,4 @@
-"""Bounds on the worst case over all clients: the best from proofs of single rounds, and a program's exact value.
+"""Bounds on the worst case over all clients: the best bound by proofs of single rounds, and a solver's exact value.
 
 For FedAvg and FedProx, phi(E) = sup E|x+ - x*|^2 over |x - x*|^2 <= E is concave, and each certificate of one round is
 a line above it: E_(r+1) = min_j (rho_j E_r + c_j zeta*^2). For SCAFFOLD and ProxSkip each weight a has a rate rho of
@@ -34,14 +34,14 @@ STORED = Path(__file__).with_name("stored")
 
 
 def one_round_bounds(setting: Setting, round_: Round, rounds: list[int]) -> dict[int, float]:
-    """Return the bound after each number of rounds, for FedAvg and FedProx; empty if the first has no certificate."""
+    """Return the bound after each number of rounds, for FedAvg and FedProx; empty if there is no certificate."""
     noise = float(setting.heterogeneity**2)
     unit, error = float(round_.unit**2) * noise, float(setting.distance**2)
     stored, tried = stored_for(round_), set[int]()
     values, lines = {}, list[tuple[float, float]]()
     for number in range(1, max(rounds) + 1):
         relative = error / unit if unit else math.inf
-        # beyond these ends the tangents hardly change
+        # beyond these values of E the tangents hardly change
         place = round(math.log(min(max(relative, 1e-8), 1e4)) / math.log(SPACING))
         if place not in tried:
             tried.add(place)
@@ -56,7 +56,7 @@ def one_round_bounds(setting: Setting, round_: Round, rounds: list[int]) -> dict
 
 
 def _tangent(round_: Round, place: int, stored: dict[int, RoundRate]) -> RoundRate | None:
-    """Return the certificate that is best at E / zeta*^2 = ``SPACING`` to a power, in units of the squared step."""
+    """Return the certificate that is best at E / zeta*^2 = SPACING^place, in units of the squared step."""
     if place in stored and not any(stored[place].failures()):
         return stored[place]
     return prove_round(round_, distance=Fraction(f"{SPACING**place:.6e}") * round_.unit**2)
@@ -106,7 +106,7 @@ def stored_for(round_: Round) -> dict[int, RoundRate]:
 
 
 STEPS, MORE_STEPS = 24, 40
-"""Largest total number of local gradients in a program, and the largest on request."""
+"""Largest total number of local gradients in a program, by default and on request."""
 
 
 def exact_worst_case(

@@ -96,7 +96,7 @@ def _dissimilarity(of: AveragingRun) -> Mapping[str, Value]:
 
 
 NEVER = Outcome("inconclusive")
-"""Names of theorems about runs that the library does not make."""
+"""Outcome of theorems about runs that the library does not make."""
 FEDPROX = (
     Theorem("fedprox/theorem-4", NEVER, _exact_solves, _dissimilarity),
     Theorem("fedprox/corollary-7", NEVER, _large_proximal_term, _dissimilarity),

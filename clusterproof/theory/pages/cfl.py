@@ -18,7 +18,7 @@ from clusterproof.theory.pages.outcomes import Outcome
 from clusterproof.theory.runs.groups import CutRun
 
 STATIONARY = 1e-6
-"""Largest ratio of the mean update to every client's update at which the pooled model counts as at rest."""
+"""Largest ratio of the mean update to every client's update at which the pooled model counts as stationary."""
 
 
 def _linkage_needs(run: CutRun, linkage: str) -> Iterator[Hypothesis]:

@@ -60,7 +60,7 @@ PAGES: dict[str, tuple[type[Run], Callable[[Any], Facts | Page]]] = {
     "fedlin": (CorrectedRun, corrected_facts),
     "proxskip": (RunOfCoins, skipping_facts),
 }
-"""For the dynamics of the run: the class with its page's content, and the page or its facts."""
+"""Class with the content of a run's page, and function that returns the page or its facts, by the run's dynamics."""
 
 
 @checked

@@ -17,7 +17,7 @@ class TaskFacts:
     Attributes
     ----------
     kind
-        Its name for the option ``--task``.
+        Name of the task for the option ``--task``.
     data
         ``"fresh"``, ``"fixed"``, ``"exact"`` or ``"noisy"``: how clients see their losses.
     clients, dimension
@@ -43,7 +43,7 @@ class RunFacts:
     Attributes
     ----------
     algorithm
-        Its name, and ``library``, whether it belongs to the library.
+        Name of the algorithm, and whether the algorithm belongs to the library.
     rounds, runs, seed
         Number of rounds, number of runs, and the seed.
     same_start
@@ -121,7 +121,7 @@ class GroupFacts:
     since
         Round since which the groups do not change; None for a run without rounds.
     purity, least_purity
-        Median and least over the runs; None if the page does not show them.
+        Median and least purity over the runs; None if the page does not show them.
     absent
         Number of clients that never took part in some run.
     merged
@@ -177,8 +177,8 @@ class ErrorFacts:
     start, end
         Medians over the runs.
     upper, largest
-        For the last errors: the number that 95 % of the runs stay below, and the largest; None for few runs, or for one
-        run.
+        95 % quantile over the runs of the errors after the last round (None for few runs), and the largest of these
+        errors (None for one run).
     nearest, farthest
         Distances of the one model from the clusters' optima after the last round; None for several models.
     stepped
@@ -239,7 +239,7 @@ class Rate:
     low, high
         Ends of the 95 % interval, or of the runs' factors.
     spread
-        Whether these are the ends of the runs' factors, or of 95 % of them from 20 runs on.
+        Whether ``low`` and ``high`` are the ends of the runs' factors, or of 95 % of the factors from 20 runs on.
     exact
         Factor of the same rounds without noise.
     limit
@@ -294,7 +294,7 @@ class Law:
     outcome
         Whether the run follows the path or law.
     noise
-        Size of the noise, divided by the law's.
+        Size of the noise, divided by its size in the law.
     path_differs, noise_differs
         The parts that differ.
     round, distance
@@ -359,7 +359,7 @@ class Facts:
     others
         Theorems about other options of the algorithm, which the page does not describe.
     no_theorem
-        Name in the glossary of the reason why there is none; or ``""``.
+        Name in the glossary of the reason why no theorem is listed; or ``""``.
     next
         Commands to try next.
     """

@@ -25,7 +25,7 @@ from clusterproof.theory.runs.bound import FAILURE, bound
 from clusterproof.theory.runs.fpfc import FusionRun
 
 SETTLED = 0.1
-"""Largest share of the sum over all rounds in the second half, if the first rounds dominate the mean."""
+"""Largest share of the second half in the sum over all rounds at which the first rounds dominate the mean."""
 
 MOST_STEPS = 1000
 """Largest number of local steps that the page proposes."""
@@ -42,7 +42,7 @@ REPAIRED = {
     "fpfc/repaired-duals": DUALS,
     "fpfc/repaired-mapping": MAPPING,
 }
-"""By claim, the bounded quantity."""
+"""Bounded quantity of each claim."""
 
 OPTIONS = {
     "--penalty": "--penalty scad",
@@ -52,11 +52,11 @@ OPTIONS = {
     "clients": "--clients 40",
     "quadratic losses": "--task quadratic",
 }
-"""By a hypothesis on the kind of the run, the option that meets it."""
+"""For each hypothesis on the kind of run, the option that meets it."""
 
 
 def held(run: FusionRun, quantity: str, values: np.ndarray, bounds: np.ndarray) -> tuple[Outcome, int]:
-    """Compare the means over rounds of values (rounds + 1, R) with bounds (R,): the outcome, and the nearest run."""
+    """Compare the means over rounds of values (rounds + 1, R) with bounds (R,); return outcome and nearest run."""
     means = values[1:].mean(axis=0)
     outside, nearest = int((~(means <= bounds * (1 + 1e-9))).sum()), int(np.argmax(means / bounds))
     mean, limit, start = (float(each[nearest]) for each in (means, bounds, values[0]))
@@ -76,7 +76,9 @@ def held(run: FusionRun, quantity: str, values: np.ndarray, bounds: np.ndarray) 
         return replace(found, outcome="is broken"), nearest
     if start and limit >= start:
         return replace(found, outcome="says nothing", reason="more than at the start"), nearest
-    if not run.sure and (few or outside > FAILURE * run.runs):  # this number can be above the bound by chance
+    if not run.sure and (
+        few or outside > FAILURE * run.runs
+    ):  # this number of runs can be above the bound by chance
         least = math.ceil(math.log(CLAIM_SIGNIFICANCE) / math.log(FAILURE)) if few else 2 * run.runs
         return replace(found, outcome="inconclusive", remedy=f"--replicates {least}"), nearest
     return found, nearest
@@ -141,7 +143,7 @@ def _negative(run: FusionRun, mean: float, worst: int, fall: float | None) -> Ou
 
 
 def _mapping(run: FusionRun, limit: float) -> Outcome:
-    """Return the outcome for |G|^2: pairs follow the printed rule, for which a bound holds for all models."""
+    """Return the outcome for |G|^2 if pairs follow the printed rule, for which a bound holds for all models."""
     known: dict[str, Value] = {"falls like K^": 0.0}
     measured = float(run.series.mapping[1:].max())
     concavity = Hypothesis("a", ">", 2, float(run.setting.penalty.concavity))
@@ -183,7 +185,7 @@ def _repaired(run: FusionRun) -> Iterator[Outcome]:
 
 
 def _refused(run: FusionRun, error: InvalidArgument) -> Outcome:
-    """Return the outcome of a repaired bound that refuses the run, by the argument that it names."""
+    """Return the outcome of a repaired bound that refuses the run; it depends on the argument named in the error."""
     unmet_by = {
         "pair_rule": Hypothesis("--pair-rule", "=", "all", run.algorithm.pair_rule),
         "concavity": Hypothesis("a", ">", 2, float(run.setting.penalty.concavity)),
@@ -204,7 +206,7 @@ def _fall(values: np.ndarray) -> float | None:
 
 
 def _last_round(run: FusionRun) -> list[Told]:
-    """Return the last round alone if the first rounds dominate the mean; with randomness, the factor of the bounds."""
+    """Return the value after the last round if the first rounds dominate the mean, or how expectations were bounded."""
     if not run.sure:
         return [Told("bounds of expectations", {"times": round(1 / FAILURE), "failure": FAILURE})]
     values = run.series.models[1:]
@@ -279,7 +281,7 @@ def _constants(run: FusionRun) -> dict[str, float]:
 
 
 def _penalty(run: FusionRun) -> dict[str, Value]:
-    """Return the parameters of SCAD if they are the algorithm's own."""
+    """Return the parameters of SCAD; nothing for another penalty."""
     if run.algorithm.penalty != "scad":
         return {}
     penalty = run.setting.penalty

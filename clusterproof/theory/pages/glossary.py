@@ -58,5 +58,5 @@ def filled(sentence: str, known: Mapping[str, Any]) -> str:
 
 
 def shown(name: str, value: Any) -> str:
-    """Write a number of a table."""
+    """Format a number for a table."""
     return short(value, 4) if isinstance(value, int | float) and not isinstance(value, bool) else str(value)

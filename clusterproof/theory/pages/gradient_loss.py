@@ -146,7 +146,7 @@ def _move(run: GroupRun, *, printed: bool) -> Outcome:
 def _margin_needs(run: GroupRun) -> Iterator[Hypothesis]:
     yield run.option("similarity", "cosine")
     yield Hypothesis("--weight", "<", 1, float(run.algorithm.weight))
-    yield from Run.exact_needs(run)  # for any treatment of empty models
+    yield from Run.exact_needs(run)  # holds for any treatment of empty models
 
 
 def _margin(run: GroupRun) -> Outcome:
@@ -170,7 +170,7 @@ def _margin(run: GroupRun) -> Outcome:
 
 
 def _lacking(run: GroupRun) -> np.ndarray:
-    """Return whether some model was not chosen, for each round of each run, (rounds, R)."""
+    """Return for each round of each run whether some model was not chosen, (rounds, R)."""
     models = np.arange(run.models.shape[2])
     chosen = (run.votes[..., None] == models).any(axis=2)
     return np.asarray(~chosen.all(axis=-1))
@@ -200,7 +200,7 @@ def _pinning(run: GroupRun) -> Outcome:
 
 PURITY = (
     Theorem("gradient-loss/purity", _purity, _purity_needs),
-    Theorem("gradient-loss/purity-bound", _purity_bound, on_page=lambda _: False),  # arithmetic
+    Theorem("gradient-loss/purity-bound", _purity_bound, on_page=lambda _: False),  # true for any run
 )
 EXACT = (
     Theorem("gradient-loss/equation-2", partial(_move, printed=True), usual_needs),

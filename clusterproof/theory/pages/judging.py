@@ -1,4 +1,4 @@
-"""The outcome of a theorem on a run: of a bound, by the number of runs above it, and of a table of theorems."""
+"""Outcomes of theorems on a run: of a bound, by the number of runs above it, and of a table of theorems."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ def outcome_of_claim(
     Returns
     -------
     tuple
-        The outcome, and the bound; None if it does not apply or bounds an expectation.
+        The outcome, and the bound; None if the claim does not apply or bounds an expectation.
     """
     try:
         with np.errstate(all="ignore"):
@@ -78,7 +78,7 @@ def _expectation(claim_id: str, run: Run) -> Outcome:
 
 
 def refused(error: InvalidArgument) -> Outcome:
-    """Return the outcome of a bound that refuses a run; the error is all that is known of the hypothesis."""
+    """Return the outcome of a bound that refuses a run; only the error describes the hypothesis."""
     value = " ".join(str(error.value).split())
     here = None if error.argument == "task" or value == "..." or len(value) > 60 else value
     told = {"argument": error.argument, "rule": " ".join(error.rule.split()), "here": here}
@@ -134,8 +134,8 @@ def outcome_of(counts: Sequence[tuple[int, float]], runs: int) -> OutcomeWord:
 def judged_events(*happened: tuple[int, int], runs: int, rate: float) -> Outcome:
     """Compare the number of events with a rate; with fewer than 20 runs, no theorem holds.
 
-    ``happened`` has the runs in which an event surely happened, and the runs in which it may have happened. The last
-    number is printed.
+    ``happened`` has the runs in which an event surely happened, and the runs in which it may have happened. The page
+    prints the last pair.
     """
     (certain, possible), outcome = happened[-1], outcome_of([(sure, rate) for sure, _ in happened], runs)
     if outcome == "holds" and (runs < FEWEST_RUNS or any(most > rate * runs for _, most in happened)):
@@ -184,12 +184,12 @@ class Theorem:
     claim
         Id of the claim that states it.
     says
-        Its outcome on a run that meets its hypotheses, or a function of the run.
+        Outcome of the theorem on a run that meets its hypotheses, or a function of the run.
     needs
         Function of a run that yields the hypotheses; it leaves out hypotheses that mean nothing unless earlier ones
         hold.
     always
-        Function of a run that returns numbers to print whether the theorem applies or not.
+        Function of a run that returns numbers, which the page prints even if the theorem does not apply.
     on_page
         Function of a run: whether the page describes the theorem; otherwise only the table of all theorems has it.
     of_no_round

@@ -56,7 +56,7 @@ def joined(names: Sequence[str]) -> str:
 
 
 def sizes(values: Sequence[int]) -> str:
-    """Write sizes: 10 each; 50, 30 and 20; or their range if there are many."""
+    """Write sizes as "10 each" or "50, 30 and 20", or as their range if there are many."""
     if len(set(values)) == 1:
         return f"{values[0]} each"
     return joined([str(one) for one in values]) if len(values) <= 5 else f"{min(values)} to {max(values)}"

@@ -21,7 +21,7 @@ from clusterproof.theory.runs.groups import is_true, merged, settled
 from clusterproof.theory.runs.run import AT_REST, FEWEST_RUNS, MOVED, Run
 
 FEWEST_ROUNDS = 3
-"""Least number of rounds in the measurement of a factor."""
+"""Least number of rounds over which a factor is measured."""
 
 
 def data_of(run: Run) -> Literal["fresh", "fixed", "exact", "noisy"]:
@@ -144,14 +144,14 @@ def rate_of(of: str, distances: np.ndarray, least: float, limit: float | None) -
 
 
 def comes_to_rest(run: Run, distances: np.ndarray) -> Outcome:
-    """Return whether a run whose rounds are the stated ones is at rest, or comes nearer to its fixed point.
+    """Return whether a run, whose rounds must be the stated ones, is at its fixed point or comes nearer to it.
 
     Parameters
     ----------
     run
         The run.
     distances
-        Distances from the fixed point, because its rounds are the stated ones, (T, k).
+        Distances of the run's models from the fixed point, (T, k).
     """
     end = float(distances[-1].max())
     known = {"quantity": "distance from its rest", "measured": end, "allowed": 0.0}
@@ -192,7 +192,7 @@ def group_facts(run: Run, remedy: str = "") -> GroupFacts:
 
 
 def error_curve(errors: np.ndarray) -> Curve:
-    """Return the median over runs of errors (rounds + 1, runs), and the band of 95 %; of all for fewer than 20 runs."""
+    """Return the median over runs of errors (rounds + 1, runs), and the band of 95 % of runs; all if fewer than 20."""
     runs = errors.shape[1]
     with np.errstate(all="ignore"):  # a diverged run
         median = np.median(errors, axis=1)

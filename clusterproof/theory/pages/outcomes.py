@@ -40,11 +40,11 @@ class Worst:
     Attributes
     ----------
     quantity
-        Its name.
+        Name of the quantity.
     measured, allowed
-        Its value and its bound there.
+        Value and bound of the quantity at this place.
     round
-        The round after which it occurs.
+        The round after which the excess occurs.
     cluster
         The cluster, counted from 1; None for one model.
     """

@@ -20,7 +20,7 @@ class Curve:
     Attributes
     ----------
     role
-        Its role.
+        Role of the curve.
     name
         Name of the theorem whose bound it is; otherwise its role.
     label

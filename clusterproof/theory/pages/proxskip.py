@@ -17,7 +17,7 @@ from clusterproof.theory.runs.one_model import MEASURED
 from clusterproof.theory.runs.run import FEWEST_RUNS
 
 FEWEST_ROUNDS = 5
-"""Least number of rounds in the measurement of a factor."""
+"""Least number of rounds over which a factor is measured."""
 
 THEOREMS = (in_expectation(THEOREM_6, in_all_rounds=False), in_expectation(SHARP, in_all_rounds=True))
 

@@ -28,7 +28,7 @@ MOST_PAIRS = 3
 """Largest number of merged pairs that the page lists."""
 
 SETTLED = 0.01
-"""Largest distance at the end, relative to the point's distance from the optimum, of a run at its fixed point."""
+"""Distance at the end, relative to the point's distance from the optimum, up to which a run is at its fixed point."""
 
 
 def need_words(one: Hypothesis) -> str:

@@ -20,7 +20,7 @@ from clusterproof.theory.papers.sofl.elbow import ALLOWED, COUNTS
 from clusterproof.theory.runs.groups import ClusteredRun
 
 ABOUT = 0.1
-"""Largest difference of mean cosines that are about the same."""
+"""Largest difference of mean cosines that the page calls about the same."""
 
 FEWEST_DIVERGING = 60
 """Number of updates over which the rate of the schedule robbins-monro halves."""

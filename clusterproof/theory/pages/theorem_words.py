@@ -86,7 +86,7 @@ def _same(one: Outcome, other: Outcome) -> bool:
 def theorem_words(group: Sequence[Outcome], told: set[str], *, brief: bool = False) -> str:
     """Return the paragraph about a theorem, or about several with the same outcome for the same reason.
 
-    ``told`` has the sentences about numbers that the page already has; they are not repeated. A ``brief`` paragraph of
+    ``told`` has the page's earlier sentences about numbers, which are not repeated. A ``brief`` paragraph of
     a theorem that holds leaves out the table's numbers, and is empty if there are no others.
     """
     one, several, known = group[0], len(group) > 1, _numbers(group[0])

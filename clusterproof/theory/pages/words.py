@@ -29,7 +29,7 @@ Told = Literal["all", "not in the table", "that apply", "in doubt"]
 SAMPLES = "n'"
 
 MOST_LINES = 50
-"""Lines of a page; a longer page loses paragraphs, first the ones that the table covers."""
+"""Largest number of lines of a page; a longer page loses paragraphs, first the ones that the table covers."""
 
 
 def page(facts: Facts) -> str:

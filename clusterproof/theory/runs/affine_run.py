@@ -15,7 +15,7 @@ from clusterproof.theory.exact import affine_rounds
 from clusterproof.theory.runs.run import AT_REST, Run
 
 MOST_UNKNOWNS = 1200
-"""Largest size of a round's matrix for which eigenvalues are computed: a second or two."""
+"""Largest size of a round's matrix for which eigenvalues are computed, which then takes a second or two."""
 
 
 class Affine(NamedTuple):
@@ -24,7 +24,7 @@ class Affine(NamedTuple):
     Attributes
     ----------
     after
-        Function of states, the columns of a matrix (n d, any), that carries out a round by the text of its method.
+        Function that carries out a round, by the text of its method, on states: the columns of a matrix (n d, any).
     rest
         The fixed point in closed form, (n, d): the server's model and, with FedBCD, the clients' models; or the
         clients' models alone.
@@ -61,7 +61,7 @@ class AffineRun(Run):
 
     @cached_property
     def affine(self) -> Affine | None:
-        """Its rounds; None without exact quadratics, all clients and one fixed point."""
+        """The run's rounds; None without exact quadratics, all clients and one fixed point."""
         if not all_met(self.exact_needs()):
             return None
         assert self.quadratics is not None
@@ -74,7 +74,7 @@ class AffineRun(Run):
         if not np.isfinite(rest).all():
             return None
         radius, size = None, rest.size
-        if isinstance(self.algorithm, Local):  # clients never average
+        if isinstance(self.algorithm, Local):  # the clients' models are never averaged
             hessians, _ = self.quadratics
             moves = affine_rounds.covered(hessians, self.algorithm.step_size, self.local_steps)
             radius = max(affine_rounds.radius(np.eye(len(each)) - each) for each in moves)

@@ -1,4 +1,4 @@
-"""Bounds of claims on a run, and the sharpest of them."""
+"""Bounds of claims on a run, and the sharpest bounds."""
 
 from __future__ import annotations
 
@@ -25,10 +25,10 @@ LEAST_FAILURE = 1e-300
 """Least failure probability: the share of one cluster and one round must not underflow."""
 
 FAILURE = 0.05
-"""Failure probability at which a page shows and compares bounds, if they have one."""
+"""Failure probability at which a page shows and compares bounds, unless a bound is deterministic."""
 
 SUSPICIOUS = 1e-3
-"""Largest probability with which as many failures occur by chance in a run that counts as holding."""
+"""Level of suspicion: so many failures, or more, occur by chance with at most this probability."""
 
 SHARPEST_FIRST: dict[str, tuple[tuple[tuple[str, ...], ...], ...]] = {
     "cfl-mgd": ((("cfl-mgd/lemma-h",), ("cfl-mgd/theorem-d",), ("cfl-mgd/theorem-a",)),),
@@ -38,7 +38,7 @@ SHARPEST_FIRST: dict[str, tuple[tuple[tuple[str, ...], ...], ...]] = {
         (("fpfc/repaired-mapping",),),
     ),
 }
-"""Claims by dynamics and bounded quantity, in groups; within a group no claim is always the sharpest."""
+"""Claims by dynamics and quantity, in groups, sharpest first; within a group no claim is always the sharpest."""
 
 
 class Inconclusive(Exception):
@@ -71,7 +71,8 @@ def bound(
     Raises
     ------
     InvalidArgument
-        If the claim does not bound runs, the task is another one, or a hypothesis fails: the message names it.
+        If the claim does not bound runs, the task is not the run's, or a hypothesis fails; the message names the
+        reason.
     """
     claim = find_claim(claim_id)
     if (allowed := claim.bound) is None:
@@ -112,7 +113,7 @@ def check_same_task(task: Task, trace: Trace) -> None:
     Raises
     ------
     InvalidArgument
-        If one differs; the message names it, with both values. Also if the arguments are not a task and a trace.
+        If a setting differs (the message has its name and both values), or the arguments are not a task and a trace.
     """
     check_instance("task", task, Task, "give the task, and then the trace of a run on it")
     check_instance("trace", trace, Trace, "give the task, and then the trace of a run on it")
@@ -130,8 +131,8 @@ def check_same_task(task: Task, trace: Trace) -> None:
 def sharpest_bounds(task: Mixture, trace: Trace) -> list[tuple[str, TraceBound, np.ndarray]]:
     """Return the claims of the run's algorithm with the best bounds after its last round, one for each quantity.
 
-    The quantity of CFL-MGD and IFCA is the error. The quantities of FPFC are the mean squared gradients in the models
-    and in the multipliers, and the squared proximal mapping.
+    For CFL-MGD and IFCA, the bounded quantity is the error. For FPFC, the quantities are the mean squared gradients in
+    the models and in the multipliers, and the squared proximal mapping.
 
     Parameters
     ----------
@@ -141,8 +142,8 @@ def sharpest_bounds(task: Mixture, trace: Trace) -> list[tuple[str, TraceBound, 
     Returns
     -------
     list
-        Tuples of the claim's id, the bound (at the failure probability 0.05, or sure), and the bound after the last
-        round, in the shape of the quantity that it then bounds.
+        Tuples of the claim's id, the bound (at the failure probability 0.05, or deterministic), and the bound after the
+        last round, in the shape of the quantity that it then bounds.
 
     Raises
     ------

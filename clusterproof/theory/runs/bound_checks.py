@@ -1,4 +1,4 @@
-"""Compare a run with the bounds of claims, at several failure probabilities, and with the law of its algorithm."""
+"""Comparison of a run with bounds of claims, at several failure probabilities, and with the law of its algorithm."""
 
 from __future__ import annotations
 
@@ -25,13 +25,13 @@ from clusterproof.theory.runs.bound import SUSPICIOUS, Inconclusive, bound, chec
 from clusterproof.theory.runs.same_law import same_law
 
 FREQUENT = (1e-4, 0.01, 0.05, 0.2, 0.5)
-"""Failure probabilities for judging the number of failing replicates; at a rarer one, a single replicate decides."""
+"""Failure probabilities at which failing replicates are counted; at a smaller one, one failing replicate decides."""
 
 MOST_REPLICATES = 10**6
 """Largest number of replicates that a message recommends."""
 
 ROUNDED = 1 + 1e-6
-"""Tolerance of a probability for rounding: one failure at 1e-9 counts as broken."""
+"""Tolerance for rounding in a probability, so that one failure at the level 1e-9 counts as broken."""
 
 
 Kind = Literal["holds", "broken", "inconclusive", "other law"]
@@ -100,7 +100,7 @@ class Level:
         return binomial_tail(failures, len(self.failing), self.rate)
 
     def breaks(self, failures: int) -> bool:
-        """Whether this many failing replicates occur by chance with at most the level's significance."""
+        """Return whether this many failing replicates occur by chance with at most the level's significance."""
         return failures > 0 and self.chance_of(failures) <= self.significance * ROUNDED
 
     @property
@@ -133,8 +133,9 @@ def levels_of(
     Returns
     -------
     tuple
-        The levels, the rarest failure first; and the reasons for missing levels, by failure probability. A sure bound
-        has one level. Levels that are rarer than one that can decide, and that no replicate breaks, are not evaluated.
+        The levels, the rarest failure first; and the reasons for missing levels, by failure probability. A
+        deterministic bound has one level. A level is not evaluated if no replicate breaks it and a less rare level can
+        decide.
 
     Raises
     ------
@@ -153,7 +154,7 @@ def levels_of(
         except InvalidArgument as error:
             left_out[rate] = " ".join(str(error).split())
             continue
-        # a sure bound, or a bound with its own failure probability
+        # a deterministic bound, or a bound with its own failure probability
         if allowed.failure_probability == 0 or allowed.failure_probability in found:
             return [_held(allowed, trace, CLAIM_SIGNIFICANCE)], {}
         level = found[allowed.failure_probability] = _held(allowed, trace, share)
@@ -179,8 +180,8 @@ def compare(
 
     The bound is taken at several failure probabilities (``failure_levels``), or at the given one. A run breaks the
     claim if the number of replicates above one of these bounds occurs by chance with probability at most 1e-9, over all
-    levels. It holds if a break could have been seen, and no suspicious number of replicates is above. Otherwise it is
-    inconclusive.
+    levels. The claim holds if a break could have been detected, and no suspicious number of replicates is above.
+    Otherwise the result is inconclusive.
 
     The parameters are described in ``bound``.
 
@@ -239,7 +240,7 @@ def _left_out(reasons: Mapping[float, str]) -> str:
 
 
 def _compare_expectation(one: Expectation) -> Answer:
-    """Judge an expectation over the replicates of a run; if its interval is asymptotic, by both halves."""
+    """Judge an expectation over the replicates of a run; if the interval is asymptotic, each half must confirm it."""
     starts = range(1 if one.exact else min(2, len(one.samples)))
     halves = [replace(one, samples=one.samples[start :: 1 if one.exact else 2]) for start in starts]
     judged = [judge({"": half}, CLAIM_SIGNIFICANCE / 2)[""] for half in halves]
@@ -373,9 +374,9 @@ def assert_holds(
 
     Notes
     -----
-    The law is compared as by ``assert_same_law``, but single precision counts as rounding. The bound alone decides if a
-    run with noise has fewer than 50 replicates. It also decides alone if the library's own run for this comparison
-    would have more than 2e7 numbers.
+    The law is compared as by ``assert_same_law``, but single precision counts as rounding. If a run with noise has
+    fewer than 50 replicates, the bound alone decides. The bound alone also decides if the library's own run for this
+    comparison would have more than 2e7 numbers.
     """
     if inconclusive not in ("raise", "pass"):
         raise InvalidArgument("inconclusive", inconclusive, "must be 'raise' or 'pass'", "leave it out")

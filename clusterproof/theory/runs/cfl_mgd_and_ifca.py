@@ -34,12 +34,12 @@ class ClusterRun(Run):
 
     @cached_property
     def law_needs(self) -> tuple[Hypothesis, ...]:
-        """Hypotheses that make it comparable with its exact law."""
+        """Hypotheses that make the run comparable with its exact law."""
         return tuple(law_needs(self.task, self.trace))
 
     @cached_property
     def law(self) -> Law | None:
-        """Comparison with its exact law; None if they are not comparable."""
+        """Comparison of the run with its exact law; None if the two are not comparable."""
         if not all_met(self.law_needs):
             return None
         assert isinstance(self.task, RegressionMixture)

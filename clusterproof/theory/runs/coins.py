@@ -15,7 +15,7 @@ from clusterproof.theory.runs.one_model import OneModelRun, Path
 from clusterproof.theory.runs.run import RESOLUTION
 
 SIGNIFICANCE = 1e-6
-"""Largest probability with which right coins have another share of heads."""
+"""Significance of the test of the share of heads: correct coins fail it with at most this probability."""
 
 LARGEST = 400
 """Largest number of rows for which second moments are computed."""
@@ -87,7 +87,7 @@ def second_moments(of: OneModelRun) -> np.ndarray | None:
     gradients = np.einsum("gij,gj->gi", groups.hessians, optimum - groups.mean_centers(weights))
     start = np.concatenate([np.tile(of.path[0, 0] - optimum, count), -gradients.ravel()])
     read = np.concatenate([np.kron(share, np.eye(dimension)), np.zeros((dimension, size))], axis=1)
-    # the mean of the h_i stays 0; rounding of the second moments would not keep it there
+    # the mean of the h_i stays 0; rounding errors in the second moments would change it
     centred = block_diag(np.eye(size), np.eye(size) - np.kron(np.tile(share, (count, 1)), np.eye(dimension)))
     rule, given = of.algorithm.method.rule, {**of.algorithm.round_settings, "shares": share}
     maps = [

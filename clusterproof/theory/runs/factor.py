@@ -12,13 +12,13 @@ from clusterproof.theory.runs.law import Recursion, recursion_needs, recursion_o
 from clusterproof.theory.runs.run import Run
 
 ABOVE_FLOOR = 4
-"""Least ratio of root mean square error to floor in the rounds of a factor."""
+"""Least ratio of the root mean square error to the floor in the rounds over which a factor is measured."""
 
 FEWEST_ROUNDS = 5
-"""Least number of rounds in the measurement of a factor."""
+"""Least number of rounds over which a factor is measured."""
 
 CLOSE = 0.1
-"""Largest relative difference of two successive windows at the floor."""
+"""Largest relative difference of the errors in two successive windows at the floor."""
 
 
 @dataclass(frozen=True)
@@ -28,7 +28,7 @@ class MeasuredFactor:
     Attributes
     ----------
     rounds
-        tau: the factor uses rounds 0 to tau; at least 5, or ``value`` is None.
+        tau: the factor is measured over rounds 0 to tau. If tau is below 5, ``value`` is None.
     value
         ((M_tau - N^2) / M_0)^(1 / 2 tau), where M_t is the mean of ||e_t||^2 and N^2 the part of M_tau that noise adds:
         F^2, or the variance of e_tau over the runs if that is larger. None without a linear phase.
@@ -110,9 +110,9 @@ class SlowestFactor:
     Attributes
     ----------
     cluster
-        Its number, from 0.
+        Number of the cluster, from 0.
     measured
-        Its factor.
+        Measured factor of the cluster.
     exact
         The factor of the same rounds without noise; None if it is unknown.
     floor
@@ -135,7 +135,7 @@ class SlowestFactor:
 
 
 def slowest_factor(run: Run) -> SlowestFactor | None:
-    """Measure the factor of every cluster, and return the largest; None if the replicates start apart.
+    """Measure the factor of every cluster, and return the largest; None if the replicates have different starts.
 
     A cluster whose error does not fall comes first, then a cluster without a linear phase. A cluster that noise covers
     comes last.

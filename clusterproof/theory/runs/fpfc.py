@@ -27,7 +27,7 @@ class FusionRun(Run):
 
     @property
     def sure(self) -> bool:
-        """Whether the bounds concern every run, instead of an expectation."""
+        """Whether the bounds hold for every run, not only in expectation."""
         return self.setting.participation == 1
 
     @cached_property
@@ -42,7 +42,7 @@ class FusionRun(Run):
 
     @cached_property
     def series(self) -> ResidualSeries:
-        """Its residuals."""
+        """Residuals of the run."""
         assert isinstance(self.task, QuadraticMixture)
         return residual_series(self.algorithm, self.task, self.trace)
 
@@ -64,7 +64,7 @@ class FusionRun(Run):
         return np.broadcast_to(np.reshape(bounds, (self.rounds + 1, -1))[-1], self.runs)
 
     def scope(self) -> Iterator[Hypothesis]:
-        """Yield the hypotheses that make a run one of Theorem 1's, for any settings."""
+        """Yield Theorem 1's hypotheses on the kind of algorithm and task, without its conditions on parameters."""
         algorithm, task = self.algorithm, self.task
         waits = algorithm.pair_rule == "both" and algorithm.participation < 1
         yield Hypothesis("--penalty", "=", "scad", algorithm.penalty)

@@ -22,7 +22,7 @@ from clusterproof.theory.runs.run import Run
 
 
 def partition(labels: np.ndarray) -> np.ndarray:
-    """Return the first client of every client's group, (m,): independent of the groups' numbers."""
+    """Return the first client of every client's group, (m,); this does not depend on the groups' numbers."""
     _, first, inverse = np.unique(labels, return_index=True, return_inverse=True)
     return np.asarray(first[inverse])
 
@@ -35,12 +35,12 @@ def settled(labels: np.ndarray) -> int:
 
 
 def is_true(labels: np.ndarray, truth: np.ndarray) -> bool:
-    """Whether groups (m,) are the true clusters, and every client has a group."""
+    """Return whether groups (m,) are the true clusters, and every client has a group."""
     return bool((labels >= 0).all() and (partition(labels) == partition(truth)).all())
 
 
 def merged(ends: np.ndarray, truth: np.ndarray) -> tuple[tuple[int, int], ...]:
-    """Return pairs of true clusters, from 1, that share a group, for the first run of ends (R, m) with such a pair."""
+    """Return the pairs of true clusters (from 1) that share a group, in the first run of ends (R, m) with a pair."""
     for end in ends:
         if (end < 0).any():
             continue
@@ -90,7 +90,7 @@ class GroupRun(Run):
 
     @cached_property
     def moves(self) -> np.ndarray | None:
-        """Q_i, (m, d, d), the part of its way to its minimiser that a client covers; None if it is unknown."""
+        """Q_i, (m, d, d), the fraction of its way to its minimiser that a client covers; None if it is unknown."""
         if not all_met(self.exact_needs()):
             return None
         assert self.quadratics is not None
@@ -112,13 +112,13 @@ class GroupRun(Run):
         return np.asarray(-np.einsum("mij,mj->mi", self.moves, self.received[number, run] - self.centers))
 
     def means(self, number: int, run: int, values: np.ndarray) -> np.ndarray:
-        """Return the mean of values (m, d) over each client's group of a round."""
+        """Return the mean of values (m, d) over each client's group in a round."""
         chosen = self.labels[number, run][:, None] == self.labels[number, run]
         return np.asarray(chosen @ values / chosen.sum(axis=1)[:, None])
 
     @cached_property
     def difference(self) -> tuple[int, float] | None:
-        """The first round with a different result, and its distance; None if there is none."""
+        """The first round whose models differ from the computed models, and the distance; None if no round differs."""
         if self.moves is None:
             return None
         for number in range(self.rounds):
@@ -162,11 +162,11 @@ class CutRun(GroupRun):
 
     @cached_property
     def cuts(self) -> list[Cut]:
-        """Its cuts that split one cluster; all other cuts are left out."""
+        """The run's cuts that split one cluster; all other cuts are left out."""
         return list(cuts_of(self.labels))
 
     def across(self, cut: Cut) -> tuple[float, float, float, float]:
-        """Return the largest cosine across a cut, the least over all cuts, rounding, and the least gap of cosines."""
+        """Return the largest cosine across a cut, its minimum over all cuts, rounding, and the least gap of cosines."""
         updates = self.updates(cut.number, cut.run)[cut.members]
         cosines = cosine_similarities(updates)
         pairs = np.sort(cosines[np.triu_indices(len(cosines), 1)])

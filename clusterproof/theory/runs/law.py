@@ -16,7 +16,7 @@ from clusterproof.theory.bounds.hypotheses import Hypothesis, all_met
 from clusterproof.theory.exact.heavy_ball import propagators
 
 SIGNIFICANCE = 1e-6
-"""Probability with which a run of the law is called different, over all rounds and both statistics."""
+"""Probability with which a run that has the law is called different, over all rounds and both statistics."""
 
 COMPARED_ROUNDS = 10
 
@@ -24,10 +24,10 @@ FEWEST_ROWS = 1000
 """Least number of rows in a cluster's gradient for which the error counts as Gaussian."""
 
 STEADY = 0.02
-"""Largest relative deviation of the noise's variance, which is random for rows without noise, for Gaussian noise."""
+"""Largest relative deviation of the noise's random variance at which the noise still counts as Gaussian."""
 
 RESOLUTION = 1e-11
-"""Deviations below this share of the models are rounding."""
+"""Share of the models' size below which deviations count as rounding."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -172,8 +172,8 @@ def compare_law(task: RegressionMixture, trace: Trace) -> Law | None:
     """Compare the mean path and the scale of a run's replicates with the exact law, at ten rounds.
 
     The deviations from the path without noise, whitened by their exact covariances, have mean 0 and covariance I. Over
-    thousands of rows they are Gaussian, so that both statistics follow chi-square laws. For one run both are one
-    number, which is tested once, as a scale.
+    thousands of rows they are Gaussian, so that both statistics follow chi-square laws. For one run the two statistics
+    are the same number, which is tested once, as a scale.
 
     Returns
     -------

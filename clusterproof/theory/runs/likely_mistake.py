@@ -11,7 +11,7 @@ from clusterproof.running import Trace
 from clusterproof.synthetic import Mixture, QuadraticMixture, RegressionMixture
 
 MOST_STEPS = 20_000
-"""Largest number of local steps of a run for which mistakes are searched: the definitions take them one by one."""
+"""Largest number of local steps of a run for which mistakes are searched; the definitions compute them one by one."""
 
 
 def likely_mistake(
@@ -23,7 +23,7 @@ def likely_mistake(
     own: Trace,
     replicate: int,
 ) -> str:
-    """Return the end of a sentence that names the known mistakes with which a run agrees to rounding.
+    """Return the end of a sentence that names the known mistakes that reproduce a run up to rounding.
 
     Parameters
     ----------

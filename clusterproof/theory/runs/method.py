@@ -1,4 +1,4 @@
-"""Runs of a method with one model, read from its text, and what FedAvg, FedProx, SCAFFOLD and FedLin add."""
+"""Runs of methods with one model, by the text of the method, and of FedAvg, FedProx, SCAFFOLD and FedLin."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ class MethodRun(OneModelRun):
 
     @cached_property
     def map(self) -> RoundMap | None:
-        """A round on quadratics, with clients of one Hessian as one; None if it is unknown or not affine."""
+        """A round on quadratics, with clients of equal Hessian as one; None if it is unknown or not affine."""
         groups, algorithm = self.groups, self.algorithm
         if groups is None or getattr(algorithm, "reshuffle", False):
             return None
@@ -98,7 +98,7 @@ class CorrectedRun(MethodRun):
 
     @property
     def control_weight(self) -> float:
-        """Factor of Psi of SCAFFOLD before its mean over clients: (K eta)^2, a third of it with option I."""
+        """Factor in SCAFFOLD's Psi before the mean over clients: (K eta)^2, or a third of it with option I."""
         third = 3 if self.algorithm.option == "I" else 1
         return float((self.local_steps * self.algorithm.step_size) ** 2 / third)
 

@@ -57,11 +57,11 @@ class Path:
     Attributes
     ----------
     outcome
-        Whether they agree.
+        Whether the run follows the path.
     round, distance
         Round and distance where the run leaves the path; if it follows the path, the largest distance.
     coins, heads
-        Number of ProxSkip's coins that the models determine, and number of those coins with communication.
+        Number of ProxSkip's coins that the models determine, and number of these coins that lead to communication.
     unmet
         The hypothesis that fails, so that the path is unknown.
     diverges
@@ -125,7 +125,7 @@ class OneModelRun(Run):
 
     @cached_property
     def kinds(self) -> np.ndarray:
-        """Clients with the same number have the same loss, (m,)."""
+        """Kind of each client, (m,): clients of one kind have the same loss."""
         if not isinstance(self.task, ExactQuadratics) or self.groups is None:
             return self.task.labels
         both = np.column_stack([self.groups.members, self.task.centers])
@@ -212,7 +212,7 @@ class OneModelRun(Run):
     def compared(
         self, allowed: np.ndarray, measured: np.ndarray | None = None, name: str = "error", unit: float = 1.0
     ) -> Compared:
-        """Compare lengths (rounds + 1, R), by default the errors, with their bounds; in units of some length."""
+        """Compare lengths (rounds + 1, R), by default the errors, with their bounds; ``unit`` scales rounding."""
         values = self.distances if measured is None else measured
         bound = np.broadcast_to(allowed, values.shape)
         return Compared(name, values[..., None], bound[..., None], self.unit * unit)
@@ -237,5 +237,5 @@ class OneModelRun(Run):
 
     @property
     def measure(self) -> dict[str, Callable[..., object]]:
-        """Functions to evaluate on the states of that path."""
+        """Functions to evaluate on the states of the path."""
         return {}

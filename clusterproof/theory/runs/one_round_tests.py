@@ -24,21 +24,21 @@ from clusterproof.theory.bounds.numbers import power_of_ten
 from clusterproof.theory.runs.bound import SUSPICIOUS
 
 SHARE = 0.75
-"""Share of the probability 1e-9 with which a right run is called different."""
+"""Share of these tests in the probability 1e-9 with which a correct run is called different."""
 COPIES = 300
-"""Number of rounds of the library from the models of each replicate."""
+"""Number of rounds that the library runs from the models of each replicate."""
 ENTRIES = 2 * 10**7
-"""Largest number of entries in their models."""
+"""Largest number of entries in the models of these rounds."""
 LARGEST = 1e100
 """Size of a model above which its run counts as diverged."""
 AMOUNT = 0.03
-"""Relative size of the faults to detect."""
+"""Relative size of the mistakes to detect."""
 FAULTS = {
     "variance of the increments, relative": 0.4,
     "step of the increments, relative": 0.05,
     "momentum of the increments": 0.05,
 }
-"""Statistics that a fault changes, with its size, and the weight of either direction; weak signals get the most."""
+"""Statistics that mistakes change, and the weight of a change in either direction; weak signals get the most weight."""
 
 
 def compare_rounds(
@@ -69,16 +69,16 @@ def compare_rounds(
     Returns
     -------
     tuple
-        Whether the laws differ, and the reason. They "hold", with an empty sentence, also if the models of two rounds
-        and the choices do not determine the law of the next round.
+        Whether the laws differ, and the reason. The result is also "holds", with an empty sentence, if the models of
+        two rounds and the choices do not determine the law of the next round.
 
     Notes
     -----
-    Given the past, the models x_0 after a round of a right run are exchangeable with the models x_1..x_K after the
+    Given the past, the models x_0 after a round of a correct run are exchangeable with the models x_1..x_K after the
     library's K rounds. Take any function f that treats x_0..x_K alike. Then exp(f(x_0)), divided by the mean of
     exp(f(x_k)) over all of them, has expectation 1. So has the product over rounds and replicates, each factor given
     the earlier ones. A weighted mean of such products exceeds 1 / a with probability at most a, for every law (Markov).
-    Here f is the logarithm of the likelihood of a fault, to first order, for normal models of the mean and the
+    Here f is the logarithm of the likelihood of a mistake, to first order, for normal models of the mean and the
     variances of x_0..x_K.
     """
     count = participant_count(getattr(algorithm, "participation", 1.0), task.clients)
@@ -92,7 +92,7 @@ def compare_rounds(
         with np.errstate(all="ignore"):
             mean, deviation = after.mean(axis=0), after.std(axis=0)
             noise, last, moved = (each / deviation for each in (after - mean, now - before, mean - now))
-            # a model without members shows nothing, and neither does a diverged model
+            # neither a model without members nor a diverged model gives evidence
             largest = np.abs(now).max(axis=(1, 2), keepdims=True)
             shown = (deviation > 10 * tolerance * largest) & (np.abs(last) < LARGEST)
             noise, last, moved = (np.where(shown, each, 0.0) for each in (noise, last, moved))
@@ -143,9 +143,9 @@ def _rounds(
     copies: int,
     seed: int,
 ) -> Iterator[tuple[np.ndarray, np.ndarray, np.ndarray]]:
-    """Yield the models (R, P, d) two rounds ago and one round ago, and the run's and the copies', (1 + K, R, P, d).
+    """Yield the models (R, P, d) two rounds and one round ago, and the models now, with the copies', (1 + K, R, P, d).
 
-    The streams of randomness are the same as in ``run``, so that one copy of a run of the library is that run.
+    The streams of randomness are the same as in ``run``, so that, for a run of the library, one copy equals the run.
     """
     randomness = Randomness.from_seed(seed, str(task.settings["task"]), algorithm.name)
     for step, chosen in enumerate(assignments, start=1):
@@ -184,11 +184,11 @@ class _Chosen:
         self._assignments = assignments
 
     def random(self, shape: tuple[int, ...]) -> np.ndarray:
-        """Return keys of clients, (R, m), with the least keys for the participants."""
+        """Return sort keys of clients, (R, m); the participants have the least keys."""
         return (self._assignments < 0).astype(float)
 
     def losses(self, models: np.ndarray, clients: np.ndarray, generator: object) -> np.ndarray:
-        """Return losses (R, k, P), with the least losses for the chosen models."""
+        """Return losses (R, k, P), which are least for the chosen models."""
         clients = np.broadcast_to(clients, (len(models), clients.shape[-1]))
         chosen = np.take_along_axis(self._assignments, clients, axis=-1)
         return np.asarray(chosen[..., None] != np.arange(models.shape[-2]), dtype=float)

@@ -28,14 +28,14 @@ def race_of(of: Run) -> np.ndarray:
 
 
 def arrivals(of: Run) -> np.ndarray:
-    """Return the first round of each run whose purity is at least 0.9, counted from 1; rounds + 1 without one, (R,)."""
+    """Return each run's first round, from 1, whose purity is at least 0.9, (R,); rounds + 1 if there is none."""
     arrived = np.array([[purity(vote, of.trace.labels) >= LEVEL for vote in votes] for votes in of.votes])
     last = np.ones((1, of.runs), dtype=bool)
     return np.asarray(np.concatenate([arrived.reshape(-1, of.runs), last]).argmax(axis=0) + 1)
 
 
 def happens(race: np.ndarray, last: int, ours: int, baseline: int, more_than: int = 0) -> tuple[int, int]:
-    """Count the runs that surely have ours T + baseline T_IFCA > more_than, and the runs that may have it.
+    """Count the runs that surely have ours T + baseline T_IFCA > more_than, and the runs for which this is possible.
 
     ``race`` has T and T_IFCA, (2, R); a run that did not find the clusters by round ``last`` has last + 1.
     """
@@ -48,7 +48,7 @@ def happens(race: np.ndarray, last: int, ours: int, baseline: int, more_than: in
 
 
 def first_distances(of: Run) -> np.ndarray:
-    """Return the models' first distances from the pooled optimum, in units of the separation, (R, K)."""
+    """Return the starting models' distances from the pooled optimum, in units of the separation, (R, K)."""
     away = np.linalg.norm(of.models[0] - of.task.pooled_optimum, axis=-1)
     return np.asarray(away / of.task.separation)
 
@@ -82,7 +82,7 @@ def race_needs(of: Run) -> Iterator[Hypothesis]:
 
 
 def _starts_well(of: Run) -> bool:
-    """Whether the models start about Delta from the pooled optimum, or all at it."""
+    """Return whether the models start about Delta from the pooled optimum, or all at it."""
     distance, start = first_distances(of), of.models[0]
     gaps = np.linalg.norm(start[:, :, None] - start[:, None], axis=-1)[:, *np.triu_indices(4, 1)]
     own = np.linalg.norm(start[..., None, :] - of.task.optima, axis=-1)
@@ -92,5 +92,5 @@ def _starts_well(of: Run) -> bool:
 
 
 def starts_together(of: Run) -> bool:
-    """Whether all models start near the pooled optimum."""
+    """Return whether all models start near the pooled optimum."""
     return bool(first_distances(of).max() <= 2 * ONE_POINT)

@@ -1,4 +1,4 @@
-"""A run with the content of its page: its algorithm, records with an axis of replicates, and its clients' losses."""
+"""A run as its page uses it: its algorithm, arrays with an axis of replicates, and its clients' losses."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ class Run:
 
     @cached_property
     def algorithm(self) -> Any:
-        """The algorithm whose recursion it followed."""
+        """The algorithm whose recursion the run followed."""
         return dynamics_of(self.trace)
 
     @property
@@ -109,7 +109,7 @@ class Run:
 
     @cached_property
     def client_smoothness(self) -> float:
-        """The largest curvature of a client's loss; of a cluster's loss if the clients' are unknown."""
+        """The largest curvature of a client's loss; of a cluster's loss if the clients' losses are unknown."""
         found = self.quadratics
         return self.task.smoothness if found is None else float(np.linalg.eigvalsh(found[0]).max())
 
@@ -133,7 +133,7 @@ class Run:
         Raises
         ------
         InvalidArgument
-            If it diverges.
+            If the run diverges.
         """
         given: dict[str, Any] = {"rounds": self.rounds, "initial": self.models[0], "replicates": self.runs}
         if self.same_start:
@@ -141,7 +141,7 @@ class Run:
         return run(self.algorithm, self.task, **given, **options)
 
     def departure(self, models: np.ndarray) -> tuple[int, float] | None:
-        """Return the first round after which the models differ from others beyond rounding, and the distance."""
+        """Return the first round after which the models differ from given models beyond rounding, and the distance."""
         away = np.linalg.norm(self.models - models, axis=-1).max(axis=(1, 2))
         lengths = np.linalg.norm(models, axis=-1).max(axis=(1, 2))
         rounding = RESOLUTION * (np.maximum.accumulate(lengths) + largest_length(self.trace))
@@ -175,7 +175,7 @@ class Run:
         yield Hypothesis("the rounds of its settings", "=", True, self.difference is None)
 
     def right_rounds(self, needs: Iterable[Hypothesis]) -> Iterator[Hypothesis]:
-        """Yield hypotheses and, if they are met, the last one."""
+        """Yield the given hypotheses and, if all are met, that each round is a round of the algorithm."""
         known = tuple(needs)
         yield from known
         if all_met(known):

@@ -1,4 +1,4 @@
-"""Statistics for the comparison of two runs of one law: numbers of each replicate, round by round."""
+"""Statistics with which two runs are compared: numbers of each replicate, round by round."""
 
 from __future__ import annotations
 
@@ -113,7 +113,7 @@ def statistics_of_dependence(
 ) -> Iterator[Statistic]:
     """Yield the products of the sizes of clusters with the increments of their models in the same round.
 
-    These alone distinguish gradients at the rows by which clients chose from gradients at other clients' rows.
+    Only these products distinguish gradients at the rows by which clients chose from gradients at other clients' rows.
 
     Parameters
     ----------
@@ -137,7 +137,7 @@ def statistics_of_dependence(
 
 
 def standardise(values: np.ndarray, unit: float) -> np.ndarray:
-    """Centre and scale columns (N, K); a column becomes 0 if it varies by no more than rounding may."""
+    """Centre and scale columns (N, K); a column becomes 0 if it varies by no more than rounding errors."""
     centred = values - values.mean(axis=0)
     deviation = centred.std(axis=0)
     with np.errstate(all="ignore"):
@@ -176,7 +176,7 @@ def _innovations(models: np.ndarray, step: int) -> np.ndarray:
         rows = rows[:, deviation > 0] / deviation[deviation > 0]
         values = increments[:, p] - increments[:, p].mean(axis=0)
         if 10 * rows.shape[1] <= len(rows):
-            # by the normal equations: leaving out a direction as rounding only costs power
+            # the normal equations may leave out a direction as rounding, which only costs power
             values = values - rows @ np.linalg.lstsq(rows.T @ rows, rows.T @ values)[0]
         residuals[:, p] = values
     return np.asarray(residuals.reshape(len(residuals), -1))

@@ -26,7 +26,7 @@ from clusterproof.theory.runs.one_round_tests import compare_rounds
 from clusterproof.theory.runs.two_samples import compare_samples
 
 REFERENCES = 2000, 20_000
-"""Least number of replicates of the library's own run; and their number in a second run if the first leaves a doubt."""
+"""Least number of replicates of the library's own run, and the number in a second run if the first does not decide."""
 ENTRIES = 10**7
 """Largest number of entries in the models of the second run."""
 OTHER_SEED = 777_767_777
@@ -39,9 +39,9 @@ REPEATED = 10
 FEWEST = 50
 """Least number of replicates of a run with noise for which its law is compared along with a bound."""
 AFFORDABLE = 2 * 10**7
-"""Largest number of entries in the models of the library's own run in this case: about half a minute."""
+"""Largest number of entries in the own run's models, if the law is compared along with a bound (half a minute)."""
 SINGLE = 100 * float(np.finfo(np.float32).eps)
-"""Tolerance for rounding in this case, relative to the models: implementations compute in single precision."""
+"""Relative tolerance for rounding, if the law is compared along with a bound: code may compute in single precision."""
 
 Kind = Literal["holds", "differs", "inconclusive", "not compared"]
 
@@ -54,8 +54,8 @@ def assert_same_law(task: Mixture, trace: Trace, *, algorithm: Algorithm[Any] | 
     rounds. Without noise every round must agree up to rounding. If only the participants are random, every round must
     agree with the library's run of the same participants.
 
-    With noise the replicates of both are two samples. In each round, and pooled over rounds and coordinates, the test
-    compares:
+    With noise, the replicates of the two runs are two samples. In each round, and pooled over rounds and coordinates,
+    the test compares:
 
     - means and covariances of the models and of their increments;
     - the covariance of consecutive increments;
@@ -89,10 +89,10 @@ def assert_same_law(task: Mixture, trace: Trace, *, algorithm: Algorithm[Any] | 
 
     Notes
     -----
-    Begin with a task of expected losses (``data="population"``), on which one run shows any fault down to rounding.
-    With fresh data, replicates show differences of the law only.
+    Begin with a task of expected losses (``data="population"``), on which one run reveals every mistake larger than
+    rounding. With fresh data, replicates reveal only differences of the law.
 
-    The test detected these faults at 200 replicates, in the given numbers of 10 runs. The runs had 30 rounds from
+    The test detected these mistakes at 200 replicates, in the given numbers of 10 runs. The runs had 30 rounds from
     random starts on linear regression (2 or 3 clusters, 12 clients, 3 dimensions, noise .5, 50 rows). For CFL-MGD with
     momentum .5 and for IFCA:
 
@@ -101,7 +101,7 @@ def assert_same_law(task: Mixture, trace: Trace, *, algorithm: Algorithm[Any] | 
     - heavy tails of the gradients' noise (Student's law, 5 degrees of freedom, the same variance) (10, 10);
     - for IFCA, gradients at the models of the previous round (10), and a client that is never drawn (10).
 
-    The test cannot detect these faults on such runs:
+    The test cannot detect these mistakes on such runs:
 
     - a momentum of .5 that is 3 % off (0 of 10): the Fisher information of all increments makes it 4 to 5 standard
       errors, and 1e-9 needs 6;
@@ -111,11 +111,11 @@ def assert_same_law(task: Mixture, trace: Trace, *, algorithm: Algorithm[Any] | 
     - single precision;
     - ties of equal models that are decided differently.
 
-    A right run differs with probability at most 1e-9, for every law. The tests of single rounds have three quarters of
-    it, see ``next_round``. The replicates are exchangeable with the library's replicates. There are 2000 of these and,
-    if they leave a doubt, up to 20 000. Each of the K tests of either has level 1e-9 / (8 K), and K is a symmetric
-    function of all replicates. They are permutation tests of means; Cramer's method (Hoeffding 1963, Theorem 4) bounds
-    their p-values for any law.
+    A correct run is called different with probability at most 1e-9, for every law. The tests of single rounds use three
+    quarters of this probability, see ``one_round_tests``. The replicates are exchangeable with the library's
+    replicates. The library makes 2000 replicates and, if these do not decide, up to 20 000. In either comparison, each
+    of the K tests has level 1e-9 / (8 K), and K is a symmetric function of all replicates. They are permutation tests
+    of means; Cramer's method (Hoeffding 1963, Theorem 4) bounds their p-values for any law.
     """
     kind, sentence = same_law(task, trace, algorithm=algorithm)
     if kind == "differs":
@@ -130,7 +130,7 @@ def same_law(
     """Return whether the laws differ, and why.
 
     See ``assert_same_law`` for parameters and errors. If ``for_bound``, the caller asked for a bound, not for this
-    test: single precision counts as rounding, and samples are "not compared" if that shows little or takes long.
+    test: single precision counts as rounding, and samples are "not compared" if this would reveal little or take long.
     """
     check_same_task(task, trace)
     algorithm = dynamics_of(trace) if algorithm is None else algorithm
@@ -214,7 +214,7 @@ def _own_run(
 
 
 def _close(first: np.ndarray, second: np.ndarray, tolerance: float) -> np.ndarray:
-    """Whether models (rounds + 1, R, P, d) agree, relative to the largest size of their replicate so far."""
+    """Return whether models (rounds + 1, R, P, d) agree, relative to the largest size of their replicate so far."""
     with np.errstate(all="ignore"):
         unit = np.maximum.accumulate(np.abs(second).max(axis=(2, 3), keepdims=True), axis=0)
         same = np.abs(first - second) <= tolerance * unit
@@ -222,7 +222,7 @@ def _close(first: np.ndarray, second: np.ndarray, tolerance: float) -> np.ndarra
 
 
 def _stable(own: Trace, moved: Trace, count: int, tolerance: float) -> np.ndarray:
-    """Whether perturbed copies of each start give the same run up to each round, (rounds + 1, R or 1)."""
+    """Return whether perturbed copies of each start give the same run up to each round, (rounds + 1, R or 1)."""
     models, assignments = (
         np.tile(rows[:, :count], (1, PERTURBATIONS, *[1] * (rows.ndim - 2)))
         for rows in (own.models, own.assignments)
@@ -244,7 +244,7 @@ def _compare_paths(
 ) -> tuple[Kind, str]:
     """Compare the given replicates round by round, until rounding may decide how they continue.
 
-    The likely mistake of its replicate follows a difference.
+    If a replicate differs, the reason ends with its likely mistake.
     """
     wrong = ~_close(models, own.models, tolerance) & stable[:, :, None, None]
     if wrong.any():
@@ -284,7 +284,7 @@ class _WithParticipants:
         return self._algorithm.step(state, task, replace(randomness, participation=stream))
 
     def random(self, shape: tuple[int, ...]) -> np.ndarray:
-        """Return keys of clients, least for the next round's participants, equal for each copy of the replicates."""
+        """Return sort keys of clients: least for the next round's participants, equal in all copies of a replicate."""
         chosen = self._participants[self.drawn % len(self._participants)]
         self.drawn += 1
         keys = np.ones(shape)
@@ -295,7 +295,7 @@ class _WithParticipants:
 def _compare_repeated(
     algorithm: Algorithm[Any], task: Mixture, trace: Trace, *arrays: np.ndarray, tolerance: float
 ) -> tuple[Kind, str] | None:
-    """Compare replicates with the library's runs of the same participants; None if anything else is random."""
+    """Compare replicates with the library's runs with the same participants; None if anything else is random."""
     models, assignments = arrays
     # if each client has a model, the participants' models move
     by_client = algorithm.target == "clients"

@@ -1,4 +1,4 @@
-"""Permutation tests whether the replicates of a run and of the library's own run are samples of one law."""
+"""Permutation tests of whether the replicates of a run and of the library's own run have the same law."""
 
 from __future__ import annotations
 
@@ -106,7 +106,7 @@ def scores(values: np.ndarray, tolerance: float) -> np.ndarray:
 
 
 LIMIT = math.log(CLAIM_SIGNIFICANCE / 8)
-"""Logarithm of the level of each of the two comparisons, for all its tests; tests of single rounds have the rest."""
+"""Logarithm of the level of each of the two comparisons; the tests of single rounds have the remaining level."""
 DOMINATED = 0.01
 """Share of one replicate in a sum of squares beyond which ranks are also compared."""
 LARGEST = 1e100
@@ -116,7 +116,7 @@ POOLED = "in standard deviations"
 
 
 class SampleTests:
-    """The tests so far: their number, and the test with the least p-value."""
+    """Number of tests so far, and the test with the least p-value."""
 
     def __init__(self, replicates: int, references: int) -> None:
         self.replicates, self.references = replicates, references
@@ -137,7 +137,7 @@ class SampleTests:
 
     @property
     def chance(self) -> float:
-        """Logarithm of a bound on the probability that some test of a right run has so small a p-value."""
+        """Logarithm of a bound on the probability that some test of a correct run has so small a p-value."""
         return self.least + math.log(max(self.number, 1))
 
     def judge(self) -> tuple[Literal["holds", "differs", "inconclusive"], str]:
@@ -164,7 +164,7 @@ class SampleTests:
 def _statistics(
     models: np.ndarray, assignments: np.ndarray, own: Trace, tolerance: float
 ) -> Iterator[Statistic]:
-    """Yield every statistic of the run's replicates, first, and of the library's."""
+    """Yield every statistic, with the run's replicates before the library's."""
     joined = np.concatenate([models, own.models], axis=1)
     for step, finite in enumerate(np.isfinite(joined).all(axis=(2, 3))):
         yield Statistic("finite runs", step, finite[:, None].astype(float), ["all models"])
