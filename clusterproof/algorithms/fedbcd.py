@@ -40,7 +40,7 @@ class FedBCD(MethodAlgorithm[PersonalState]):
 
     A round moves the participants' x_i by a few gradient steps from their last values, then::
 
-        z <- z - server_step_size * (z - mean of the last x_i of all devices)
+        z <- z - server_step_size * (z - mean of the last x_i of all clients)
 
     Parameters
     ----------

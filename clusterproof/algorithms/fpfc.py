@@ -54,7 +54,7 @@ class Residuals:
     Attributes
     ----------
     models
-        ||grad_w L_0||, the gradients of the plain Lagrangian in the clients' models.
+        ||grad_w L_0||: the norm of the plain Lagrangian's gradients in the clients' models.
     differences
         Distance of v from the gradient of the penalty at theta: root of the sum of squares over ordered pairs. This
         residual is zero up to rounding once every pair has been updated.

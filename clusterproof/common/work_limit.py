@@ -46,7 +46,7 @@ class Work:
     """Number of lines of Python that a search has used.
 
     Counting takes several times as long as an evaluation. Therefore only some evaluations are counted, at irregular
-    intervals, and every other evaluation is taken to need as many lines as the last counted one. The sum is the same on
+    intervals. Each of the others is taken to need as many lines as the last counted evaluation. The sum is the same on
     every machine, loaded or idle.
 
     Attributes

@@ -124,7 +124,7 @@ class ConformanceTask:
         return {name: value for name, value in vars(self).items() if value is not None}
 
     def to_quadratic_mixture(self) -> QuadraticMixture:
-        """Return clients of quadratic losses as a task of the library, in a cluster each if there are ``starts``."""
+        """Return clients of quadratic losses as a task of the library, with one cluster per model of ``starts``."""
         labels = np.arange(self.clients) % (1 if self.starts is None else len(self.starts))
         return QuadraticMixture(
             hessians=self.curvatures, centers=self.optima, labels=labels, client_samples=self.samples

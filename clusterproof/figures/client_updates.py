@@ -30,7 +30,7 @@ class OfUpdates(Illustration):
     samples
         Samples per client and round.
     step_size, local_steps
-        Step size and local steps of FedAvg, before the updates and for them.
+        Step size and local steps of FedAvg, in the rounds before the updates and for the updates themselves.
     rounds
         Rounds of FedAvg before the updates are sent.
     grid

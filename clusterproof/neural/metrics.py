@@ -3,30 +3,30 @@
 ``metrics.parquet`` has one row per round; values that were not measured are null.
 
 =========================  =======================================================================================
-``round``                  from 1
-``seconds``                of the round, without its evaluation
-``step_size``              of the round
+``round``                  number of the round, from 1
+``seconds``                duration of the round, without its evaluation
+``step_size``              step size of the round
 ``participants``           number of clients drawn for the round
-``purity``,                of the last known cluster of every client; null where there is one true cluster, or one model
+``purity``,                from the last known cluster of every client; null if there is one true cluster, or one model
 ``adjusted_rand_index``
-``clusters``               how many of these clusters have clients
-``training_loss``          mean over clients, see ``clusterproof.neural.evaluation.evaluate`` for this and the next ones
+``clusters``               number of these clusters that have clients
+``training_loss``          mean over clients, see ``clusterproof.neural.evaluation.evaluate``
 ``test_loss``              mean over clients
 ``accuracy``               mean over clients, in [0, 1]
 ``accuracy_over_samples``  mean over the test samples of all clients, in [0, 1]
-``correct_model``          share of test clients that are served their cluster's model; null as ``purity``
+``correct_model``          share of test clients that are served their cluster's model; null if ``purity`` is null
 ``accuracy_after_...``     mean over clients, in [0, 1], if requested
 =========================  =======================================================================================
 
 ``clients.parquet`` has one row per test client and evaluated round.
 
 =================  ===============================================================================================
-``round``          from 1
+``round``          number of the round, from 1
 ``client``         index of the test client, from 0
-``cluster``        its true cluster
-``assignment``     the model that serves it; its last known cluster if every client has its own model
-``accuracy``       on its test data, in [0, 1]
-``test_samples``   number of its test data
+``cluster``        true cluster of the test client
+``assignment``     model that serves the client; its last known cluster if every client has its own model
+``accuracy``       accuracy on the client's test data, in [0, 1]
+``test_samples``   number of the client's test samples
 =================  ===============================================================================================
 """
 

@@ -163,7 +163,7 @@ class TwoPointMixture(Mixture):
         return math.sqrt(odds), -math.sqrt(1 / odds)
 
     def expected_loss(self, model: np.ndarray, cluster: int) -> np.ndarray:
-        """||chi - chi*_p||^2 / 2 for models (..., d)."""
+        """Return ||chi - chi*_p||^2 / 2 for models (..., d)."""
         return np.asarray(((model - self.optima[cluster]) ** 2).sum(axis=-1) / 2)
 
     def expected_gradient(self, model: np.ndarray, cluster: int) -> np.ndarray:

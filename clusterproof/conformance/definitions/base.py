@@ -93,7 +93,7 @@ class Definition:
     local_steps: ClassVar[tuple[str, ...]] = ("descend",)
     """Functions of a gradient that make local steps."""
     pinning: ClassVar[Mapping[str, Sequence[Any]]] = {}
-    """Settings under which the first participants are assigned to a cluster each, instead of random participants."""
+    """Settings under which the first participants are assigned to one cluster each, in place of random participants."""
     rule: ClassVar[Callable[..., Any]]
     """The function of a round: it maps the arguments that it names to the values of ``states``."""
     calls: ClassVar[tuple[Any, ...]] = ()

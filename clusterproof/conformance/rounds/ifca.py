@@ -9,7 +9,7 @@ from clusterproof.methods.exact import Functions, add_up, descend, mean, members
 
 
 def choose(losses: Functions, models: Sequence[Any]) -> Sequence[int]:
-    """Return each participant's model of least loss; ties go to the first: line 8."""
+    """Return each participant's model of least loss (line 8); ties go to the first."""
 
     def nearest(loss: Callable[[Any], Any]) -> int:
         return min(range(len(models)), key=lambda cluster: loss(models[cluster]))
@@ -20,7 +20,7 @@ def choose(losses: Functions, models: Sequence[Any]) -> Sequence[int]:
 def gradient_averaging_round(
     gradients: Functions, chosen: Sequence[int], models: Sequence[Any], step_size: Any, clients: Any
 ) -> Sequence[Any]:
-    """Return the models after a step of size gamma along 1/m times the sum of their members' gradients: line 15."""
+    """Return the models after a step of size gamma along 1/m times the sum of their members' gradients (line 15)."""
 
     def moved(cluster: int, model: Any) -> Any:
         sent = [gradient(model) for gradient in members(gradients, chosen, cluster)]
@@ -38,7 +38,7 @@ def model_averaging_round(
     *,
     weights: Any = None,
 ) -> Sequence[Any]:
-    """Return the means of the members' models after their local steps; an empty cluster keeps its model: line 18."""
+    """Return the means of the members' models after their local steps (line 18); an empty cluster keeps its model."""
 
     def moved(cluster: int, model: Any) -> Any:
         own, counts = members(gradients, chosen, cluster), members(steps, chosen, cluster)

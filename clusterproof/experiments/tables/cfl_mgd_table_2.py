@@ -52,9 +52,9 @@ class CFLMGDTable2(NetworkTable):
     network, hidden, channels
         Network and its widths; null means the defaults of ``clusterproof train``. The paper does not print this.
     fedbcd_network, fedbcd_hidden
-        FedBCD's network and its widths. The captions of Figures 3 and 4 state ResNet-20 on CIFAR-10 and three layers on
-        MNIST, here layers of weights. With another network, FedBCD's row is not judged. The paper does not print the
-        widths.
+        FedBCD's network and its widths. The captions of Figures 3 and 4 state ResNet-20 on CIFAR-10, and on MNIST three
+        layers, taken here as layers of weights. With another network, FedBCD's row is not judged. The paper does not
+        print the widths.
     images
         Preprocessing of images, such as {'crop': 24, 'flip': True}; see ``train --help``. The paper does not print
         this.

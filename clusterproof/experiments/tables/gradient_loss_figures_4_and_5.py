@@ -22,7 +22,7 @@ PRINTED = {
     **{("cifar10", network, "saved to purity 0.9 %"): 21.0 for network in ("mlp", "cnn")},
     **{("emnist", network, "saved to purity 0.9 %"): 97.0 for network in ("mlp", "cnn")},
 }
-"""The numbers of section III-B, where they are stated as "up to".
+"""The numbers of section III-B, which states them as "up to".
 
 The paper does not state lambda and the network of Fig. 5, nor the network of Fig. 4 for the 14 %; here these numbers
 stand beside lambda = 0.2.

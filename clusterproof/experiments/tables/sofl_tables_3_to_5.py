@@ -63,8 +63,9 @@ class SoFLTables3To5(NetworkTable):
     share
         Whether the groups divide the images (split) or have all of them (full). The paper does not print this.
     grid, map_start, cluster_count
-        For SoFL: side of the map; start of the neurons (at a sample of the updates, or at random); and choice of the
-        number of clusters (by the elbow, as printed, or by the clients' silhouette).
+        For SoFL: side of the map, start of the neurons, and rule for the number of clusters. The neurons start at a
+        sample of the updates, or at random. The number of clusters is chosen by the elbow, as printed, or by the
+        clients' silhouette.
     cfl_thresholds
         CFL's eps_1 and eps_2; null means thresholds relative to its updates. The paper does not print them; the default
         lies between the updates of similar and of different clients, as measured on MNIST.
