@@ -193,7 +193,7 @@ def _facts(claim: str, of: str, found: Improvement, formula: str | None) -> dict
 
 
 def _print(claim: str, of: str, found: Improvement, formula: str | None, *, multiplied: bool) -> None:
-    """Print what was found, and every number that was checked."""
+    """Print the result, and every number that was checked."""
     what = of or "the bound"
     certified, violated = found.certified, found.violated
     times = f" times what the claim states of {what}" if multiplied else f" for {what}"

@@ -111,8 +111,8 @@ def is_nonnegative(p: Polynomial, box: Sequence[Ends], *, strictly: bool = False
 def sign_of(p: Polynomial, box: Sequence[Ends], facts: Sequence[Fact] = ()) -> int:
     """Return 1 or -1 if a polynomial is shown to be positive or negative on a box, otherwise 0.
 
-    The sign follows from the coefficients, or the polynomial is a multiple of a number that a strict hypothesis calls
-    positive.
+    The sign follows from the coefficients, or from a number q that a strict hypothesis calls positive: the polynomial
+    is a multiple of q, or it is c q^n + r or -(c q^n + r) with c > 0, n > 0 and r nonnegative on the box.
     """
     if not p:
         return 0
@@ -126,6 +126,20 @@ def sign_of(p: Polynomial, box: Sequence[Ends], facts: Sequence[Fact] = ()) -> i
             return sign_of(fact.slack.bottom, box) * (1 if ratio > 0 else -1)
         if fact.strict and fact.slack.top.places and (rest := divided(p, fact.slack.top)) is not None:
             return sign_of(fact.slack.bottom, box) * sign_of(rest, box, facts)
+    return next(filter(None, (_sign_of_sum(p, fact.slack, box) for fact in facts if fact.strict)), 0)
+
+
+def _sign_of_sum(p: Polynomial, positive: Quotient, box: Sequence[Ends]) -> int:
+    """Return 1 or -1 if p, or -p, is a positive multiple of a power of a positive number plus a nonnegative rest."""
+    sign, degree = sign_of(positive.bottom, box), max(map(sum, p))
+    top = positive.top if sign == 1 else -positive.top
+    most = degree // max(map(sum, top)) if sign and top.places else 0
+    for power in (raised(top, n, top.width) for n in range(1, most + 1)):
+        for powers, value in power.items():
+            factor = p.get(powers, Fraction(0)) / value
+            rest = plus(p, power, -factor)
+            if factor and is_nonnegative(rest if factor > 0 else -rest, box):
+                return 1 if factor > 0 else -1
     return 0
 
 
