@@ -1,17 +1,23 @@
-"""Wrong calls of the public interface end in ``InvalidArgument``, which names the argument and the remedy."""
+"""Wrong calls, copied classes and imports by a link's name are refused, and the message names the remedy."""
 
 import inspect
 import pickle
+import sys
+from importlib.machinery import SourceFileLoader
 from pathlib import Path
 from typing import Any
 
 import pytest
+from command_line import ROOT
 from hypothesis import strategies as st
 
 import clusterproof
 from clusterproof import CFLMGD, FedAvg, InvalidArgument, RegressionMixture, running, theorem
+from clusterproof.algorithms import ALGORITHMS
 from clusterproof.common.calls import did_you_mean
-from clusterproof.synthetic import strategies
+from clusterproof.common.discovery import by_name
+from clusterproof.figures import FIGURES
+from clusterproof.synthetic import TASKS, strategies
 
 CALLS = [
     line.split(" :: ")
@@ -63,3 +69,23 @@ def test_answering_changes_nothing_of_a_right_call() -> None:
         clusterproof.falsify(
             broken, algorithm=FedAvg(step_size=0.5), tasks=st.just(TASK), rounds=1, evaluations=1
         )
+
+
+@pytest.mark.parametrize("registry", [ALGORITHMS, FIGURES, TASKS])
+def test_a_copied_class_that_keeps_its_name_is_refused(registry: dict[str, type]) -> None:
+    name, kind = next(iter(registry.items()))
+    copy = type("Copy", (kind,), {"__module__": "copied"})
+    assert by_name(registry.values()) == registry
+    with pytest.raises(
+        InvalidArgument, match=f"name is '{name}', but it is the name of .* and of copied.Copy. Rename"
+    ):
+        by_name([*registry.values(), copy])
+
+
+@pytest.mark.parametrize("name", ["theory", "neural", "synthetic", "figures"])
+def test_a_link_for_people_who_browse_is_no_second_package(name: str) -> None:
+    link = ROOT / name / "__init__.py"
+    assert link.is_file()
+    with pytest.raises(ImportError, match=f"write import clusterproof.{name}"):
+        SourceFileLoader(name, str(link)).load_module(name)
+    assert name not in sys.modules

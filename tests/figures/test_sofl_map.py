@@ -9,16 +9,16 @@ from drawings import line as line_of
 
 from clusterproof.algorithms import FedAvg, SoFL
 from clusterproof.common import generator
-from clusterproof.figures import FIGURES, style, u_matrix
-from clusterproof.figures.winners_elbow import EXACT, WinnersElbow
+from clusterproof.figures import FIGURES, sofl_map, style
+from clusterproof.figures.sofl_map import EXACT, WinnersElbow
 from clusterproof.running import run
 
 
 def panel(start):
-    return drawn("u-matrix").axes[u_matrix.STARTS.index(start)]
+    return drawn("u-matrix").axes[sofl_map.STARTS.index(start)]
 
 
-@pytest.mark.parametrize("start", u_matrix.STARTS)
+@pytest.mark.parametrize("start", sofl_map.STARTS)
 def test_a_cell_is_the_mean_distance_to_the_neurons_around_it(start):
     neurons = computed("u-matrix")[start].neurons
     expected = np.empty((8, 8))
@@ -35,7 +35,7 @@ def test_a_cell_is_the_mean_distance_to_the_neurons_around_it(start):
     np.testing.assert_allclose(drawn_cells, expected, rtol=1e-7)
 
 
-@pytest.mark.parametrize("start", u_matrix.STARTS)
+@pytest.mark.parametrize("start", sofl_map.STARTS)
 def test_every_client_lies_in_the_cell_of_its_winner_and_wears_its_clusters_look(start):
     labels, winners = figure_of("u-matrix").task().labels, computed("u-matrix")[start].winners
     for cluster, look in enumerate(style.SOLID[:4]):
@@ -51,7 +51,7 @@ def test_winners_are_pure_and_a_random_start_has_fewer_of_them(seed):
     figure = FIGURES["u-matrix"](seed=seed)
     labels = figure.task().labels
     counts = {}
-    for start in u_matrix.STARTS:
+    for start in sofl_map.STARTS:
         winners = figure.landscape(start).winners
         assert all(len(set(labels[winners == neuron])) == 1 for neuron in winners)
         counts[start] = len(set(winners))
