@@ -137,7 +137,7 @@ def test_rows_are_judged_unless_a_printed_setting_is_changed() -> None:
     kind = TABLES["cfl-mgd/table-2"]
     texts = parameter_descriptions(kind)
     for setting, value in (REACHES[kind.id][".*"] | REACHES[kind.id]["CFL-MGD"]).items():
-        assert kind.from_values({setting: value}).judged == ("ot printed" in texts[setting]), setting
+        assert kind.from_values({setting: value}).judged == ("does not print" in texts[setting]), setting
 
 
 def test_numbers_of_a_curve_by_hand() -> None:
