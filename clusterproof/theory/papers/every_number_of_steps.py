@@ -45,19 +45,19 @@ def both_ways(client: int, pair: tuple[int, int], value: Any) -> dict[str, Any]:
 
 
 def growth(passed: Any) -> Any:
-    """(k + 2) / (k + 1)."""
+    """Return (k + 2) / (k + 1)."""
     return (passed + 2) / (passed + 1)
 
 
 def of_runs_apart(length: Any, curvature: Any) -> dict[str, Any]:
-    """FedAvg: both clients' steps from x and from x* come nearer to each other."""
+    """Return the multipliers for FedAvg: both clients' steps from x and from x* come nearer to each other."""
     rate = 1 - length * curvature
     pairs = both_ways(0, (1, 2), length * rate) | both_ways(1, (1, 2), length * rate)
     return {**pairs, "hypothesis 0": rate**2}
 
 
 def of_drift(client: int) -> Callable[..., dict[str, Any]]:
-    """FedAvg: a client's steps from x* go at most k (k + 1) eta^2 ||g_i*||^2 away."""
+    """Return the multipliers for FedAvg: a client's steps from x* go at most k (k + 1) eta^2 ||g_i*||^2 away."""
 
     def multipliers(length: Any, curvature: Any, passed: Any) -> dict[str, Any]:
         weight = 2 * length * (1 - length * curvature) * growth(passed)
@@ -67,14 +67,14 @@ def of_drift(client: int) -> Callable[..., dict[str, Any]]:
 
 
 def of_mean_drift(length: Any, passed: Any) -> dict[str, Any]:
-    """FedAvg: the mean of the clients' steps from x* goes away in the second order only."""
+    """Return the multipliers for FedAvg: the mean of the clients' steps leaves x* in the second order only."""
     weight = 3 * (passed + 2) * length**2
     pairs = both_ways(0, (0, 2), weight) | both_ways(1, (0, 2), weight)
     return {**pairs, "hypothesis 3": growth(passed), "hypothesis 1": weight / 2, "hypothesis 2": weight / 2}
 
 
 def of_way(client: int) -> Callable[..., dict[str, Any]]:
-    """FedLin and SCAFFOLD: the distance of a client from x."""
+    """Return the multipliers for FedLin and SCAFFOLD that bound the distance of a client from x."""
 
     def multipliers(pace: Any, steps: Any, curvature: Any, passed: Any) -> dict[str, Any]:
         length = pace / steps
@@ -85,7 +85,7 @@ def of_way(client: int) -> Callable[..., dict[str, Any]]:
 
 
 def of_bend(client: int) -> Callable[..., dict[str, Any]]:
-    """SCAFFOLD: the distance of a client from the point to which its first gradient alone would lead."""
+    """Return the multipliers for SCAFFOLD that bound a client's distance from the point of its first gradient alone."""
 
     def multipliers(pace: Any, steps: Any, passed: Any) -> dict[str, Any]:
         weight = 3 * (passed + 2) * (pace / steps) ** 2
@@ -96,7 +96,7 @@ def of_bend(client: int) -> Callable[..., dict[str, Any]]:
 
 
 def of_progress(place: int) -> Callable[..., dict[str, Any]]:
-    """FedLin and SCAFFOLD: how far the mean is along the way to x*, by the hypothesis at a place."""
+    """Return the multipliers for FedLin and SCAFFOLD: the mean's progress towards x*, by the hypothesis at a place."""
 
     def multipliers(pace: Any, steps: Any) -> dict[str, Any]:
         half = pace / steps / 2
@@ -107,13 +107,13 @@ def of_progress(place: int) -> Callable[..., dict[str, Any]]:
 
 
 def of_fedlin(pace: Any) -> dict[str, Any]:
-    """FedLin's line."""
+    """Return the multipliers of FedLin's line."""
     ways = {"hypothesis 0": Fraction(1, 2), "hypothesis 1": Fraction(1, 2)}
     return {"hypothesis 2": 2, **ways, "0:1,0:0": pace, "1:1,0:0": pace}
 
 
 def of_scaffold(pace: Any) -> dict[str, Any]:
-    """SCAFFOLD's line."""
+    """Return the multipliers of SCAFFOLD's line."""
     bends = {"hypothesis 2": Fraction(1, 3), "hypothesis 3": Fraction(1, 3)}
     return {"hypothesis 4": 2, **bends, "0:1,0:0": pace, "1:1,0:0": pace}
 

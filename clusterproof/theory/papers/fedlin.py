@@ -62,8 +62,8 @@ def sharp(clients: PlanarClients, x: Coordinate, y: Coordinate, pace: Pace, loca
         step "round", and the steps of that claim.
 
     Source
-        Ours. Upper bound of one round, attained by f_i = mu ||.||^2 / 2. Hence f(x_R) - f* <= kappa rho^R (f(x_0) -
-        f*).
+        Ours. The claim is an upper bound of one round, attained by f_i = mu ||.||^2 / 2. Hence f(x_R) - f* <= kappa
+        rho^R (f(x_0) - f*).
     """
     eta, model = step_size_of(clients, pace, local_steps), vector(x, y)
     rate, before = contraction(eta, clients.strong_convexity, local_steps), squares(model).item()
@@ -114,7 +114,7 @@ def convex(
         "round", and the steps of that claim.
 
     Source
-        Ours. Upper bound; the mean gap of R rounds is at most 4 ||x_0 - x*||^2 / (eta K R).
+        Ours. The claim is an upper bound; the mean gap of R rounds is at most 4 ||x_0 - x*||^2 / (eta K R).
     """
     eta, model = step_size_of(clients, pace, local_steps), vector(x, y)
     return at_most(
@@ -141,7 +141,7 @@ convex.statements += [
 
 
 def recalled_rate(smoothness: Any, strong_convexity: Any) -> Any:
-    """1 - mu / (6 L)."""
+    """Return 1 - mu / (6 L)."""
     return 1 - strong_convexity / (6 * smoothness)
 
 
@@ -168,8 +168,9 @@ def rate(
         f(x_T) - f* <= (1 - mu / (6 L))^T (f(x_0) - f*).
 
     Source
-        Mitra, Jaafar, Pappas and Hassani (2021), recalled: we did not read the text. Upper bound, loose by about 2 in
-        the exponent: semidefinite programs of one round give (1 - eta mu)^(2K), which equal clients attain.
+        Mitra, Jaafar, Pappas and Hassani (2021), recalled: we did not read the text. The claim is an upper bound, loose
+        by about 2 in the exponent: semidefinite programs of one round give (1 - eta mu)^(2K), which equal clients
+        attain.
     """
     suppose("mu > 0", clients.strong_convexity > 0)
     eta, first = step_size_of(clients, Fraction(1, 6), local_steps), vector(x, y)

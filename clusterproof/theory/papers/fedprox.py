@@ -16,7 +16,7 @@ from clusterproof.methods.exact import ExactClients, SolvingClient, mean
 
 
 def gain(proximal: Any, dissimilarity: Any, root: Any, smoothness: Any = 1) -> Any:
-    """rho for exact solves (gamma = 0) of convex clients (mu-bar = mu); ``root`` is the root of K / 2."""
+    """Return rho for exact solves (gamma = 0) of convex clients (mu-bar = mu); ``root`` is the root of K / 2."""
     mu, b, s = proximal, dissimilarity, root
     lost = b + b**2 / 2 + b**2 * (2 * s + 1) / s**2  # over mu^2 / L
     return (mu * (1 - b / s) - smoothness * lost) / mu**2

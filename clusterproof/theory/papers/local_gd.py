@@ -33,12 +33,12 @@ def optimum_and_spread(curvature: F, center: F) -> tuple[Any, Any]:
 
 
 def gap_at(x: Any, curvature: F, center: F) -> Any:
-    """f(x) - f*."""
+    """Return f(x) - f*."""
     return (1 + curvature) / 4 * (x - curvature * center / (1 + curvature)) ** 2
 
 
 def variance(points: Sequence[Any]) -> Any:
-    """V_t."""
+    """Return V_t."""
     return mean([(x - mean(points)) ** 2 for x in points])
 
 

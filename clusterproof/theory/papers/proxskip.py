@@ -72,12 +72,12 @@ def short_steps_of(case: RoundCase) -> Iterator[Hypothesis]:
 
 
 def _slopes(case: RoundCase) -> tuple[Any, Any]:
-    """1 - gamma mu and 1 - gamma L."""
+    """Return 1 - gamma mu and 1 - gamma L."""
     return 1 - case.step_size * case.strong_convexity, 1 - case.step_size * case.smoothness
 
 
 def _weight(case: RoundCase) -> Any:
-    """(gamma / p)^2, the weight of the mean of |h_i - g_i*|^2."""
+    """Return (gamma / p)^2, the weight of the mean of |h_i - g_i*|^2."""
     return (case.step_size / case.probability) ** 2
 
 
@@ -201,7 +201,7 @@ def identity(clients: PlanarClients, start: Start) -> Sides:
         + (1 - p^2) (gamma^2 / p^2) sum ||h_i - g_i*||^2.
 
     Source
-        Ours; ProxSkip is Algorithm 1 of Variance Reduced ProxSkip (2022). Identity.
+        Ours; ProxSkip is Algorithm 1 of Variance Reduced ProxSkip (2022). The claim is an identity.
 
     Symbols
         Psi = sum over i of ||x_i - x*||^2 + (gamma^2 / p^2) ||h_i - g_i*||^2, + is after one iteration, 0 at the
@@ -230,9 +230,9 @@ def sharp(clients: PlanarClients, start: Start) -> Sides:
         E Psi+ <= max{(1 - gamma mu)^2, (1 - gamma L)^2, 1 - p^2} Psi.
 
     Source
-        Ours; for gamma <= 2 / (L + mu) the rate is RandProx's (Condat and Richtarik), recalled. Upper bound of one
-        step, attained by f_i = mu ||.||^2 / 2 or L ||.||^2 / 2 with h_i = g_i*, and, for N >= 2, by x_i = x*;
-        asymptotic rates are smaller. It implies Psi_T <= rate^T Psi_0 in expectation.
+        Ours; for gamma <= 2 / (L + mu) the rate is RandProx's (Condat and Richtarik), recalled. The claim is an upper
+        bound of one step, attained by f_i = mu ||.||^2 / 2 or L ||.||^2 / 2 with h_i = g_i*, and, for N >= 2, by x_i =
+        x*; asymptotic rates are smaller. It implies Psi_T <= rate^T Psi_0 in expectation.
     """
     rate, before, after, _ = contraction(clients, start)
     return at_most(after, start=rate * before, decrease_from=before)
@@ -261,8 +261,8 @@ def theorem_6(clients: PlanarClients, start: Start) -> Sides:
         past.
 
     Source
-        Variance Reduced ProxSkip (2022), Theorem 6, read in a transcription. Upper bound; if the first branch decides,
-        it is loose by 2 in the exponent, and ``proxskip/sharp`` has its square.
+        Variance Reduced ProxSkip (2022), Theorem 6, read in a transcription. The claim is an upper bound; if the first
+        branch decides, it is loose by 2 in the exponent, and ``proxskip/sharp`` has its square.
     """
     suppose("gamma <= 1 / L", start.step_length <= 1)
     rate, before, after, _ = contraction(clients, start, short_steps=True)

@@ -45,7 +45,8 @@ def repaired(
 
     Source
         Variance Reduced ProxSkip (2022), Theorem 8 and its (9), with the constants of the ProxSkip paper (Mishchenko
-        et al., 2022), recalled: E ||g(x, xi) - grad f(x*)||^2 is at most twice the sum of the two squares. Upper bound.
+        et al., 2022), recalled: E ||g(x, xi) - grad f(x*)||^2 is at most twice the sum of the two squares. The claim is
+        an upper bound.
     """
     mu, p, smoothness = strong_convexity, probability, strong_convexity * (1 + spread**2)
     suppose("p > 0 and gamma > 0", p > 0 and pace > 0)
@@ -60,7 +61,7 @@ def repaired(
     )
 
     def iteration(state: tuple[Any, Any, Any]) -> tuple[Any, Any, Any]:
-        """E x, E x^2 and the rate's power, next.
+        """Return E x, E x^2 and the rate's power after the next iteration.
 
         x+ = (1 - gamma a) x + gamma c, where E a = mu, E c = 0, E a^2 = mu A'', E a c = mu s v, E c^2 = v^2.
         """
@@ -114,8 +115,8 @@ def additive(
         p^2}. Here T = 1, from any state. Because the start is any, this is the statement for every T, by induction.
 
     Source
-        Ours: ``proxskip/identity``, in which the noise adds gamma^2 V. Upper bound, attained at each T by
-        f_i = mu ||.||^2 / 2 with p = 1. Compared with the floor of ``sproxskip/repaired`` it is smaller.
+        Ours: ``proxskip/identity``, in which the noise adds gamma^2 V. The claim is an upper bound, attained at each T
+        by f_i = mu ||.||^2 / 2 with p = 1. Compared with the floor of ``sproxskip/repaired`` it is smaller.
     """
     errors = (noise_x, noise_y), (other_noise_x, other_noise_y)
     rate, before, after, noise = contraction(clients, start, errors)

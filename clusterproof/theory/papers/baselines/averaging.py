@@ -46,7 +46,7 @@ def rest(algorithm: Algorithm[Any], task: QuadraticMixture, initial: np.ndarray)
 
 
 def kept(state: State) -> list[np.ndarray]:
-    """Models, and the other arrays of an algorithm's state."""
+    """Return the models and the other arrays of an algorithm's state."""
     arrays = [getattr(state, name, None) for name in ("models", "personal", "buffers")]
     return [np.array(array) for array in arrays if array is not None]
 
@@ -132,7 +132,7 @@ def fedavg(task: Task, local_steps: int = Z[1:8]) -> Sides:
         infinity the plain mean of the b_i.
 
     Source
-        Ours; FedAvg is McMahan et al. (2017), Algorithm 1. Identity.
+        Ours; FedAvg is McMahan et al. (2017), Algorithm 1. The claim is an identity.
     """
     step = 1 / task.client_smoothness
     form = affine_rounds.fedavg_rest(task.hessians, task.centers, step_size=step, local_steps=local_steps)
@@ -150,13 +150,14 @@ def fedprox(task: Task, proximal: Fraction = STRENGTH, local_steps: int = Z[1:8]
     """FedProx with H steps rests at the weights (I - (I - eta (A_i + mu I))^H) (A_i + mu I)^-1 A_i.
 
     Hypotheses
-        As ``baselines/fedavg``, eta < 2 / (max L_i + mu).
+        The hypotheses of ``baselines/fedavg``, eta < 2 / (max L_i + mu).
 
     Statement
         The fixed point is (sum Q_i)^-1 sum Q_i b_i with the stated Q_i.
 
     Source
-        Ours; FedProx is Li et al. (2020), Algorithm 2, its local problems solved by H gradient steps. Identity.
+        Ours; FedProx is Li et al. (2020), Algorithm 2, its local problems solved by H gradient steps. The claim is an
+        identity.
     """
     strength = float(proximal)
     step = 1 / (task.client_smoothness + strength)
@@ -177,14 +178,14 @@ def fedprox_exact(task: Task, proximal: Fraction = STRENGTH) -> Sides:
     """FedProx with local problems solved exactly rests at the weights (A_i + mu I)^-1 A_i.
 
     Hypotheses
-        As ``baselines/fedprox``, H -> infinity.
+        The hypotheses of ``baselines/fedprox``, H -> infinity.
 
     Statement
         The fixed point is (sum Q_i)^-1 sum Q_i b_i with the stated Q_i; mu -> infinity gives the exact optimum, mu -> 0
         the plain mean of the b_i.
 
     Source
-        Ours; Li et al. (2020), Algorithm 2 with gamma = 0. Identity.
+        Ours; Li et al. (2020), Algorithm 2 with gamma = 0. The claim is an identity.
     """
     strength = float(proximal)
     step = 1 / (task.client_smoothness + strength)
@@ -195,7 +196,7 @@ def fedprox_exact(task: Task, proximal: Fraction = STRENGTH) -> Sides:
 
 
 def pair(curvature: Fraction) -> QuadraticMixture:
-    """Two scalar clients with minimisers -1 and 1, curvatures the given one and 1."""
+    """Return two scalar clients with minimisers -1 and 1, the first with the given curvature, the second with 1."""
     return QuadraticMixture(
         hessians=np.array([[[float(curvature)]], [[1.0]]]),
         centers=np.array([[-1.0], [1.0]]),
@@ -281,14 +282,14 @@ def per_fedavg_second_order(task: Task, inner: Fraction = INNER, local_steps: in
     """Per-FedAvg with the Hessian rests at Q_i = I - (I - beta (I - alpha A_i) A_i (I - alpha A_i))^tau.
 
     Hypotheses
-        As ``baselines/fedavg``, alpha L_i < 1.
+        The hypotheses of ``baselines/fedavg``, alpha L_i < 1.
 
     Statement
         The fixed point is (sum Q_i)^-1 sum Q_i b_i with the stated Q_i. One local step, tau = 1, gives the minimiser of
         mean phi_i(w - alpha grad phi_i(w)).
 
     Source
-        Ours; Fallah et al. (2020), Algorithm 1. Identity.
+        Ours; Fallah et al. (2020), Algorithm 1. The claim is an identity.
     """
     return personal_rest(task, inner, local_steps, second_order=True)
 
@@ -304,13 +305,13 @@ def per_fedavg_first_order(task: Task, inner: Fraction = INNER, local_steps: int
     """First-order Per-FedAvg rests at Q_i = I - (I - beta A_i (I - alpha A_i))^tau.
 
     Hypotheses
-        As ``baselines/per-fedavg-hf``.
+        The hypotheses of ``baselines/per-fedavg-hf``.
 
     Statement
         The fixed point is (sum Q_i)^-1 sum Q_i b_i with the stated Q_i; with the Hessian it is another point.
 
     Source
-        Ours; Fallah et al. (2020), Section 5, the first-order approximation. Identity.
+        Ours; Fallah et al. (2020), Section 5, the first-order approximation. The claim is an identity.
     """
     return personal_rest(task, inner, local_steps, second_order=False)
 
@@ -339,7 +340,7 @@ def per_fedavg_first_order_optimum(
     """First-order Per-FedAvg minimises the mean loss after one personal step.
 
     Hypotheses
-        As ``baselines/per-fedavg-fo``, tau = 1.
+        The hypotheses of ``baselines/per-fedavg-fo``, tau = 1.
 
     Statement
         The fixed point minimises F(w) = mean phi_i(w - alpha grad phi_i(w)).
@@ -369,14 +370,14 @@ def fedbcd(
     """Penalised FedBCD has the fixed point of exact FedProx, for any local steps and server step.
 
     Hypotheses
-        As ``baselines/fedprox``. The devices keep their models between rounds; server step in (0, 1].
+        The hypotheses of ``baselines/fedprox``. The clients keep their models between rounds; server step in (0, 1].
 
     Statement
         z is the point of ``baselines/fedprox-exact`` with mu = 2 rho of the paper, whose penalty has no 1/2, and x_i =
         (A_i + mu I)^-1 (A_i b_i + mu z).
 
     Source
-        Ours; FedBCD is Wu et al. (2021). Identity.
+        Ours; FedBCD is Wu et al. (2021). The claim is an identity.
     """
     strength = float(proximal)
     algorithm = FedBCD(
@@ -406,14 +407,14 @@ def fedbcd_separate(
     """FedBCD-I rests at the weights (I - c M_i)^-1 (I - M_i) with M_i = (I - eta A_i)^n.
 
     Hypotheses
-        As ``baselines/fedavg``; n steps on the loss, then n times x <- x - pull (x - z).
+        The hypotheses of ``baselines/fedavg``; n steps on the loss, then n times x <- x - pull (x - z).
 
     Statement
         z = (sum Q_i)^-1 sum Q_i b_i with the stated Q_i and c = (1 - pull)^n; x_i = z + c Q_i (b_i - z).
         Unlike the penalised variant it depends on n.
 
     Source
-        Ours; Wu et al. (2021), FedBCD-I. Identity.
+        Ours; Wu et al. (2021), FedBCD-I. The claim is an identity.
     """
     step = 1 / task.client_smoothness
     algorithm = FedBCD(step_size=step, local_steps=local_steps, variant="separate", pull=float(pull))
@@ -434,13 +435,13 @@ def local(task: Task, local_steps: int = Z[1:8]) -> Sides:
     """LOCAL rests at every client's own minimiser.
 
     Hypotheses
-        As ``baselines/fedavg``.
+        The hypotheses of ``baselines/fedavg``.
 
     Statement
         w_i = b_i for every client.
 
     Source
-        Ours; the baseline of FPFC, Table 1. Identity.
+        Ours; the baseline of FPFC, Table 1. The claim is an identity.
     """
     algorithm = Local(step_size=1 / task.client_smoothness, local_steps=local_steps)
     return rests_at(algorithm, task, affine_rounds.local_rest(task.centers))

@@ -51,7 +51,7 @@ def stationary_cosines(task: QuadraticMixture, step: float, local_steps: int) ->
 
 
 def simplex(clusters: int) -> np.ndarray:
-    """Vertices of a regular simplex around 0, (K, K)."""
+    """Return the vertices of a regular simplex around 0, (K, K)."""
     return np.asarray(np.eye(clusters) - 1 / clusters)
 
 
@@ -157,7 +157,7 @@ def stationary_cosine_anywhere(
     """At a stationary point the cross-cluster cosine is -1 / (K - 1), wherever the clusters lie.
 
     Hypotheses
-        As ``cfl/stationary-cosine`` without the simplex: three clusters of one client each.
+        The hypotheses of ``cfl/stationary-cosine`` without the simplex: three clusters of one client each.
 
     Statement
         cos(Delta w_i, Delta w_j) = -1 / (K - 1) for clients of different clusters.
@@ -253,8 +253,8 @@ def complete_linkage(
         Updates in the plane. No two pairs of clients have the same similarity, so that ties do not matter.
 
     Statement
-        As ``cfl/single-linkage``, for agglomerative clustering with complete linkage on minus the cosine. Both sides
-        are the cosine times its absolute value, a fraction.
+        The statement of ``cfl/single-linkage``, for agglomerative clustering with complete linkage on minus the cosine.
+        Both sides are the cosine times its absolute value, a fraction.
 
     Source
         Public code of CFL, github.com/felisat/clustered-federated-learning, commit 23a1c38, fl_devices.py:

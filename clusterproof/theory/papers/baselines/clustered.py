@@ -54,7 +54,7 @@ def cfl_mgd_gradient(task: Task, momentum: Fraction = MOMENTUM) -> Sides:
         chi_p = (sum A_i)^-1 sum A_i b_i over the cluster's clients, and its buffer is 0.
 
     Source
-        Ours; CFL-MGD is Zhao et al. (2023), Algorithm 1. Identity.
+        Ours; CFL-MGD is Zhao et al. (2023), Algorithm 1. The claim is an identity.
     """
     suppose_far_apart(task)
     algorithm = CFLMGD(step_size=1 / task.client_smoothness, momentum=float(momentum))
@@ -75,7 +75,7 @@ def cfl_mgd_model(task: Task, momentum: Fraction = MOMENTUM, local_steps: int = 
     """Option II of CFL-MGD rests where sum (I - M_i^H) (z - (b_i, 0)) = 0, with some momentum left.
 
     Hypotheses
-        As ``baselines/cfl-mgd-gradient``.
+        The hypotheses of ``baselines/cfl-mgd-gradient``.
 
     Statement
         z = (chi, u) of a cluster solves the stated equation with M_i = ((I - eta A_i, -eta beta I), (A_i,
@@ -118,7 +118,7 @@ def clustered_rest(
     """IFCA, GL-CFL and CFL rest at FedAvg's point of each cluster once the clusters are right.
 
     Hypotheses
-        As ``baselines/fedavg``; clusters far apart. CFL finds them by its own cut.
+        The hypotheses of ``baselines/fedavg``; clusters far apart. CFL finds them by its own cut.
 
     Statement
         The model of a cluster is (sum Q_i)^-1 sum Q_i b_i over its clients, Q_i = I - (I - eta A_i)^H; H = 1
@@ -126,7 +126,7 @@ def clustered_rest(
 
     Source
         Ours; IFCA is Ghosh et al. (2020) with model averaging, CFL is Sattler et al. (2020), and GL-CFL is Lin et al.
-        (2023). Identity.
+        (2023). The claim is an identity.
     """
     suppose_far_apart(task)
     suppose("a cluster has two clients at least", np.bincount(task.labels).min() >= 2)

@@ -45,7 +45,7 @@ def assumption_1(task: SomeMixture, stream: Stream) -> Sides:
         covariance, of a mean Hessian, or ridge + lambda_max(X'X / N) / 4.
 
     Source
-        Zhao et al. (2023), Assumption 1. Upper bound, tight on quadratics.
+        Zhao et al. (2023), Assumption 1. The claim is an upper bound, tight on quadratics.
     """
     points, steps = pairs_of_points(task, stream)
     changes = [
@@ -76,7 +76,7 @@ def assumption_2(task: SomeMixture, stream: Stream) -> Sides:
         eigenvalue of a covariance, of a mean Hessian, or the ridge.
 
     Source
-        Zhao et al. (2023), Assumption 2. Lower bound, tight on quadratics.
+        Zhao et al. (2023), Assumption 2. The claim is a lower bound, tight on quadratics.
     """
     points, steps = pairs_of_points(task, stream)
     gaps = np.zeros(points.shape[:2])
@@ -164,7 +164,7 @@ def assumption_3_ball(task: SomeRegression, stream: Stream) -> dict[str, Sides]:
         tr(Sigma) the largest trace of a cluster.
 
     Source
-        Ours. Upper bound, attained at e = 0.
+        Ours. The claim is an upper bound, attained at e = 0.
     """
     suppose("two clusters or more", task.clusters > 1)
     setting = setting_of(

@@ -37,7 +37,7 @@ from clusterproof.theory.exact.scalar_clusters import IdenticalClients
 
 
 def shifted_formula(identical: IdenticalClients, t: int) -> Fraction:
-    """Right side of (12), first line: e_t - eta a e_(t-1) + beta (chi^(t-1) - chi^(t-2))."""
+    """Return the right side of (12), first line: e_t - eta a e_(t-1) + beta (chi^(t-1) - chi^(t-2))."""
     last, move = identical.error(t - 1), identical.move(t - 1)
     return identical.error(t) - identical.curvature * last + identical.momentum * move
 
@@ -260,7 +260,7 @@ def equations_19_and_20(
     """The start is at most a term of order 1 / T plus a multiple of the start that is above 1.
 
     Hypotheses
-        As (18); t <= log2(1 / eps_0), so that eps_0 <= 1, and eps_(-1) = eps_0 at rest.
+        The hypotheses of (18); t <= log2(1 / eps_0), so that eps_0 <= 1, and eps_(-1) = eps_0 at rest.
 
     Statement
         eps_0 <= (2 M^3 / beta) (1 / (T + 2)) (eta L / |C_p| + beta (1 + beta)) log2(1 / eps_0) + A eps_0, with M of

@@ -12,7 +12,7 @@ from clusterproof.theory.exact.two_point_losses import TwoPointLosses
 
 
 def chebyshev(pair: Pair) -> float:
-    """64 sigma^2 / (Delta^4 mu^2 n')."""
+    """Return 64 sigma^2 / (Delta^4 mu^2 n')."""
     task = pair.task
     return 64 * pair.sigma**2 / (task.separation**4 * task.strong_convexity**2 * task.samples)
 
@@ -61,7 +61,7 @@ def wrong_choice(law: TwoPointLosses) -> dict[str, Sides]:
 
 
 def threshold(own: Fraction, other: Fraction) -> Fraction:
-    """delta of (25): the mean of the two expected losses phi^1(chi_1) and phi^1(chi_p)."""
+    """Return delta of (25): the mean of the two expected losses phi^1(chi_1) and phi^1(chi_p)."""
     return (own + other) / 2
 
 
@@ -78,7 +78,7 @@ def events_of_25(
 
 
 def towards(noise: Fraction, samples: int, own_angle: Fraction) -> dict[str, Any]:
-    """Both models are on the rim, the other model between the optima, kappa = 1: Chebyshev's tightest case."""
+    """Return Chebyshev's tightest case: both models on the boundary, the other one between the optima, kappa = 1."""
     rim, ahead = Fraction(1), Fraction(1)
     pair = Pair(1, rim, noise, samples, 0, rim, own_angle, rim, ahead)
     return {"pair": pair, "multiple": Fraction(1)}
@@ -176,7 +176,7 @@ def costs_in_the_basin(
 
 
 def printed_cost(root_of_kappa: int, distance: Fraction) -> Fraction:
-    """(L/2) ||chi_1 - chi*_1|| of (27) with mu = 1, L = kappa."""
+    """Return (L/2) ||chi_1 - chi*_1|| of (27) with mu = 1, L = kappa."""
     return Fraction(root_of_kappa**2, 2) * distance
 
 

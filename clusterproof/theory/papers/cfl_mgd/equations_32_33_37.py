@@ -48,7 +48,7 @@ def momentum_of_the_average(
     Lines
         (32)
             chi_1^(t+1) = chi_1^t - (eta/m) sum (beta u_i^t + g_i^t) = chi_1^t - (eta/m) sum g_i^t + beta (chi_1^t -
-            chi_1^(t-1)). False: it needs C_1^(t+1) = C_1^t. Read: the second form (R2).
+            chi_1^(t-1)). False: it needs C_1^(t+1) = C_1^t. Our reading: the second form (R2).
         (33)
             ||chi_1^t - (eta/m) sum g_i^t + beta (chi_1^t - chi_1^(t-1)) - chi*_1|| = ||chi_1^t - chi*_1 - (eta/m) sum
             g_i^t - (beta eta/m) sum u_i^t||. False: it is (32) again; the step after it, to ||T_1|| + ||T_2|| +

@@ -90,7 +90,7 @@ def lemma_1_of_two_values(
 
 
 def crowd(clusters: int, rarity: float = 1e-4) -> TwoPointMixture:
-    """Clusters at the corners of a simplex of side 2; a rare jump makes a client of cluster 0 prefer all others."""
+    """Return clusters at the corners of a simplex of side 2; by rare jumps a client of cluster 0 prefers others."""
     optima = np.eye(clusters) * np.sqrt(2)
     towards = optima[0] - optima[1:].mean(axis=0)
     height = np.linalg.norm(towards)
@@ -109,7 +109,7 @@ def crowd(clusters: int, rarity: float = 1e-4) -> TwoPointMixture:
 
 
 def towards_one(optima: np.ndarray, own: int, radius: float) -> np.ndarray:
-    """Models at a radius from their optima, (P, d): others towards the own one, and the own one towards others."""
+    """Return models at a radius from their optima, (P, d): others towards the own model, the own towards others."""
     others = np.delete(optima, own, axis=0).mean(axis=0)
     directions = optima[own] - optima
     directions[own] = others - optima[own]
@@ -131,7 +131,7 @@ def lemma_1_union(
     """A client joins any wrong cluster with probability at most c_1 P sigma^2 / (Delta^4 mu^2 n').
 
     Hypotheses
-        As (22).
+        The hypotheses of (22).
 
     Statement
         The printed (23) repeats the event of (22), but means its union over p' != p. Then P(some wrong model's loss is
@@ -140,7 +140,8 @@ def lemma_1_union(
         ``cfl-mgd/lemma-1``.
 
     Source
-        Zhao et al. (2023), Lemma 1, (23). Upper bound; for the sum 64 (P - 1) is enough, and needed as P grows.
+        Zhao et al. (2023), Lemma 1, (23). The claim is an upper bound; for the sum 64 (P - 1) is enough, and needed as
+        P grows.
     """
     suppose("two clusters or more", task.clusters > 1)
     offsets = stream.standard_normal((50, task.clusters, task.dimension))
@@ -174,7 +175,7 @@ def lemma_1_cantelli(pair: Pair) -> Sides:
     """A client prefers a given wrong model with probability at most 64 s^2 / (64 s^2 + n' mu^2 D^4).
 
     Hypotheses
-        As Lemma 1: models in the paper's basin, sigma^2 (s^2 in the title) bounds the variance of
+        The hypotheses of Lemma 1: models in the paper's basin, sigma^2 (s^2 in the title) bounds the variance of
         one row's loss at the two models, Delta (D in the title) the separation.
 
     Statement
@@ -185,7 +186,7 @@ def lemma_1_cantelli(pair: Pair) -> Sides:
         by (28) and whose variance is at most 4 sigma^2 / n'.
 
     Source
-        Ours. Tight: two-valued losses attain it for one row.
+        Ours. The bound is tight: two-valued losses attain it for one row.
     """
     return at_most(pair.exact, cantelli=cantelli_bound(pair))
 
@@ -264,7 +265,7 @@ def lemma_1_worst_case(
         u = sqrt(x / (x + 4)), x = (b - a)^2 / s^2. So misclassification is exponentially rare in n'.
 
     Source
-        Ours. Upper bound; attained at kappa = 1.
+        Ours. The claim is an upper bound; attained at kappa = 1.
     """
     suppose("two clusters or more", task.clusters > 1)
     radius = share * task.separation / (1 + np.sqrt(task.condition_number))

@@ -98,7 +98,7 @@ def per_step_region(
     """The noise-free contraction per round fails exactly where beta > (1 - sqrt(l_p))^2.
 
     Hypotheses
-        As ``cfl-mgd/per-step-contraction``, with L among the eigenvalues of cluster p.
+        The hypotheses of ``cfl-mgd/per-step-contraction``, with L among the eigenvalues of cluster p.
 
     Statement
         For every kappa, some reachable round has ||chi_p^(t+1) - chi*_p|| > ||chi_p^t - chi*_p|| iff
@@ -290,7 +290,7 @@ def lemma_h(curvature: Annotated[float, reals(0, 1)], momentum: Annotated[float,
         = a e_0^2, and W_t >= e_t^2 [a - (1 - beta - a)^2 / 4 beta].
 
     Source
-        Ours; replaces the contraction of Lemma 2. Tight: attained in each case.
+        Ours; replaces the contraction of Lemma 2. The bound is tight: attained in each case.
     """
     suppose("0 < a", curvature > 0)
     suppose("beta < 1", momentum < 1)

@@ -122,7 +122,7 @@ def model_averaging_drift(
     """Local steps move option II's limit away from the optimum, and momentum multiplies that drift.
 
     Hypotheses
-        As ``cfl-mgd/model-averaging-recursion``, H >= 2, rho(M) < 1.
+        The hypotheses of ``cfl-mgd/model-averaging-recursion``, H >= 2, rho(M) < 1.
 
     Statement
         chi_inf - chi* = eta c_H(beta) (mean A)^-1 mean A_i^2 (chi* - c_i) + O(eta^2), with

@@ -22,7 +22,7 @@ LEVEL = 0.01
 
 
 def is_exact(task: Mixture) -> bool:
-    """Whether losses and gradients are exact, v = sigma = 0."""
+    """Return whether losses and gradients are exact, v = sigma = 0."""
     return isinstance(task, QuadraticMixture) or getattr(task, "data", "") == "population"
 
 
@@ -48,7 +48,7 @@ def needs_of(task: Mixture, trace: Trace) -> Iterator[Hypothesis]:
 
 
 def share_losses(task: Mixture) -> bool:
-    """Whether the clients of a cluster of quadratics have the same Hessian and the same centre."""
+    """Return whether the clients of a cluster of quadratics have the same Hessian and the same centre."""
     if not isinstance(task, QuadraticMixture):
         return True
     _, first = np.unique(task.labels, return_index=True)
@@ -122,7 +122,7 @@ def on_run(task: Mixture, trace: Trace) -> OnRun:
 
 
 def _may_happen(task: Mixture) -> bool:
-    """Whether 1 - P lambda_5 is positive."""
+    """Return whether 1 - P lambda_5 is positive."""
     return has_positive_probability(4 * task.clusters, round(task.proportions.min() * task.clients))
 
 

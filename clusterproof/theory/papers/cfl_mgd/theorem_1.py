@@ -116,8 +116,8 @@ def theorem_1_probability(
     """Theorem 1 holds with probability at least 1 - lambda.
 
     Hypotheses
-        As Theorem 1; (A38), the appendix's condition, plays no part. c = 1/8 (Hoeffding), l m = 100, lambda_i = 0.01;
-        the meant probability is 1 - T P lambda_5.
+        The hypotheses of Theorem 1; (A38), the appendix's condition, plays no part. c = 1/8 (Hoeffding), l m = 100,
+        lambda_i = 0.01; the meant probability is 1 - T P lambda_5.
 
     Statement
         lambda = 1 - lambda_0 - P lambda_1 - 2 lambda_2 - lambda_3 - P lambda_4 - 4 exp(-clm), for any lambda in (0, 1),
@@ -177,9 +177,9 @@ def theorem_1_small_constant(clients: int = CLIENTS, own: int = OWN, momentum: F
     """Some constant c_4 below 1/32, for which Theorem 1 is not vacuous, makes it true.
 
     Hypotheses
-        As Theorem 1, with c_4 any of 1/33, 1/64, 1/256, 1/1024: from 1/32 on rho >= ||e_0||. The probability
-        1 - P lambda_5 of a round is positive, 8 exp(-l m / 8) < 1, and so is the probability of Theorem 1 as meant,
-        1 - ... - 4 exp(-clm).
+        The hypotheses of Theorem 1, with c_4 any of 1/33, 1/64, 1/256, 1/1024: from 1/32 on rho >= ||e_0||. The
+        probability 1 - P lambda_5 of a round is positive, 8 exp(-l m / 8) < 1, and so is the probability of Theorem 1
+        as meant, 1 - ... - 4 exp(-clm).
 
     Statement
         With that probability, after T = (8L / l mu) log(Delta / 2 rho) rounds, rounded up, ||chi_p^T - chi*_p|| <= rho.
@@ -228,9 +228,10 @@ def theorem_1_large_separation(
     """If the optima are so far from each other that Theorem 1 says something, it is true.
 
     Hypotheses
-        As Theorem 1, with Assumption 4's max ||chi*_p|| <~ 1 read with a constant of Delta / 2. With the appendix's c_4
-        = 1/4 a start may be farther than rho = 4 kappa from its optimum if Delta > 16 kappa^(3/2). (A38) holds from 8
-        kappa^(3/2) on; here kappa = 1. The probability 1 - P lambda_5 of a round is positive, 8 exp(-l m / 8) < 1.
+        The hypotheses of Theorem 1, with Assumption 4's max ||chi*_p|| <~ 1 read with a constant of Delta / 2. With the
+        appendix's c_4 = 1/4 a start may be farther than rho = 4 kappa from its optimum if Delta > 16 kappa^(3/2). (A38)
+        holds from 8 kappa^(3/2) on; here kappa = 1. The probability 1 - P lambda_5 of a round is positive, 8 exp(-l m /
+        8) < 1.
 
     Statement
         With that probability, after T = (8L / l mu) log(Delta / 2 rho) rounds, rounded up, ||chi_p^T - chi*_p|| <= rho.
@@ -263,8 +264,8 @@ def remark_1(exponent: int = Z[0:16], constant: Fraction = among(Fraction(10**6)
     """The final error rho is of the order 1 / sqrt(m n') + 1 / n' + 1 / (n' sqrt(m)).
 
     Hypotheses
-        As Theorem 1 without (A38), which is the appendix's condition; m and n' grow, everything else is fixed: two
-        equal clusters, L = mu. With exact losses and gradients, v = sigma = 0, which Assumption 3 allows.
+        The hypotheses of Theorem 1 without (A38), which is the appendix's condition; m and n' grow, everything else is
+        fixed: two equal clusters, L = mu. With exact losses and gradients, v = sigma = 0, which Assumption 3 allows.
 
     Statement
         rho = (16 L / mu l) rho_0 <= C (1 / sqrt(m n') + 1 / n' + 1 / (n' sqrt(m))), up to logarithms, for some constant

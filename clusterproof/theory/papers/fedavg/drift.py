@@ -21,12 +21,12 @@ Rounds = Annotated[int, integers(1, 3)]
 
 
 def decay(step_size: Any, strong_convexity: Any, local_steps: int) -> Any:
-    """r = (1 - gamma mu)^K."""
+    """Return r = (1 - gamma mu)^K."""
     return (1 - step_size * strong_convexity) ** local_steps
 
 
 def drift_of_round(step_size: Any, smoothness: Any, local_steps: int, disagreement: float) -> float:
-    """B = gamma^2 L (K (K - 1) / 2) zeta*."""
+    """Return B = gamma^2 L (K (K - 1) / 2) zeta*."""
     return float(step_size**2 * smoothness * (local_steps * (local_steps - 1) // 2)) * disagreement
 
 
@@ -39,7 +39,7 @@ def drift_needs(case: RoundCase) -> Iterator[Hypothesis]:
 
 
 def squared_drift_bound(case: RoundCase, rounds: Any) -> Any:
-    """(r^t D + (1 + r + ... + r^(t-1)) B)^2."""
+    """Return (r^t D + (1 + r + ... + r^(t-1)) B)^2."""
     step_size = min(case.step_size, 2 / (case.smoothness + case.strong_convexity))
     r = float(1 - step_size * case.strong_convexity) ** case.local_steps
     added = drift_of_round(step_size, case.smoothness, case.local_steps, float(case.heterogeneity))
@@ -88,7 +88,7 @@ def drift(
         ||grad f_i(y_k) - g_i*|| <= L ||y_k - x*|| <= L gamma k ||g_i*||, since gradients do not grow along the steps.
 
     Source
-        Ours. Upper bound; its first term is attained, its second is far from the truth for small gamma.
+        Ours. The claim is an upper bound; its first term is attained, its second is far from the truth for small gamma.
     """
     smoothness, convexity = clients.smoothness, clients.strong_convexity
     suppose("0 < gamma <= 2 / (L + mu)", 0 < pace <= 2 * smoothness / (smoothness + convexity))

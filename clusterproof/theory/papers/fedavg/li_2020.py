@@ -49,12 +49,12 @@ def gradient_of(a: Any, b: Any) -> Callable[[Any], Any]:
 
 
 def second_moment(offset: Any, factor: Any, expectation: Any, square: Any) -> Any:
-    """E (offset + factor w)^2, from E w and E w^2."""
+    """Return E (offset + factor w)^2, from E w and E w^2."""
     return factor**2 * square + 2 * factor * offset * expectation + offset**2
 
 
 def gap_and_gradients(problem: Problem, sampling: Fraction) -> tuple[Any, Any]:
-    """E F(w_T) - F*, and G^2 along the run; ``sampling`` is the variance share of drawing clients."""
+    """Return E F(w_T) - F*, and G^2 along the run; ``sampling`` is the variance share of drawing clients."""
     a_2, b_2, steps = problem.curvature, problem.center, problem.local_steps
     moments, largest = (problem.start, problem.start**2), F(0)  # E w and E w^2 of the server
     for first in range(0, problem.rounds * steps, steps):
@@ -80,12 +80,12 @@ def gap_and_gradients(problem: Problem, sampling: Fraction) -> tuple[Any, Any]:
 
 
 def optimum_of(problem: Problem) -> Fraction:
-    """w*."""
+    """Return w*."""
     return problem.curvature * problem.center / (1 + problem.curvature)
 
 
 def shift_of(problem: Problem) -> Fraction:
-    """gamma = max(8 kappa, E); mu = 1, L = a_2."""
+    """Return gamma = max(8 kappa, E); mu = 1, L = a_2."""
     return max(8 * problem.curvature, F(problem.local_steps))
 
 
@@ -140,7 +140,7 @@ def theorem_2(problem: Problem, drawn: int = among(1, 2, 5)) -> Sides:
     """FedAvg with K clients drawn with replacement converges like 1 / T.
 
     Statement
-        As ``fedavg/theorem-1`` with B + C, C = 4 E^2 G^2 / K.
+        The statement of ``fedavg/theorem-1`` with B + C, C = 4 E^2 G^2 / K.
 
     Source
         Li et al. (2020), main text of the ICLR 2020 version, Scheme I.
@@ -159,7 +159,7 @@ def theorem_3(problem: Problem, drawn: int = among(1, 2)) -> Sides:
     """FedAvg with K of the N clients drawn without replacement converges like 1 / T.
 
     Statement
-        As ``fedavg/theorem-1`` with B + C, C = (N - K) / (N - 1) 4 E^2 G^2 / K.
+        The statement of ``fedavg/theorem-1`` with B + C, C = (N - K) / (N - 1) 4 E^2 G^2 / K.
 
     Source
         Li et al. (2020), main text of the ICLR 2020 version, Scheme II.
@@ -168,7 +168,7 @@ def theorem_3(problem: Problem, drawn: int = among(1, 2)) -> Sides:
 
 
 def rest_of(clients: Sequence[tuple[Any, Any]], step: Any, local_steps: int) -> Any:
-    """Fixed point of FedAvg with a fixed step: (sum C_k b_k) / sum C_k, C_k = 1 - (1 - eta a_k)^E."""
+    """Return the fixed point of FedAvg with a fixed step: (sum C_k b_k) / sum C_k, C_k = 1 - (1 - eta a_k)^E."""
     weights = [1 - (1 - step * a) ** local_steps for a, _ in clients]
     return sum(c * b for c, (_, b) in zip(weights, clients, strict=True)) / sum(weights)
 

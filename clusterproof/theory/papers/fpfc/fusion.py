@@ -203,7 +203,7 @@ def bipartition(stream: Stream, clients: int = Z[2:9]) -> Sides:
         None on the updates; the best cut is the one with the least largest cosine across it, CFL's (26).
 
     Statement
-        As the title: the least similarity of a maximum spanning tree equals the best cut's.
+        The statement is the title: the least similarity of a maximum spanning tree equals the best cut's.
 
     Proof
         Every cut crosses an edge of the tree, and so has a cosine of at least the tree's least one; the cut at that

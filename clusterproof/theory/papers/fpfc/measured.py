@@ -55,7 +55,7 @@ def run_averages(
 
 
 def unsmoothed(algorithm: FPFC) -> SCAD:
-    """The SCAD that the algorithm smooths."""
+    """Return the SCAD that the algorithm smooths."""
     return SCAD(strength=algorithm.strength, concavity=algorithm.concavity or 3.7)
 
 
@@ -66,7 +66,7 @@ def losses_of(task: QuadraticMixture, models: np.ndarray) -> np.ndarray:
 
 
 def objective(algorithm: FPFC, task: QuadraticMixture, models: np.ndarray) -> np.ndarray:
-    """F of models (..., m, d), with the unsmoothed penalty."""
+    """Return F of models (..., m, d), with the unsmoothed penalty."""
     lengths = lengths_of(models[..., :, None, :] - models[..., None, :, :])
     return np.asarray(
         losses_of(task, models) + unsmoothed(algorithm).value(lengths).sum(axis=(-2, -1)) / (2 * task.clients)
@@ -87,7 +87,7 @@ def unit_prox_lengths(penalty: SCAD, lengths: np.ndarray) -> np.ndarray:
 
 
 def squared_mapping(algorithm: FPFC, state: FusionState) -> np.ndarray:
-    """||G||^2 = sum over ordered pairs of ||theta - prox_1(theta + v)||^2 with the unsmoothed SCAD, (...)."""
+    """Return ||G||^2 = sum over ordered pairs of ||theta - prox_1(theta + v)||^2 with the unsmoothed SCAD, (...)."""
     lengths, factor = delta_lengths(state.pairs), state.pairs.factor
     theta, dual = factor * lengths, algorithm.augmentation * (1 - factor) * lengths
     moves = theta - unit_prox_lengths(unsmoothed(algorithm), theta + dual)

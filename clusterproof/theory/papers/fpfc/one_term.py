@@ -87,13 +87,13 @@ class HuberSum:
         return float(np.linalg.eigvalsh(self.features.T @ self.features)[-1])
 
     def value(self, point: np.ndarray) -> float:
-        """f at a point (d,)."""
+        """Return f at a point (d,)."""
         away = np.abs(self.features @ point - self.targets)
         huber = np.where(away <= self.width, away**2 / 2, self.width * (away - self.width / 2))
         return float(huber.sum())
 
     def gradient(self, point: np.ndarray) -> np.ndarray:
-        """Gradient at a point (d,)."""
+        """Return the gradient at a point (d,)."""
         derivatives = np.clip(self.features @ point - self.targets, -self.width, self.width)
         return np.asarray(self.features.T @ derivatives)
 
@@ -131,13 +131,13 @@ def one_term(case: EveryPair, stream: Stream) -> Sides | Expectation:
     """With convex losses and every pair updated, the mean of E||grad_w L_0||^2 is at most A D_0 / K.
 
     Hypotheses
-        As ``fpfc/repaired-models``; moreover, the losses are convex, and every pair is updated in every round: all
-        clients take part, or the rule is "all".
+        The hypotheses of ``fpfc/repaired-models``; moreover, the losses are convex, and every pair is updated in every
+        round: all clients take part, or the rule is "all".
 
     Statement
-        As the title, A = 2 L_h / (p (1 - (1 - alpha L_h)^(2T))): the pairs' term B of ``fpfc/repaired-models`` is not
-        needed. If the losses are not quadratic and T >= 3, the smaller of A_1 = 2 / (alpha p (2 - alpha L_h)) and A + 2
-        A_1 / T replaces A.
+        The statement is the title, with A = 2 L_h / (p (1 - (1 - alpha L_h)^(2T))): the pairs' term B of
+        ``fpfc/repaired-models`` is not needed. If the losses are not quadratic and T >= 3, the smaller of A_1 = 2 /
+        (alpha p (2 - alpha L_h)) and A + 2 A_1 / T replaces A.
 
     Proof
         For client i let G = grad_{w_i} L_0 after a round, M = grad_{w_i} L_rho there, and a the gradient G with the
@@ -316,12 +316,12 @@ def one_term_large_augmentation(case: LargeAugmentation, stream: Stream) -> Side
     """With convex losses and rho >= 8 L_g the mean of E||grad_w L_0||^2 is at most A_1 D_0 / K.
 
     Hypotheses
-        As ``fpfc/repaired-models``; moreover, the losses are convex, all clients take part with the same probability,
-        and rho >= 8 L_g.
+        The hypotheses of ``fpfc/repaired-models``; moreover, the losses are convex, all clients take part with the same
+        probability, and rho >= 8 L_g.
 
     Statement
-        As the title, A_1 = 2 / (alpha p (2 - alpha L_h)), which is A of ``fpfc/repaired-models`` at one local step:
-        the pairs' term B is not needed, even if pairs wait.
+        The statement is the title, with A_1 = 2 / (alpha p (2 - alpha L_h)), which is A of ``fpfc/repaired-models`` at
+        one local step: the pairs' term B is not needed, even if pairs wait.
 
     Proof
         Let V_i = M_i - grad_{w_i} L_0 = (1/m) sum_j d v_ij, by the last update of each pair. The sum over clients of
@@ -439,11 +439,12 @@ def one_term_waiting(
     """With convex losses the mean of E||grad_w L_0||^2 over K rounds is at most A D_0 / K, even if pairs wait.
 
     Hypotheses
-        As ``fpfc/repaired-models``; moreover, the losses are convex. ``ratio`` is rho / L_g, ``share`` alpha L_h.
+        The hypotheses of ``fpfc/repaired-models``; moreover, the losses are convex. ``ratio`` is rho / L_g, ``share``
+        alpha L_h.
 
     Statement
-        As the title, A = 2 L_h / (p (1 - (1 - alpha L_h)^(2T))): the pairs' term B of ``fpfc/repaired-models`` is not
-        needed.
+        The statement is the title, with A = 2 L_h / (p (1 - (1 - alpha L_h)^(2T))): the pairs' term B of
+        ``fpfc/repaired-models`` is not needed.
 
     Source
         Ours: the statement of ``fpfc/one-term``, which holds if every pair is updated in every round. If one client of

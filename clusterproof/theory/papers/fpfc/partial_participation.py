@@ -17,7 +17,7 @@ CLIENTS, ROUNDS = Z[2:8], among(400, 200, 100)
 
 
 def setting_of(clients: int) -> Constants:
-    """Curvature 1000, ten times that for rho, one participant per round, pairs with a participant updated."""
+    """Return a setting with curvature 1000, rho = 10000, one participant per round, and updates of its pairs."""
     algorithm = FPFC(
         step_size=1 / (CURVATURE + 2 * AUGMENTATION - WEAK_CONVEXITY),
         local_steps=10,
@@ -125,7 +125,7 @@ def theorem_1_participation(
     """If pairs with a participant move, E||grad_v L_0||^2 is at most C_2 (F(w^0) - F* + m xi lambda / 4) / K.
 
     Hypotheses
-        As ``fpfc/theorem-1-models``; theta_ij and v_ij are updated where i or j is in A_k.
+        The hypotheses of ``fpfc/theorem-1-models``; theta_ij and v_ij are updated where i or j is in A_k.
 
     Statement
         The mean of E||grad_v L_0||^2 over K rounds is at most C_2 (F(w^0) - F* + m xi lambda / 4) / K, with C_2 =

@@ -117,7 +117,7 @@ CURVATURE, AUGMENTATION, STRENGTH, SMOOTHING = 10_000.0, 5.0, 1.0, 0.5
 def weakly_coupled(
     clients: int, share: float, augmentation: float = AUGMENTATION, local_steps: int = 1
 ) -> Constants:
-    """Curvature 10000 and rho = 5, local steps of a share of the longest, one participant a round.
+    """Return a setting with curvature 10000, rho = 5, steps of a share of the longest, and one participant a round.
 
     The coupling of the clients is weak, so that the gradients cause nearly all of the objective's decrease.
     """
@@ -144,7 +144,7 @@ def alike(setting: Constants) -> QuadraticMixture:
 
 
 def opposed(strain: float) -> Case:
-    """Two scalar clients of curvature 1 whose minimisers are so near, +-strain / 2, that F is least where they agree.
+    """Return two scalar clients of curvature 1 with minimisers +-strain / 2, so near that F is least where they agree.
 
     The penalty's derivative lambda = 1 at 0 is at least ``strain``, the losses' derivative. With ``strain`` at most 1,
     F(w^0) = F* at w^0 = 0. The smoothed penalty has derivative 0 there, and the models part.
@@ -190,8 +190,8 @@ def repaired_models(case: Random, stream: Stream) -> Sides | Expectation:
         part; xi < lambda, rho > 2 L_g, 0 < alpha <= 1 / (L_f + rho), any T_i >= 1.
 
     Statement
-        As the title, A = 2 L_h / (p (1 - (1 - alpha L_h)^(2T))), T = min T_i, B = 4 rho L_g^2 (m - 1) / (m P den),
-        D_0 = F(w^0) - F* + (m - 1) xi lambda / 4, den = rho^2 - L_g rho - 2 L_g^2, L_h = L_f + rho.
+        The statement is the title, with A = 2 L_h / (p (1 - (1 - alpha L_h)^(2T))), T = min T_i, B = 4 rho L_g^2 (m -
+        1) / (m P den), D_0 = F(w^0) - F* + (m - 1) xi lambda / 4, den = rho^2 - L_g rho - 2 L_g^2, L_h = L_f + rho.
 
     Proof
         Let z = alpha L_h, and g_s the gradient of the L_h-smooth h_i at local step s, g_0 = M_i = grad_{w_i} L_rho.
@@ -261,11 +261,13 @@ def repaired_mapping(
     """||G||^2 is at most m (m - 1) (lambda xi / (lambda + xi))^2 after every round, on every run.
 
     Hypotheses
-        As ``fpfc/repaired-models``, and a > 2. One pair with ||theta|| = ``length``, and xi = ``share`` lambda.
+        The hypotheses of ``fpfc/repaired-models``, and a > 2. One pair with ||theta|| = ``length``, and xi = ``share``
+        lambda.
 
     Statement
-        As the title: each of the m (m - 1) ordered pairs adds at most the square. It does not concern convergence: it
-        holds for every theta whose v is the gradient of the smoothed penalty, and measures the smoothing alone.
+        The statement is the title: each of the m (m - 1) ordered pairs adds at most the square. It does not concern
+        convergence: it holds for every theta whose v is the gradient of the smoothed penalty, and measures the
+        smoothing alone.
 
     Proof
         For a > 2 the unit proximal map of SCAD is single-valued, and leaves theta where ||theta|| > xi. Else
@@ -304,10 +306,10 @@ def repaired_duals(clients: int = participation.CLIENTS, rounds: int = participa
     """The mean of E||grad_v L_0||^2 is at most C_2 D_0 / (P K).
 
     Hypotheses
-        As ``fpfc/repaired-models``.
+        The hypotheses of ``fpfc/repaired-models``.
 
     Statement
-        As the title, with the printed C_2, which lacks the factor 1 / P of partial participation.
+        The statement is the title, with the printed C_2, which lacks the factor 1 / P of partial participation.
 
     Proof
         As ``fpfc/repaired-models``: sum of ||d v||^2 <= L_g^2 sum of ||d theta||^2, and each residual rests for 1 / P.
@@ -375,8 +377,8 @@ def theorem_1_models_positive(case: Positive, stream: Stream) -> Sides | Expecta
     """If C_1's denominators are positive, the first inequality of Theorem 1 holds.
 
     Hypotheses
-        As ``fpfc/theorem-1-models``; moreover rho > L_f (1 + q) / (1 - 3q) and q = c^(T/2) < 1/3, T = min T_i, and
-        pairs with a participant are updated.
+        The hypotheses of ``fpfc/theorem-1-models``; moreover rho > L_f (1 + q) / (1 - 3q) and q = c^(T/2) < 1/3, T =
+        min T_i, and pairs with a participant are updated.
 
     Statement
         The mean of E||grad_w L_0||^2 over K rounds is at most C_1 (F(w^0) - F* + m xi lambda / 4) / K, C_1 as

@@ -93,7 +93,7 @@ def repaired_proof(case: Random, stream: Stream) -> dict[str, Sides]:
     """The repaired theorem's proof holds line by line.
 
     Hypotheses
-        As ``fpfc/repaired-models``, on every run.
+        The hypotheses of ``fpfc/repaired-models``, on every run.
 
     Statement
         1. The T local steps lower L_rho by at least (1 - (1 - z)^(2T)) / (2 L_h) times the participants' sum of
@@ -201,7 +201,7 @@ def descent(case: Random, stream: Stream, pair_rule: str = among("either", "all"
     """The augmented Lagrangian never rises, for any participants.
 
     Hypotheses
-        As ``fpfc/repaired-models``, on every run; pairs with a participant are updated, or all.
+        The hypotheses of ``fpfc/repaired-models``, on every run; pairs with a participant are updated, or all.
 
     Statement
         L_rho(w^(k+1), theta^(k+1), v^(k+1)) <= L_rho(w^k, theta^k, v^k).

@@ -72,7 +72,7 @@ class ScalarSetting:
         suppose("rho > L_f / (1 - 2q)", rho * (1 - 2 * high) > 1)
 
     def first_denominator(self, inexactness: Any) -> Any:
-        """rho - L_f - 2 r L_h with r = ``inexactness``."""
+        """Return rho - L_f - 2 r L_h with r = ``inexactness``."""
         return self.augmentation - 1 - 2 * inexactness * (1 + self.augmentation)
 
     def most_of_first(self, low: Any, high: Any) -> Any:

@@ -148,7 +148,7 @@ class Simplex:
         return np.asarray((np.array(changed) + others * moments) / size)
 
     def products(self, moments: np.ndarray) -> dict[frozenset[str], float]:
-        """Second moments of w_i, w_j, w_k, of the sum without w_i, of theta_ij, theta_ik and of sum_j theta_ij."""
+        """Return second moments of w_i, w_j, w_k, the sum without w_i, theta_ij, theta_ik and sum_j theta_ij."""
         rest = self.clients - 1
         square, product, mixed, length, angle = moments
         row = length + (rest - 1) * angle

@@ -76,7 +76,7 @@ class Constants:
         return rho**2 - lipschitz * rho - 2 * lipschitz**2
 
     def first_denominator_of(self, inexactness: float) -> float:
-        """rho - L_f - 2 r L_h with r = ``inexactness``."""
+        """Return rho - L_f - 2 r L_h with r = ``inexactness``."""
         pull = self.algorithm.augmentation - self.smoothness
         return pull - 2 * inexactness * self.local_smoothness
 
@@ -86,7 +86,7 @@ class Constants:
         return self.smoothness * (1 + self.power) / (1 - 3 * self.power) if self.power < 1 / 3 else math.inf
 
     def first_of(self, inexactness: float) -> float:
-        """C_1 with r = ``inexactness``; infinite where its first denominator is 0."""
+        """Return C_1 with r = ``inexactness``; infinite where its first denominator is 0."""
         rho, denominator = self.algorithm.augmentation, self.first_denominator_of(inexactness)
         if denominator == 0:
             return math.inf
@@ -198,7 +198,7 @@ CONDITION, STEP = Q[1::3], Q[:1:10]
 
 
 def contraction(condition: Fraction, step: Fraction) -> Fraction:
-    """c = 1 - 2 alpha mu L / (L + mu)."""
+    """Return c = 1 - 2 alpha mu L / (L + mu)."""
     return 1 - 2 * step * condition / (condition + 1) ** 2
 
 
@@ -287,11 +287,11 @@ def theorem_1_models(
         T_i > 2 log 2 / log(1/c), xi < lambda, rho > max(L_f / (1 - 2 c^(T/2)), 2 lambda / xi, 2 / (a - 1), L_-).
 
     Statement
-        As the title, for the mean over K rounds, with C_1 = (1 / p) [6 (r^2 L_h^2 + rho^2) / (rho - L_f - 2 r L_h) + 12
-        rho^3 / (rho^2 - L_g rho - 2 L_g^2)] and the r that allows more, (c^(-T/2) - 1)^-1 or c^(T/2); L_h = L_f + rho,
-        L_g = max(lambda / xi, 1 / (a - 1)). L_0 as in ``fpfc/theorem-1-duals``, c as in ``fpfc/conditions``. The root
-        c^(T/2) lies between two fractions; the hypotheses hold for both, and no r between them allows more. F(w^0)
-        replaces F(w^0) - F*, and 0 does so if C_1 is negative; this also allows more.
+        The statement is the title, for the mean over K rounds, with C_1 = (1 / p) [6 (r^2 L_h^2 + rho^2) / (rho - L_f -
+        2 r L_h) + 12 rho^3 / (rho^2 - L_g rho - 2 L_g^2)] and the r that allows more, (c^(-T/2) - 1)^-1 or c^(T/2); L_h
+        = L_f + rho, L_g = max(lambda / xi, 1 / (a - 1)). L_0 as in ``fpfc/theorem-1-duals``, c as in
+        ``fpfc/conditions``. The root c^(T/2) lies between two fractions; the hypotheses hold for both, and no r between
+        them allows more. F(w^0) replaces F(w^0) - F*, and 0 does so if C_1 is negative; this also allows more.
 
     Source
         Yu et al. (2023), Theorem 1, a reading. The text has "T_i > 2 log 2 / log c", "rho > max{L_f / (1 - 2c),
@@ -347,11 +347,11 @@ def theorem_1_mapping(
     """E||G||^2 is at most m^2 lambda^2 xi^2 / (lambda + xi)^2 after every round.
 
     Hypotheses
-        As ``fpfc/theorem-1-models``; a > 2, as in the definition of SCAD (Fan and Li, 2001).
+        The hypotheses of ``fpfc/theorem-1-models``; a > 2, as in the definition of SCAD (Fan and Li, 2001).
 
     Statement
-        As the title, G = theta - prox(theta + v) with the proximal map of SCAD itself and unit step. Only this reading
-        leads to the printed bound.
+        The statement is the title, for G = theta - prox(theta + v) with the proximal map of SCAD itself and unit step.
+        Only this reading leads to the printed bound.
 
     Proof that it says nothing
         After any update of a pair, and at a common start, v_ij is the gradient of the smoothed penalty at theta_ij. For
@@ -402,10 +402,12 @@ def theorem_1_duals(clients: int = Z[2:4], rounds: int = among(1000, 2000)) -> S
     """If pairs of two participants move, E||grad_v L_0||^2 is at most C_2 (F(w^0) - F* + m xi lambda / 4) / K.
 
     Hypotheses
-        As ``fpfc/theorem-1-models``; theta_ij and v_ij are updated if both i and j are in A_k, and rest otherwise.
+        The hypotheses of ``fpfc/theorem-1-models``; theta_ij and v_ij are updated if both i and j are in A_k, and rest
+        otherwise.
 
     Statement
-        As the title, for the mean over K rounds and any participation probabilities, with C_2 = L_g^2 / (m rho (rho^2
+        The statement is the title, for the mean over K rounds and any participation probabilities, with C_2 = L_g^2 /
+        (m rho (rho^2
         - L_g rho - 2 L_g^2)). L_0 is the Lagrangian without its quadratic term, where the pairs' part is the sum over
           ordered pairs over 2m.
 

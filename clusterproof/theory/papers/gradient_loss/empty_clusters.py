@@ -1,4 +1,4 @@
-"""(7) and Section II-C: clusters without devices."""
+"""(7) and Section II-C: clusters without clients."""
 
 from __future__ import annotations
 
@@ -30,18 +30,18 @@ ROUNDS = 8
     places="algorithm 1, line 14",
 )
 def equation_7_empty(away: int = Z[3:], pinned: int = among(-1, 1)) -> Sides:
-    """The model of each cluster is the mean of the models of its devices.
+    """The model of each cluster is the mean of the models of its clients.
 
     Hypotheses
-        Some cluster has no device, which Section II-C grants: a model at ``away`` from devices at -1 and 1, alpha =
-        1/2. Section II-C sends it one of the devices, the one at ``pinned``.
+        Some cluster has no client, which Section II-C grants: a model at ``away`` from clients at -1 and 1, alpha =
+        1/2. Section II-C sends it one of the clients, the one at ``pinned``.
 
     Statement
-        w_k^(t+1) = (1 / |M_k|) sum over M_k of w_i^(t+1), for all k; M_k are the devices that chose k.
+        w_k^(t+1) = (1 / |M_k|) sum over M_k of w_i^(t+1), for all k; M_k are the clients that chose k.
 
     Source
-        Lin et al. (2023), (7). With |M_k| = 0 it is 0 / 0. Read: the model stays, as in Section II-C, unless
-        devices are pinned to it.
+        Lin et al. (2023), (7). With |M_k| = 0 it is 0 / 0. Our reading: the model stays, as in Section II-C, unless
+        clients are pinned to it.
     """
     return equal(
         (away, away - Fraction(away - pinned, 2)),
@@ -60,10 +60,10 @@ def equation_7_empty(away: int = Z[3:], pinned: int = among(-1, 1)) -> Sides:
     places="section 2-C",
 )
 def empty_cluster_rule(allocation: int = Z[0:99], away: int = Z[3:]) -> Sides:
-    """K random devices are allocated, one to each cluster, so that no cluster is empty.
+    """K random clients are allocated, one to each cluster, so that no cluster is empty.
 
     Hypotheses
-        Models at 0 and ``away``, two devices at -1 and two at 1; ``allocation`` is the seed of the run.
+        Models at 0 and ``away``, two clients at -1 and two at 1; ``allocation`` is the seed of the run.
 
     Statement
         "we can randomly select K devices and allocate one device to one cluster .. we only need to make
@@ -71,8 +71,9 @@ def empty_cluster_rule(allocation: int = Z[0:99], away: int = Z[3:]) -> Sides:
 
     Source
         Lin et al. (2023), Section II-C. The text does not state in which rounds, whether before or after the vote, and
-        whether purity counts the allocated or the voted cluster, nor whether the baseline has it. Read: after the vote,
-        in rounds with an empty cluster (``"when-empty"``) or in all (``"always"``), and purity counts the votes.
+        whether purity counts the allocated or the voted cluster, nor whether the baseline has it. Our reading: after
+        the vote, in rounds with an empty cluster (``"when-empty"``) or in all (``"always"``), and purity counts the
+        votes.
     """
     task = scalar_task([Fraction(b) for b in (-1, -1, 1, 1)])
     start, rules = np.array([[0.0], [float(away)]]), ("when-empty", "always")
@@ -105,14 +106,14 @@ def empty_for_good(
     start_1: Fraction = Q[-4:4:2],
     step: Fraction = among(Fraction(1, 2), Fraction(1, 4), Fraction(1)),
 ) -> Sides:
-    """A cluster that has no device in one iteration has none in any later one.
+    """A cluster that has no client in one iteration has none in any later one.
 
     Hypotheses
-        Two models, ``left`` devices with minimiser -1 and ``right`` with 1, lambda = 0.2, no pinning, no ties. 8
+        Two models, ``left`` clients with minimiser -1 and ``right`` with 1, lambda = 0.2, no pinning, no ties. 8
         iterations; either sign of (3). If (3) is 0 / 0, S = 0, 1 or -1, with the value that favours the claim.
 
     Statement
-        No device chooses a model that was not updated in an earlier iteration.
+        No client chooses a model that was not updated in an earlier iteration.
 
     Source
         Lin et al. (2023), Section II-C: "When the FL model is not updated, the gradient vector calculated by each
@@ -149,10 +150,10 @@ def pinning(
     """With pinning in rounds with an empty cluster, every model is trained in every round.
 
     Hypotheses
-        At least K participants; the gradients of the devices at the models do not vanish; alpha L < 1.
+        At least K participants; the gradients of the clients at the models do not vanish; alpha L < 1.
 
     Statement
-        If some cluster has no device after the vote, K distinct random devices are sent to clusters 1 ..
+        If some cluster has no client after the vote, K distinct random clients are sent to clusters 1 ..
         K, one to each: no cluster is empty, and every model moves.
 
     Source

@@ -27,7 +27,7 @@ OF_ROWS: Any = sequences(Q[::2], lambda rows: rows)
 def summed_scores(
     models: Sequence[Fraction], moves: Sequence[int], weight: Fraction, rows: int
 ) -> list[Fraction]:
-    """Argument of (4) with the summed loss on this many rows x = 1, y = 0, for each model."""
+    """Return the argument of (4) with the summed loss on ``rows`` rows x = 1, y = 0, for each model."""
     pairs = zip(models, moves, strict=True)
     return [score(weight, -sign(w) * sign(Fraction(move)), rows * w**2 / 2) for w, move in pairs]
 
@@ -53,7 +53,7 @@ def equation_1(
     weight: Fraction = WEIGHT,
     rows: int = Z[1:],
 ) -> Sides:
-    """By (4) with the summed loss of (1) a device chooses equally on a mini-batch and on several copies of it.
+    """By (4) with the summed loss of (1) a client chooses equally on a mini-batch and on several copies of it.
 
     Hypotheses
         Descent sign, and no gradient is 0; lambda in [0.1, 0.5], as in Fig. 4. With the sign of (3) as printed, the
@@ -96,7 +96,7 @@ def equation_1_mean(
         coordinates; where the gradient is the same, S_ik is the same.
 
     Source
-        Ours; replaces the sum in (1). Identity.
+        Ours; replaces the sum in (1). The claim is an identity.
     """
     loss, gradient = total(losses), total(gradients)
     once = loss / rows, gradient / rows

@@ -36,13 +36,13 @@ PACE, SHARE = Q[Fraction(1, 20) : 1 : 20], Q[0:1:10]
 def equation_2(
     first: Fraction = POINT, second: Fraction = POINT, start: Fraction = POINT, step: Fraction = STEP
 ) -> Sides:
-    """The last move of a cluster's model is the average gradient of its devices.
+    """The last move of a cluster's model is the average gradient of its clients.
 
     Hypotheses
-        The models are updated by (5) and (7). Two devices with minimisers ``first`` and ``second``, one cluster.
+        The models are updated by (5) and (7). Two clients with minimisers ``first`` and ``second``, one cluster.
 
     Statement
-        Delta w_k^(t-1) = w_k^t - w_k^(t-1) is the average gradient of all devices in cluster k at iteration t - 1.
+        Delta w_k^(t-1) = w_k^t - w_k^(t-1) is the average gradient of all clients in cluster k at iteration t - 1.
 
     Source
         Lin et al. (2023), (2) and the sentence after it.
@@ -52,7 +52,7 @@ def equation_2(
 
 
 def draw_task(stream: np.random.Generator, condition: float = 3.0) -> QuadraticMixture:
-    """Draw up to four clusters of three devices, with separate minimisers and L = 1."""
+    """Draw up to four clusters of three clients, with separate minimisers and L = 1."""
     clusters, dimension, seed = (int(stream.integers(*ends)) for ends in ((1, 5), (1, 5), (0, 2**31)))
     return QuadraticMixture.random(
         clusters=clusters,
@@ -84,10 +84,10 @@ def equation_2_descent(
 
     Statement
         w_k^t - w_k^(t-1) = -alpha (1 / |M_k|) sum over M_k of grad L_ik^(t-1); 0 if M_k is empty. The claim holds in
-        each coordinate, for any gradients of the devices in M_k.
+        each coordinate, for any gradients of the clients in M_k.
 
     Source
-        Ours; (5) inserted into (7). Identity.
+        Ours; (5) inserted into (7). The claim is an identity.
     """
     gradient, points = iterate(
         lambda sums, one: (sums[0] + one, sums[1] + (model - step * one)),
@@ -102,7 +102,7 @@ def equation_2_descent(
 def plain_round(
     task: QuadraticMixture, algorithm: GradientLoss, models: np.ndarray, moves: np.ndarray
 ) -> tuple[np.ndarray, list[int]]:
-    """Return models after a round and choices by loops over (1)-(7), one device and one model at a time, mean loss."""
+    """Return models after a round and choices by loops over (1)-(7), one client and one model at a time, mean loss."""
     choices, points = [], []
     for hessian, center in zip(task.hessians, task.centers, strict=True):
         gradients = [hessian @ (w - center) for w in models]
@@ -140,11 +140,11 @@ def equations_4_7(
     weight: Fraction = SHARE,
     sign: str = among("descent", "as-printed"),
 ) -> dict[str, Sides]:
-    """A round is the devices' choice, one gradient step of each, and the mean of each cluster.
+    """A round is the clients' choice, one gradient step of each, and the mean of each cluster.
 
     Hypotheses
-        The mean loss replaces the sum in (1). The devices of a cluster, M_k, chose it in this round, and a cluster
-        without devices keeps its model. S = 0 if (3) is 0 / 0 and in the first round, ties go to the smallest index,
+        The mean loss replaces the sum in (1). The clients of a cluster, M_k, chose it in this round, and a cluster
+        without clients keeps its model. S = 0 if (3) is 0 / 0 and in the first round, ties go to the smallest index,
         alpha <= 1/L.
 
     Statement
@@ -157,7 +157,7 @@ def equations_4_7(
             and one local step, if both see the same data.
 
     Source
-        Lin et al. (2023), (4)-(7). Definition. S_ik by (3) with either sign, and 0 where (3) is 0 / 0.
+        Lin et al. (2023), (4)-(7). This is a definition. S_ik by (3) with either sign, and 0 where (3) is 0 / 0.
     """
     task = draw_task(stream)
     algorithm = GradientLoss(step_size=float(step), weight=float(weight), sign=sign)

@@ -62,19 +62,19 @@ def equation_3(
     start_1: Fraction = among(*OFFSETS),
     step: Fraction = Q[Fraction(1, 10) : Fraction(1, 2) : 10],
 ) -> Sides:
-    """By (4) with the printed similarity, devices that chose rightly in the first round choose rightly in the second.
+    """By (4) with the printed similarity, clients that chose rightly in the first round choose rightly in the second.
 
     Hypotheses
-        Two devices with minimisers -1/2 and 1/2, one per cluster, and a model next to each. No noise, equal curvatures,
+        Two clients with minimisers -1/2 and 1/2, one per cluster, and a model next to each. No noise, equal curvatures,
         lambda = 0.2, as in Section III-B.
 
     Statement
         lambda S_ik - (1 - lambda) L_ik with S_ik = G_ik . Delta w_k / (|G_ik| |Delta w_k|), G_ik the gradient at model
-        k, is at its largest for the device's own cluster k.
+        k, is at its largest for the client's own cluster k.
 
     Source
         Lin et al. (2023), (3) and (4), by which "the cluster identity is estimated". The reading adds that the estimate
-        is right for these devices; it is the purpose of (4), and the paper does not claim it for every round. Delta w
+        is right for these clients; it is the purpose of (4), and the paper does not claim it for every round. Delta w
         points against the gradients, see ``gradient-loss/equation-2``, so that the own cluster has the least S and
         another one may have the largest.
     """
@@ -100,9 +100,9 @@ PACE = Q[Fraction(1, 20) : Fraction(19, 20) : 20]
 def second_round(
     stream: np.random.Generator, step: Fraction, condition: float = 1.0, sign: str = "descent"
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Return S_(i, true), the gradient and the last move of every device in the second round, the first one right.
+    """Return S_(i, true), the gradient and the last move of every client in the second round, the first one right.
 
-    The devices of a cluster are equal, L = 1; the run starts in the clusters' basins.
+    The clients of a cluster are equal, L = 1; the run starts in the clusters' basins.
     """
     clusters, dimension, seed = (int(stream.integers(*ends)) for ends in ((2, 5), (1, 7), (0, 2**31)))
     task = QuadraticMixture.random(
@@ -136,11 +136,11 @@ def equation_3_descent(stream: Stream, condition: Fraction = Q[1:30:2], step: Fr
     """With the descent sign the own cluster's similarity is near its largest value, 1; as printed, near its least, -1.
 
     Hypotheses
-        The devices of a cluster have one minimiser and one Hessian, with eigenvalues in [mu, L], alpha L < 1; all chose
+        The clients of a cluster have one minimiser and one Hessian, with eigenvalues in [mu, L], alpha L < 1; all chose
         rightly in the last round, whose models were not yet at rest.
 
     Statement
-        cos(-G_ik, Delta w_k) >= 2 sqrt(r s) / (r + s) with r = 1 - alpha L and s = 1 - alpha mu for the device's own
+        cos(-G_ik, Delta w_k) >= 2 sqrt(r s) / (r + s) with r = 1 - alpha L and s = 1 - alpha mu for the client's own
         cluster: exactly 1 where L = mu, and then no cluster scores higher.
 
     Lines
@@ -169,7 +169,7 @@ def equation_3_worst(
     """
 
     def add(sums: tuple[Any, ...], one: Any) -> tuple[Any, ...]:
-        """Squares of w - b, G and Delta w, and the product of the last two, after adding one coordinate."""
+        """Return squares of w - b, G and Delta w, and the product of the last two, after adding one coordinate."""
         move, gradient = -share * one, curvature * (1 - share) * one
         square, of_gradient, of_move, product = sums
         return square + one**2, of_gradient + gradient**2, of_move + move**2, product + gradient * move
@@ -206,12 +206,12 @@ def equation_3_euclidean(
 ) -> Sides:
     """Minus the distance of a gradient from Delta w is largest in the cluster with this average gradient.
 
-    Hypotheses
-        ``own`` and ``other`` are the device's gradients at two models. The first cluster's last average gradient was
+    Hypotheses ``own`` and ``other`` are the client's gradients at two models. The first cluster's last average gradient
+    was
         also ``own``, and ``other`` points against the second one's, ``other_average``.
 
     Statement
-        S_ik = -||G_ik - Delta w_k|| is largest in a cluster whose average gradient of the last round is the device's
+        S_ik = -||G_ik - Delta w_k|| is largest in a cluster whose average gradient of the last round is the client's
         own gradient; in the other cluster it is no larger.
 
     Source
@@ -276,7 +276,7 @@ def equation_3_inverse(
         "treat the inverse of distance as similarity (i.e. S_ik = -d(G_ik, Delta w_k))".
 
     Source
-        Lin et al. (2023), text after (3). The text has 1 / d and the formula -d. Read: -d; 1 / d is infinite if
+        Lin et al. (2023), text after (3). The text has 1 / d and the formula -d. Our reading: -d; 1 / d is infinite if
         gradient and move agree.
     """
     pairs = ((distance_0, loss_0), (distance_1, loss_1))

@@ -35,10 +35,10 @@ def loss_margin(
     reduction: str = among("mean", "sum"),
     sign: str = among("descent", "as-printed"),
 ) -> Sides:
-    """A device never chooses a model whose loss is more than 2 lambda / (1 - lambda) above the least.
+    """A client never chooses a model whose loss is more than 2 lambda / (1 - lambda) above the least.
 
     Hypotheses
-        The cosine similarity with either sign; lambda < 1. A regression of 20 devices, batches of ``rows`` rows.
+        The cosine similarity with either sign; lambda < 1. A regression of 20 clients, batches of ``rows`` rows.
 
     Statement
         L_(i, s_i) - min_k L_ik <= 2 lambda / (1 - lambda), with mean losses: 1/2 for lambda = 0.2. With the
@@ -71,7 +71,7 @@ def loss_margin(
 def equation_3_first_round(
     center: Fraction = POINT, model_0: Fraction = POINT, model_1: Fraction = POINT, weight: Fraction = WEIGHT
 ) -> Sides:
-    """In every iteration, the first included, a device compares its gradient with the last move.
+    """In every iteration, the first included, a client compares its gradient with the last move.
 
     Hypotheses
         t = 0, where Algorithm 1 begins.
@@ -81,7 +81,7 @@ def equation_3_first_round(
 
     Source
         Lin et al. (2023), (2), (3) and Algorithm 1, line 2. There is no w^(-1). (3) is also 0 / 0 if a model did not
-        move or a gradient vanishes. Read: S = 0 in all three cases, so that the first round is IFCA's.
+        move or a gradient vanishes. Our reading: S = 0 in all three cases, so that the first round is IFCA's.
     """
     pairs = [(w, (w - center) ** 2 / 2) for w in (model_0, model_1)]
     without = [score(weight, 0, loss) for _, loss in pairs]
@@ -141,19 +141,19 @@ def equation_5_batch(
     rank=5,
 )
 def algorithm_line_12(center: Fraction = POINT, start: Fraction = POINT, step: Fraction = STEP) -> Sides:
-    """The devices upload w_i^t, and the server averages by (7).
+    """The clients upload w_i^t, and the server averages by (7).
 
     Hypotheses
-        One device, two rounds; w_i^0, which is not defined, is w^0.
+        One client, two rounds; w_i^0, which is not defined, is w^0.
 
     Statement
         Line 11 updates the local model by (5), line 12 uploads s_i^t and w_i^t, line 14 averages by (7),
         which prints w_i^(t+1), the update in iteration t: the two give the same models.
 
     Source
-        Lin et al. (2023), Algorithm 1, line 12: "Upload s_i^t and w_i^t", against Section II-B3: the device
+        Lin et al. (2023), Algorithm 1, line 12: "Upload s_i^t and w_i^t", against Section II-B3: the client
         "transmits its updated FL model parameters w_i^(t+1)": a misprint. w_i^0 is not defined; with w_i^0 = w^0 the
-        models move at half the speed. Read: w_i^(t+1).
+        models move at half the speed. Our reading: w_i^(t+1).
     """
     model = update = start
     for _ in range(2):  # line 12 uploads the update of the previous round

@@ -1,4 +1,4 @@
-"""Section I: whether earlier methods cluster devices by loss values alone."""
+"""Section I: whether earlier methods cluster clients by loss values alone."""
 
 from __future__ import annotations
 
@@ -19,18 +19,18 @@ WARM_UP = 2
 HALF: Any = integers(2, 5, upwards=True)
 PULL = among(Fraction(1), Fraction(1, 2), Fraction(4))
 MODELS = np.array([[1.0, 0.0], [-1.0, 0.0]])
-"""IFCA's two models; the devices' second coordinates do not affect the order of their losses."""
+"""IFCA's two models; the clients' second coordinates do not affect the order of their losses."""
 
 
 def devices_at(centers: np.ndarray, labels: np.ndarray, curvature: float = 1.0) -> QuadraticMixture:
-    """Return devices with these minimisers (m, d) and Hessians of one curvature."""
+    """Return clients with these minimisers (m, d) and Hessians of one curvature."""
     clients, dimension = centers.shape
     hessians = np.broadcast_to(curvature * np.eye(dimension), (clients, dimension, dimension))
     return QuadraticMixture(hessians=hessians, centers=centers, labels=labels.astype(int))
 
 
 def pulled(signs: np.ndarray, pull: Fraction, stretch: float = 1.0) -> QuadraticMixture:
-    """Return scalar devices with minimisers +-pull: at w = 0 their losses are equal, for any signs.
+    """Return scalar clients with minimisers +-pull: at w = 0 their losses are equal, for any signs.
 
     With ``stretch`` they are this many times farther away, and the losses this many times flatter.
     """
@@ -47,7 +47,7 @@ def clusters_of(task: QuadraticMixture) -> np.ndarray:
 
 
 def sent(task: QuadraticMixture, models: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Return the losses and the gradients of all devices at some models."""
+    """Return the losses and the gradients of all clients at some models."""
     return task.losses_and_gradients(models, np.arange(task.clients), np.random.default_rng(0))
 
 
@@ -56,7 +56,7 @@ STEP, OF_MEAN, OF_LARGEST = Fraction(1, 10), Fraction(1, 10**6), Fraction(1, 100
 
 
 def labels_of(minimisers: Sequence[Fraction]) -> list[int]:
-    """Return CFL's cluster of each device (w - b)^2 / 2 at w = 0, past the rounds without a split."""
+    """Return CFL's cluster of each client (w - b)^2 / 2 at w = 0, past the rounds without a split."""
     updates = [STEP * b for b in minimisers]
     if abs(mean(updates)) >= OF_MEAN or max(abs(update) for update in updates) <= OF_LARGEST:
         return [0 for _ in updates]
@@ -79,15 +79,15 @@ def labels_of(minimisers: Sequence[Fraction]) -> list[int]:
     places="section 1",
 )
 def only_losses(half: int = HALF, pull: Fraction = PULL) -> Sides:
-    """The method of [4] clusters devices by their loss values alone.
+    """The method of [4] clusters clients by their loss values alone.
 
     Hypotheses
         [4] is CFL (Sattler, Mueller and Samek, 2020), Algorithm 2, at a model that is stationary for the mean: w = 0
-        with 2 ``half`` devices with losses (w -+ ``pull``)^2 / 2. One local step, alpha = 0.1, no split in the first
+        with 2 ``half`` clients with losses (w -+ ``pull``)^2 / 2. One local step, alpha = 0.1, no split in the first
         two rounds, thresholds 10^-6 for the mean and 10^-3 for the largest update.
 
     Statement
-        Two sets of devices with the same loss values at the model have the same clusters.
+        Two sets of clients with the same loss values at the model have the same clusters.
 
     Source
         Lin et al. (2023), Section I: "these works [2]-[10] considered the use of only local loss values of edge devices
@@ -118,13 +118,13 @@ def choices_of(task: QuadraticMixture) -> np.ndarray:
     headline=True,
 )
 def ifca_by_losses(half: int = HALF, pull: Fraction = PULL) -> Sides:
-    """Among earlier methods, IFCA clusters devices by their loss values alone, and CFL by their updates alone.
+    """Among earlier methods, IFCA clusters clients by their loss values alone, and CFL by their updates alone.
 
     Hypotheses
         [5] is IFCA (Ghosh et al., 2020); [4] is CFL with one local step, at a model that is stationary for the mean.
 
     Statement
-        Two sets of devices with the same losses at IFCA's models have the same clusters, for any gradients. Two sets
+        Two sets of clients with the same losses at IFCA's models have the same clusters, for any gradients. Two sets
         with the same updates have the same clusters of CFL, for any losses.
 
     Source
@@ -147,7 +147,7 @@ def ifca_by_losses(half: int = HALF, pull: Fraction = PULL) -> Sides:
 def cfl_by_updates(
     half: int = HALF, pull: Fraction = PULL, stretch: Fraction = among(Fraction(1, 4), 2, 16)
 ) -> Sides:
-    """Devices with minimisers farther away and flatter losses send the same updates."""
+    """Clients with minimisers farther away and flatter losses send the same updates."""
     near, far = (pulled(np.repeat([1, -1], half), pull, times) for times in (1.0, float(stretch)))
     losses, gradients = zip(*(sent(task, np.zeros((1, 1))) for task in (near, far)), strict=True)
     suppose("the updates are the same", bool((gradients[0] == gradients[1]).all()))

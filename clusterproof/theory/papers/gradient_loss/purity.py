@@ -36,20 +36,20 @@ FOUND = ["".join(each) for size, names in ((6, "012"), (4, "01")) for each in pr
     places="section 3-A3",
 )
 def purity_as_accuracy(true: str = among("001122", "000111", "0011"), found: str = among(*FOUND)) -> Sides:
-    """Purity is the share of devices in their true cluster, if clusters are named one to one.
+    """Purity is the share of clients in their true cluster, if clusters are named one to one.
 
     Hypotheses
-        ``true`` and ``found`` have a cluster for each device, such as "000012". True clusters are of equal size, as in
+        ``true`` and ``found`` have a cluster for each client, such as "000012". True clusters are of equal size, as in
         Section III-A1. There are no more clusters than true ones, and the names are as favourable as possible.
 
     Statement
-        P = (1 / M) sum_k max_j |M*_j and M_k|, with M_k the devices of cluster k and M*_j the devices of true cluster
-        j, is at most the share of devices in the true cluster that names theirs, for the best one-to-one naming.
+        P = (1 / M) sum_k max_j |M*_j and M_k|, with M_k the clients of cluster k and M*_j the clients of true cluster
+        j, is at most the share of clients in the true cluster that names theirs, for the best one-to-one naming.
 
     Source
         Lin et al. (2023), Section III-A3: "purity which is defined as the percentage of devices that are classified
         correctly". By the formula there, "correctly" is by the majority of the cluster; one-to-one naming is the
-        reading's. Several clusters may have the same true cluster as their majority, and its devices then count in
+        reading's. Several clusters may have the same true cluster as their majority, and its clients then count in
         all of them. With two true clusters of equal size the two agree.
     """
     suppose("both name a cluster for each device", len(true) == len(found))
@@ -75,12 +75,12 @@ TABLE: Any = sequences(COUNT, CLUSTERS**2)
     places="section 3-A3",
 )
 def purity_bound(counts: tuple[int, ...] = TABLE) -> dict[str, Sides]:
-    """Purity is at least the share of correct devices, and never falls when clusters are split.
+    """Purity is at least the share of correct clients, and never falls when clusters are split.
 
     Statement
-        P >= max over one-to-one namings of the share of correct devices; P of a refinement is at least
+        P >= max over one-to-one namings of the share of correct clients; P of a refinement is at least
         P, and 1 for singletons. P is informative only together with the number of clusters. Here four clusters and four
-        true ones, some of which may be empty, any ``counts`` of devices in both; times the number of devices.
+        true ones, some of which may be empty, any ``counts`` of clients in both; times the number of clients.
 
     Source
         Ours.
@@ -112,7 +112,7 @@ def of_a_refinement(
 
 @purity_bound.line("singletons")
 def of_singletons(devices: int = Z[1:]) -> Sides:
-    """Each cluster has one device."""
+    """Each cluster has one client."""
     correct = iterate(
         lambda sum_: sum_ + max(1, 0), Fraction(0), devices, invariant=lambda sum_, n: sum_ == n
     )
@@ -128,7 +128,7 @@ OVERLAPS = {"10 classes": (10, 8, 6), "EMNIST": (62 - len(MERGED), 40, 33)}
 
 @claim("gradient-loss/class-overlap", label="Section III-A1", expected="certified", places="section 3-A1")
 def class_overlap(data: str = among(*OVERLAPS), unused: int = Z[0:]) -> Sides:
-    """Devices in different clusters have at least 6 common classes.
+    """Clients in different clusters have at least 6 common classes.
 
     Hypotheses
         10 classes, each cluster with 8 of them. EMNIST: 62 classes, 15 pairs of them merged, and each of

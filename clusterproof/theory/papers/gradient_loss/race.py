@@ -37,7 +37,7 @@ LIMIT = 60
 
 @dataclass(frozen=True)
 class Setting:
-    """A regression mixture of 40 devices in 4 clusters, and a start of the four models.
+    """A regression mixture of 40 clients in 4 clusters, and a start of the four models.
 
     Attributes
     ----------
@@ -133,9 +133,9 @@ def sooner(stream: Stream, replicates: Replicates) -> dict[str, Frequency]:
     """From models that start apart, gradient and loss together reach purity 0.9 no later than the loss.
 
     Hypotheses
-        Regression mixture, 40 devices in 4 clusters, batches of 20 rows, alpha = 0.1; models start independently at
+        Regression mixture, 40 clients in 4 clusters, batches of 20 rows, alpha = 0.1; models start independently at
         about the clusters' separation from the pooled optimum. Descent sign, mean loss, lambda = 0.2; both methods
-        pin devices to empty clusters. 20 dimensions, noise 0.5, separation 1. A run that has not arrived after 60
+        pin clients to empty clusters. 20 dimensions, noise 0.5, separation 1. A run that has not arrived after 60
         iterations counts as 61.
 
     Statement
@@ -171,7 +171,7 @@ def same_start(stream: Stream, replicates: Replicates) -> dict[str, Frequency]:
     """If the models start from one point, the similarity saves hardly any iteration.
 
     Hypotheses
-        As ``gradient-loss/sooner``, but the models start within 0.01 of the separation of one point.
+        The hypotheses of ``gradient-loss/sooner``, but the models start within 0.01 of the separation of one point.
 
     Statement
         P(T_IFCA - T > 2) <= 1/2 for the first iterations with purity at least 0.9. So the method saves iterations only
@@ -226,7 +226,7 @@ def weight_at_start(stream: Stream, replicates: Replicates) -> dict[str, Frequen
     """A higher weight of the similarity, 0.5 against 0.1, gives a higher purity at the beginning.
 
     Hypotheses
-        As ``gradient-loss/sooner``, models that start at 0.3 separations.
+        The hypotheses of ``gradient-loss/sooner``, models that start at 0.3 separations.
 
     Statement
         P(mean purity of iterations 2-4 with lambda = 0.5 < the same mean with lambda = 0.1) <= 1/2.
@@ -314,7 +314,7 @@ def reduction_up_to(stream: Stream, replicates: Replicates, weight: float = amon
 
     Source
         Lin et al. (2023), Section III-B and Fig. 5 (Fashion-MNIST, CIFAR10, EMNIST). "Up to" is a
-        largest value over runs that are not counted. Read: the median over runs, with its interval.
+        largest value over runs that are not counted. Our reading: the median over runs, with its interval.
     """
     baseline, proposed = race(Setting(distance=APART), stream, replicates, weight=weight)
     saved = 1 - proposed / baseline
@@ -328,7 +328,7 @@ def reduction_up_to(stream: Stream, replicates: Replicates, weight: float = amon
 
 
 def units(clusters: int) -> tuple[int, int]:
-    """Return the cost of an iteration of GL-CFL and of its baseline for a device, in forward passes."""
+    """Return the cost of an iteration of GL-CFL and of its baseline for a client, in forward passes."""
     task = QuadraticMixture.random(clusters=clusters, clients=clusters, dimension=2, seed=0)
     ifca = IFCA(step_size=0.1, clusters=clusters, averaging="model")
     proposed = GradientLoss(step_size=0.1, clusters=clusters)
@@ -344,10 +344,10 @@ def units(clusters: int) -> tuple[int, int]:
     places="algorithm 1, line 3; algorithm 1, line 5; algorithm 1, line 7; algorithm 1, line 9",
 )
 def cost_of_an_iteration(clusters: Annotated[int, integers(1, 8, upwards=True)]) -> Sides:
-    """An iteration costs a device 3 K forward passes; the baseline's costs K + 2.
+    """An iteration costs a client 3 K forward passes; the baseline's costs K + 2.
 
     Hypotheses
-        One mini-batch a device and iteration, a backward pass as two forward ones, and no pass repeated: the
+        One mini-batch a client and iteration, a backward pass as two forward ones, and no pass repeated: the
         chosen model's step uses the gradient, or the forward pass, that is already computed.
 
     Statement
@@ -356,7 +356,7 @@ def cost_of_an_iteration(clusters: Annotated[int, integers(1, 8, upwards=True)])
 
     Source
         Lin et al. (2023), Algorithm 1, lines 5 to 9, and its baseline, IFCA. Every percentage of Section III-B counts
-        iterations. The server sends the K models, to new devices also their last moves, and a device sends one model
+        iterations. The server sends the K models, to new clients also their last moves, and a client sends one model
         back.
     """
     return equal((units(clusters)[0], 3 * clusters), (units(clusters)[1], clusters + 2))
@@ -374,10 +374,10 @@ def cost_of_an_iteration(clusters: Annotated[int, integers(1, 8, upwards=True)])
     places="section 3-B",
 )
 def fewer_passes(stream: Stream, replicates: Replicates) -> Frequency:
-    """With the similarity, devices reach purity 0.9 after no more passes than with the loss alone.
+    """With the similarity, clients reach purity 0.9 after no more passes than with the loss alone.
 
     Hypotheses
-        As ``gradient-loss/sooner``; passes as ``gradient-loss/cost-of-an-iteration``.
+        The hypotheses of ``gradient-loss/sooner``; passes as ``gradient-loss/cost-of-an-iteration``.
 
     Statement
         P(12 T > 6 T_IFCA) <= 1/2.
@@ -394,7 +394,7 @@ def fewer_passes(stream: Stream, replicates: Replicates) -> Frequency:
 
 
 def training_losses(task: RegressionMixture, state: MovingState) -> np.ndarray:
-    """Return the mean over devices of the expected loss of the chosen model, (replicates,)."""
+    """Return the mean over clients of the expected loss of the chosen model, (replicates,)."""
     losses = np.stack([task.expected_loss(np.asarray(state.models), label) for label in range(task.clusters)])
     votes = np.asarray(state.assignments)
     return np.asarray(losses[task.labels, np.arange(len(votes))[:, None], votes].mean(axis=1))
@@ -420,8 +420,8 @@ def training_loss(stream: Stream, replicates: Replicates) -> Frequency:
     """Over the first iterations the training loss is lower than the baseline's.
 
     Hypotheses
-        As ``gradient-loss/sooner``: models that start apart, lambda = 0.2. The training loss is the mean over devices
-        of the expected loss of the model that each has chosen.
+        The hypotheses of ``gradient-loss/sooner``: models that start apart, lambda = 0.2. The training loss is the mean
+        over clients of the expected loss of the model that each has chosen.
 
     Statement
         P(mean over iterations 1 to 12 of the training loss > the baseline's) <= 1/2.
@@ -448,7 +448,7 @@ def training_loss_in_passes(stream: Stream, replicates: Replicates) -> Frequency
     """After equal work the training loss is lower than the baseline's.
 
     Hypotheses
-        As ``gradient-loss/training-loss``; passes as ``gradient-loss/cost-of-an-iteration``.
+        The hypotheses of ``gradient-loss/training-loss``; passes as ``gradient-loss/cost-of-an-iteration``.
 
     Statement
         P(mean over iterations 1 to 6 of the training loss > the baseline's over iterations 2, 4, ..., 12) <= 1/2.

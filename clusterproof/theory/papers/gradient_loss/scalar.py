@@ -1,4 +1,4 @@
-"""GL-CFL in one dimension, exactly: devices with loss (w - b)^2 / 2 in rational arithmetic.
+"""GL-CFL in one dimension, exactly: clients with loss (w - b)^2 / 2 in rational arithmetic.
 
 The cosine of two numbers is the product of their signs, so that every score is rational.
 """
@@ -24,7 +24,7 @@ FIFTH = Fraction(1, 5)
 
 @dataclass(frozen=True)
 class Round:
-    """w_k^(t+1) of each model, s_i^t of each device, and whether two models had the best score for some device."""
+    """w_k^(t+1) of each model, s_i^t of each client, and whether two models had the best score for some client."""
 
     after: tuple[Fraction, ...]
     choices: tuple[int, ...]
@@ -32,12 +32,12 @@ class Round:
 
 
 def sign(number: Fraction) -> int:
-    """-1, 0 or 1."""
+    """Return -1, 0 or 1."""
     return (number > 0) - (number < 0)
 
 
 def score(weight: Fraction, similarity: Fraction | int, loss: Fraction) -> Fraction:
-    """The argument of (4)."""
+    """Return the argument of (4)."""
     return weight * similarity - (1 - weight) * loss
 
 
@@ -60,7 +60,7 @@ def exact_rounds(
     Parameters
     ----------
     centers, starts
-        b_i, one per device, and w_k^0.
+        b_i, one per client, and w_k^0.
     step, rounds
         alpha and T.
     printed
@@ -89,7 +89,7 @@ def exact_rounds(
 
 
 def scalar_task(centers: Sequence[Fraction]) -> QuadraticMixture:
-    """Return the devices with these minimisers and curvature 1; equal minimisers form a true cluster."""
+    """Return the clients with these minimisers and curvature 1; equal minimisers form a true cluster."""
     points = np.array([float(center) for center in centers])
     labels = np.unique(points, return_inverse=True)[1].astype(np.int64)
     return QuadraticMixture(hessians=np.ones((len(points), 1, 1)), centers=points[:, None], labels=labels)

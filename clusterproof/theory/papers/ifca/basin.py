@@ -39,7 +39,7 @@ def draw_mixture(stream: np.random.Generator) -> RegressionMixture:
 
 
 def worst_pair(condition: float, radius: float) -> tuple[RegressionMixture, np.ndarray]:
-    """Two clusters at distance 1 along the flattest axis, and the worst models at ``radius``.
+    """Return two clusters at distance 1 along the flattest axis, and the worst models at ``radius``.
 
     The own model is displaced along the steepest axis, the other one towards the client's optimum.
     """
@@ -109,7 +109,7 @@ def basin(
 
     Source
         Ours, on the initialisation condition of IFCA (Ghosh et al., 2020) as Zhao et al. (2023) repeat
-        it in Assumption 4. Tight.
+        it in Assumption 4. The bound is tight.
 
     Proof
         phi(own) <= L B^2 / 2 + s^2 / 2 < mu (Delta - B)^2 / 2 + s^2 / 2 <= phi(other). A step with eta <= 1/L

@@ -64,7 +64,7 @@ class Cell:
         )
 
     def starts(self, replicates: int, seed: int) -> np.ndarray:
-        """First models in random directions, the same directions in every cell, (replicates, P, d)."""
+        """Return first models in random directions, the same directions in every cell, (replicates, P, d)."""
         task = self.task
         stream = generator(seed, "basin", self.clusters)
         directions = stream.standard_normal((replicates, self.clusters, task.dimension))
@@ -73,7 +73,7 @@ class Cell:
 
 
 def succeeds(algorithm: IFCA | CFLMGD, cell: Cell, replicates: int, seed: int) -> np.ndarray:
-    """Whether the last assignment of each replicate is the true partition, up to the names, (replicates,)."""
+    """Return whether the last assignment of each replicate is the true partition, up to the names, (replicates,)."""
     starts = cell.starts(replicates, seed)
     trace = run(algorithm, cell.task, rounds=ROUNDS, seed=seed, replicates=replicates, initial=starts)
     return np.asarray(trace.adjusted_rand_index == 1)
@@ -160,7 +160,7 @@ def monotone_in_basin(stream: Stream, replicates: Replicates, clusters: int = CL
     """Within the papers' radius success grows with the separation and falls with the noise.
 
     Hypotheses
-        As ``ifca/certain-in-basin``, any Delta and s.
+        The hypotheses of ``ifca/certain-in-basin``, any Delta and s.
 
     Statement
         P(success) does not fall as Delta grows at s = 1, nor as s falls at Delta = 2; P = 2 and 4.
@@ -199,7 +199,7 @@ def monotone_from_anywhere(
     """IFCA's success grows with the separation from any start.
 
     Hypotheses
-        As ``ifca/certain-in-basin``, P = 4, but starts at the separation from their optima.
+        The hypotheses of ``ifca/certain-in-basin``, P = 4, but starts at the separation from their optima.
 
     Statement
         P(success) does not fall as Delta grows at s = 1.
@@ -230,14 +230,14 @@ def cfl_mgd_in_basin(
     """CFL-MGD also finds all clusters with certainty from the papers' radius.
 
     Hypotheses
-        As ``ifca/certain-in-basin``, with Delta = 8 s, or P = 2, beta = 0.9 and Delta = 1.57 s; option I with
-        beta = 0.5 and 0.9.
+        The hypotheses of ``ifca/certain-in-basin``, with Delta = 8 s, or P = 2, beta = 0.9 and Delta = 1.57 s; option I
+        with beta = 0.5 and 0.9.
 
     Statement
         P(some client is in a wrong cluster after 60 rounds) <= 0.05 for each beta.
 
     Source
-        Zhao et al. (2023), Assumption 4 with (3); compare ``ifca/certain-in-basin``. Probability.
+        Zhao et al. (2023), Assumption 4 with (3); compare ``ifca/certain-in-basin``. The claim is about a probability.
     """
     algorithm = CFLMGD(step_size=1.0, momentum=float(momentum))
     return fails(algorithm, Cell(8.0, 1.0, clusters=clusters), stream, replicates)

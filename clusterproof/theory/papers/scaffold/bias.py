@@ -70,7 +70,7 @@ def sums_of(r: Any, local_steps: int, invariant: Callable[[Sums, Any], tuple[Any
 
 
 def without_a_step(sums: Sums, more: Any) -> tuple[Any, ...]:
-    """The sums over 1 + ``more`` local steps at gamma = 0."""
+    """Return the sums over 1 + ``more`` local steps at gamma = 0."""
     count = more + 1
     return (
         sums.power == 1,
@@ -83,23 +83,23 @@ def without_a_step(sums: Sums, more: Any) -> tuple[Any, ...]:
 
 
 def between_one_and_count(sums: Sums, more: Any) -> tuple[Any, ...]:
-    """Lower bounds of the sums for 0 < gamma a < 1, and an upper bound of [H]."""
+    """Return lower bounds of the sums for 0 < gamma a < 1, and an upper bound of [H]."""
     return sums.of_one >= 1, sums.of_one <= 1 + more, sums.of_squares >= 1, sums.runs >= 0
 
 
 def control_variance(sums: Sums, local_steps: int) -> Any:
-    """V over 1 - 1/N of option II."""
+    """Return V over 1 - 1/N of option II."""
     forgotten = 1 - sums.of_one / Fraction(local_steps)
     return sums.of_squares / Fraction(local_steps) ** 2 / (1 - forgotten**2)
 
 
 def layer(sums: Sums, curvature: Any, r: Any) -> Any:
-    """-b over tau gamma / N: the contribution of X, gamma / N times 1 / (a (1 + r))."""
+    """Return -b over tau gamma / N: the contribution of X, gamma / N times 1 / (a (1 + r))."""
     return sums.powers / (curvature * (1 + r)) / (2 * curvature * sums.of_one)
 
 
 def floor(sums: Sums, curvature: Any, variance: Any) -> Any:
-    """-b over tau gamma^2 as N -> infinity, for V = ``variance``."""
+    """Return -b over tau gamma^2 as N -> infinity, for V = ``variance``."""
     return (variance * sums.runs + sums.noises) / (2 * curvature * sums.of_one)
 
 
@@ -225,7 +225,7 @@ def bias_larger(
         |b of II| >= |b of FedAvg| for 0 < gamma a < 1, with equality for N = 1 only.
 
     Source
-        Ours: V > 0. Lower bound.
+        Ours: V > 0. The claim is a lower bound.
 
     Hypotheses
         Equal clients f_i = f in one dimension, all of them in every round, eta_g = 1, H >= 2 local steps, independent

@@ -55,8 +55,8 @@ def convex(clients: PlanarClients, start: Start) -> dict[str, Sides]:
         below 1/2.
 
     Source
-        Ours. Upper bounds; the mean gap of R rounds is at most 4 Psi_0 / (eta K R). SCAFFOLD is Algorithm 1 of
-        Karimireddy et al. (2020).
+        Ours. The claims are upper bounds; the mean gap of R rounds is at most 4 Psi_0 / (eta K R). SCAFFOLD is
+        Algorithm 1 of Karimireddy et al. (2020).
     """
     first, second = psi_and_next(clients, start, "I", QUARTER), psi_and_next(clients, start, "II")
     eta, gains = step_size_of(clients, start.pace, start.local_steps), gaps(clients, start)

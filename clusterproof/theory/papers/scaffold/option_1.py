@@ -69,8 +69,8 @@ def sharp_option_1(clients: PlanarClients, start: Start) -> Sides:
         sum is at most 1/3 for K >= 2, the step "sum"; for K = 1, xi_0 = 0.
 
     Source
-        Ours. Upper bound of one round, attained by f_i = mu ||.||^2 / 2 and c_i = g_i*. SCAFFOLD is Algorithm 1 of
-        Karimireddy et al. (2020), with option I.
+        Ours. The claim is an upper bound of one round, attained by f_i = mu ||.||^2 / 2 and c_i = g_i*. SCAFFOLD is
+        Algorithm 1 of Karimireddy et al. (2020), with option I.
 
     Hypotheses
         f_i L-smooth and mu-strongly convex with 0 <= mu < L, any number of clients, all of them in every round, exact
@@ -83,7 +83,7 @@ def sharp_option_1(clients: PlanarClients, start: Start) -> Sides:
 
 
 def weights(earlier: Any, later: Any, p: Any, power: Any, unused: Any = 0) -> tuple[Any, Any, Any]:
-    """lambda_{*k}, lambda_{k*} and lambda_{k+1,k} over p^(2n + 1), for n = ``later`` and p^k = ``power``.
+    """Return lambda_{*k}, lambda_{k*} and lambda_{k+1,k} over p^(2n + 1), for n = ``later`` and p^k = ``power``.
 
     ``earlier`` is 0 for k = 0, and otherwise 1; ``unused`` is the unused part of lambda_{k*}.
     """
@@ -94,7 +94,7 @@ def weights(earlier: Any, later: Any, p: Any, power: Any, unused: Any = 0) -> tu
 
 
 def curvature(multipliers: tuple[Any, Any, Any], p: Any, b: Any, unit: Any = 1) -> Any:
-    """B_k from ``weights``, times ``unit``; ``b`` is b times ``unit``."""
+    """Return B_k from ``weights``, times ``unit``; ``b`` is b times ``unit``."""
     from_optimum, to_optimum, neighbour = multipliers
     return b * (from_optimum + to_optimum) / 2 - unit * (1 + p * neighbour)
 
@@ -111,7 +111,7 @@ class Gradient:
     inverse: Number
 
     def lost(self, multipliers: tuple[Any, Any, Any], p: Any) -> Any:
-        """The interpolation inequalities times ``weights``."""
+        """Return the interpolation inequalities times ``weights``."""
         from_optimum, to_optimum, neighbour = multipliers
         least, tangent = (
             self.square * self.inverse / 2,
@@ -196,7 +196,7 @@ def inverse_powers(k: NotNegative, sigma: Share) -> Sides:
 
 
 def summed_shares(k: Any, last: Any, s: Any) -> Any:
-    """T_k: the sum over j = 1 .. k of (3n + j) ((1 - s) j^2 + s (j - n/2)^2), with n + j = K - 1 = ``last``."""
+    """Return T_k: the sum over j = 1 .. k of (3n + j) ((1 - s) j^2 + s (j - n/2)^2), with n + j = K - 1 = ``last``."""
     first = k * (k + 1) / 2
     second, third = first * (2 * k + 1) / 3, first**2
     quarter = 39 * last * second - 18 * third - 20 * last**2 * first + 3 * last**3 * k

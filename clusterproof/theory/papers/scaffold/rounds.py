@@ -33,29 +33,29 @@ class Start:
 
 
 def contraction(step_size: Any, strong_convexity: Any, local_steps: int) -> Any:
-    """(1 - eta mu)^(2K)."""
+    """Return (1 - eta mu)^(2K)."""
     return (1 - step_size * strong_convexity) ** (2 * local_steps)
 
 
 def rate_of(case: RoundCase) -> Any:
-    """(1 - eta mu)^(2K) of a case."""
+    """Return (1 - eta mu)^(2K) of a case."""
     return contraction(case.step_size, case.strong_convexity, case.local_steps)
 
 
 def weight_of(case: RoundCase) -> Any:
-    """(K eta)^2, the controls' weight with option II."""
+    """Return (K eta)^2, the controls' weight with option II."""
     return (case.local_steps * case.step_size) ** 2
 
 
 def step_size_of(clients: PlanarClients, pace: Fraction, local_steps: int) -> Fraction:
-    """eta."""
+    """Return eta."""
     suppose("mu < L", clients.strong_convexity < clients.smoothness)
     suppose("eta > 0", pace > 0)
     return pace / clients.smoothness / local_steps
 
 
 def psi_and_next(clients: PlanarClients, start: Start, option: str, share: Any = 1) -> tuple[Any, Any]:
-    """||x - x*||^2 + share (K eta)^2 mean ||c_i - c - g_i*||^2 before and after a round of SCAFFOLD."""
+    """Return ||x - x*||^2 + share (K eta)^2 mean ||c_i - c - g_i*||^2 before and after a round of SCAFFOLD."""
     step_size, steps = step_size_of(clients, start.pace, start.local_steps), start.local_steps
     before = vector(start.x, start.y), 0, list(clients.deviations(start.control_x, start.control_y))
     of_clients = exact_clients(clients.functions(), [steps] * clients.clients)

@@ -70,7 +70,8 @@ def certificates(
         SCAFFOLD II with a = (K eta)^2, and SCAFFOLD I with a = (K eta)^2 / 3.
 
     Source
-        Ours: the multipliers of ``scaffold/sharp`` and ``scaffold/sharp-option-1``. Upper bounds, attained.
+        Ours: the multipliers of ``scaffold/sharp`` and ``scaffold/sharp-option-1``. The claims are upper bounds,
+        attained.
     """
     failing = next(closed_form(local_steps, pace, condition, option).failures(), None)
     return equal((failing is not None, False), words=f"not proved: {failing}")
@@ -109,8 +110,8 @@ def sharp(clients: PlanarClients, start: Start) -> Sides:
         2, p^K >= (1 - m/2)^2, m = K eta mu: the steps "power".
 
     Source
-        Ours. Upper bound of one round, attained by f_i = mu ||.||^2 / 2 and c_i = g_i*. SCAFFOLD is Algorithm 1 of
-        Karimireddy et al. (2020), with option II.
+        Ours. The claim is an upper bound of one round, attained by f_i = mu ||.||^2 / 2 and c_i = g_i*. SCAFFOLD is
+        Algorithm 1 of Karimireddy et al. (2020), with option II.
 
     Hypotheses
         f_i L-smooth and mu-strongly convex with 0 <= mu < L, any number of clients, all of them in every round, exact

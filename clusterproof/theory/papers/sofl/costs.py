@@ -102,7 +102,7 @@ def clustering_condition(
         (a) 0 < ||sum_i Delta w_i|| < delta_1 and (b) max_i ||Delta w_i|| > delta_2 > 0.
 
     Source
-        Zhang and Qiao (2024), Section 4.1. Read: the mean for the sum of (a), as in Sattler et al., and (a)
+        Zhang and Qiao (2024), Section 4.1. Our reading: the mean for the sum of (a), as in Sattler et al., and (a)
         alone; thresholds that are fixed before training would make (b) a condition again, but no value
         is given. The paper's alternative, a round that is specified, is ``trigger="round"``.
 

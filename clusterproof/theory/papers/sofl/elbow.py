@@ -112,7 +112,7 @@ def elbow_below_chord(
         other set of z >= 3 winners, and never z.
 
     Source
-        Ours on Zhang and Qiao (2024), Algorithm 1, line 14 and (6). Tight. So the elbow calls
+        Ours on Zhang and Qiao (2024), Algorithm 1, line 14 and (6). The bound is tight. So the elbow calls
         exactly those sets of winners one cluster that most clearly form z clusters.
 
     Proof
@@ -146,9 +146,9 @@ COUNTS = (1, 2, 4, 8)
 
 
 def clustered_clients(clusters: int, stream: np.random.Generator) -> QuadraticMixture:
-    """Twenty-four clients whose first updates from zero have cosine about 0.8 inside a cluster, 0 outside.
+    """Return 24 clients whose first updates from zero have a cosine of about 0.8 inside a cluster and 0 outside.
 
-    One cluster has a weak common direction: cosine about 0.1, as homogeneous clients near the optimum.
+    A single cluster has a weak common direction: a cosine of about 0.1, as homogeneous clients have near the optimum.
     """
     labels = np.arange(24) * clusters // 24
     strength = 2.0 if clusters > 1 else 1 / 3

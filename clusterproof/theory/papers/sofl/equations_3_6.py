@@ -42,7 +42,7 @@ def groups_of(points: Sequence[Point], labels: Labels) -> list[list[Point]]:
 
 
 def squared_distance(first: Point, second: Point) -> Fraction:
-    """||x - y||^2."""
+    """Return ||x - y||^2."""
     return sum(((a - b) ** 2 for a, b in zip(first, second, strict=True)), Fraction(0))
 
 
@@ -86,8 +86,9 @@ def equation_3(
         min over W = {w_1 .. w_K} and C = {C_1 .. C_K} of sum_k sum_(i in C_k) L(w_k, D_i).
 
     Source
-        Zhang and Qiao (2024), (3) and Section 4. Definition. The sum has no weights p_i, which (1) and (5) have. Read:
-        K is given from outside, as the number of true clusters, and (6) is minimised for it: ``sofl/equation-6``.
+        Zhang and Qiao (2024), (3) and Section 4. This is a definition. The sum has no weights p_i, which (1) and (5)
+        have. Our reading: K is given from outside, as the number of true clusters, and (6) is minimised for it:
+        ``sofl/equation-6``.
 
     Proof
         Splitting a cluster never raises the sum, because both parts may keep its model. So the minimum over K is
@@ -179,7 +180,7 @@ def equation_6(
         sum_i phi_i(w) = WCSS / 2 + |C| ||w - mu||^2 / 2; and the sum over ordered pairs of (4) is sum_k 2 |C_k| WCSS_k.
 
     Source
-        Zhang and Qiao (2024), (3), (4) and (6). Identity, ours. At a given K both therefore have the
+        Zhang and Qiao (2024), (3), (4) and (6). The identity is ours. At a given K both therefore have the
         same minimisers, and k-means on the clients' models is (3).
     """
     mean = sum(theta) / clients
@@ -218,7 +219,7 @@ def algorithm_line_30(first: int = Z[1:], second: int = Z[1:], other: int = Z[1:
     Source
         Zhang and Qiao (2024), Algorithm 1, lines 1 and 27-31. With the input's n the weights of a cluster
         sum to its share of the data and the model shrinks with each round; before the clustering the
-        same line is an average. Line 29 takes all clients of the cluster, line 8 trains m of them. Read: n
+        same line is an average. Line 29 takes all clients of the cluster, line 8 trains m of them. Our reading: n
         is the data of the cluster, and all its clients take part: ``sofl/aggregation-in-cluster``.
     """
     everything = first + second + other
@@ -249,7 +250,7 @@ def aggregation_in_cluster(
         W_i = (1 / |C_i|) sum_(m in C_i) w_m, so that equal models are kept and W_i is in their convex hull.
 
     Source
-        Zhang and Qiao (2024), (5) and Algorithm 1, line 30, with n the data of the cluster. Identity.
+        Zhang and Qiao (2024), (5) and Algorithm 1, line 30, with n the data of the cluster. The claim is an identity.
     """
     members = by_appearance(stream.integers(0, 4, clients))
     received = stream.standard_normal((clients, dimension))[members]

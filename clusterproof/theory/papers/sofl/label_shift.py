@@ -12,7 +12,7 @@ from clusterproof.checker.claims import Sides, Stream, Z, among, claim, equal
 
 
 def ceiling(shifts: Sequence[int], weights: Sequence[Fraction], classes: int) -> Fraction:
-    """Best mean accuracy of one model: the largest weight of the clients that share a shift.
+    """Return the best mean accuracy of one model: the largest weight of the clients that share a shift.
 
     Parameters
     ----------
@@ -30,7 +30,7 @@ def ceiling(shifts: Sequence[int], weights: Sequence[Fraction], classes: int) ->
 
 
 def random_weights(count: int, stream: np.random.Generator) -> list[Fraction]:
-    """Positive rational weights that sum to 1."""
+    """Return positive rational weights that sum to 1."""
     numerators = stream.integers(1, 10, count).tolist()
     return [Fraction(numerator, sum(numerators)) for numerator in numerators]
 
@@ -58,7 +58,7 @@ def label_shift_ceiling(
         the largest weight of clients that share a shift. Attained by h(x) = y + s.
 
     Source
-        Ours on the partition of Zhang and Qiao (2024), Section 5.1.1. Tight; an impossibility.
+        Ours on the partition of Zhang and Qiao (2024), Section 5.1.1. The bound is tight.
 
     Proof
         For each x the K labels y + s_c differ, so sum_c 1{h(x) = y + s_c} <= 1.

@@ -107,7 +107,7 @@ GRID, UPDATES, RATE, RADIUS = (6, 6), 500, 0.5, 1.0
 
 
 def updates_of_clients(stream: np.random.Generator) -> np.ndarray:
-    """Updates of twenty clients, five around each of four random directions, (20, d)."""
+    """Return updates of twenty clients, five around each of four random directions, (20, d)."""
     middles = stream.standard_normal((CLUSTERS, DIMENSION))
     spread = NOISE * stream.standard_normal((CLUSTERS * MEMBERS, DIMENSION))
     return np.asarray(np.repeat(middles, MEMBERS, axis=0) + spread)

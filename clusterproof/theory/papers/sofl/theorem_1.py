@@ -40,7 +40,7 @@ class FrozenRow:
 def errors_after(
     row: FrozenRow, updates: int, *, learning_rate: float, radius: float, schedule: str
 ) -> np.ndarray:
-    """E||w_j - m_j||^2 after a run of T updates with independent samples, (C,)."""
+    """Return E||w_j - m_j||^2 after a run of T updates with independent samples, (C,)."""
     offsets = row.samples[None] - row.centres[:, None]
     squares, mean = (offsets**2).sum(axis=2), row.start - row.centres
     distance = (np.arange(len(row.start))[:, None] - row.cells[None]) ** 2
@@ -107,7 +107,7 @@ def theorem_1(rate: Fraction = RATE) -> Sides:
         with sum eta = infinity and sum eta^2 finite, and a neighbourhood that shrinks to the winner alone. Without
         hypotheses on eta it is true for one rate and false for another. At a constant rate a neuron keeps eta / (2 -
         eta) of its cell's variance, ``sofl/frozen-cell-variance``. m_c is 0 / 0 for a neuron that wins no sample.
-        "approximated as a Gaussian-distributed stochastic process" has no quantity. Read: with those hypotheses,
+        "approximated as a Gaussian-distributed stochastic process" has no quantity. Our reading: with those hypotheses,
         ``sofl/theorem-1-robbins-monro``, which (12) and (13) meet if they are continued past T_max.
         ``sofl/theorem-1-at-the-end`` treats the end of a run of T_max updates.
     """
@@ -175,7 +175,7 @@ def theorem_1_at_the_end(learning_rate: Fraction = RATE, near: Fraction = Q[0:1]
 
 
 def clustered_row(stream: np.random.Generator, spread: float) -> FrozenRow:
-    """Two or three well separated directions, two samples around each, a neuron at a sample of each."""
+    """Return two or three well separated directions, each with two samples around it and a neuron at one of these."""
     cells = int(stream.integers(2, 4))
     around = spread * stream.standard_normal((cells, cells))
     samples = np.concatenate([np.eye(cells) + around, np.eye(cells) - around])
@@ -203,7 +203,7 @@ def theorem_1_robbins_monro(
         variance of a cell.
 
     Source
-        Yin and Allinson (1995) as repaired for frozen cells (ours). Upper bound. Continued past T_max,
+        Yin and Allinson (1995) as repaired for frozen cells (ours). The claim is an upper bound. Continued past T_max,
         (12) and (13) have this form with T_max / 2 for 60.
 
     Proof

@@ -49,8 +49,8 @@ def running_mean(
         w_c(n) = (x_1 + .. + x_n) / n over the samples that c has won so far, after any update; times n.
 
     Source
-        MacQueen (1967), reference 18 of Zhang and Qiao (2024); the exact core of Theorem 1. Identity. The
-        samples were won along the way; they are not the final cell's samples.
+        MacQueen (1967), reference 18 of Zhang and Qiao (2024); the exact core of Theorem 1. The claim is an identity.
+        The samples were won along the way; they are not the final cell's samples.
 
     Proof
         w + (x - w) / n = ((n - 1) w + x) / n.
@@ -107,7 +107,8 @@ def frozen_cell_variance(
         variance of the cell.
 
     Source
-        Ours on Zhang and Qiao (2024), Theorem 1 and (10). Identity. With SoFL's eta_0 / 3 = 1/30 the share is 1/59.
+        Ours on Zhang and Qiao (2024), Theorem 1 and (10). The claim is an identity. With SoFL's eta_0 / 3 = 1/30 the
+        share is 1/59.
 
     Proof
         w(n) is a weighted sum of independent samples with weights eta (1 - eta)^k: add their squares.
@@ -115,7 +116,7 @@ def frozen_cell_variance(
     kept = 1 - rate
 
     def update(state: tuple[Any, Any, Any]) -> tuple[Any, Any, Any]:
-        """E w and E w^2 after w' = (1 - eta) w + eta x, where x is independent of w, and (1 - eta)^(2n)."""
+        """Return E w and E w^2 after w' = (1 - eta) w + eta x, where x is independent of w, and (1 - eta)^(2n)."""
         first, second, power = state
         square = kept**2 * second + 2 * kept * rate * first * mean + rate**2 * (mean**2 + variance)
         return kept * first + rate * mean, square, kept**2 * power
@@ -178,7 +179,7 @@ def mean_field(neurons: int = ROW) -> dict[str, Sides]:
         exp(-(j - k)^2 / 2 sigma^2), P_k and m_k are the cells' probabilities and means.
 
     Source
-        Ours on Zhang and Qiao (2024), Theorem 1, (10) and (11). Upper bound. SoFL's schedule ends at
+        Ours on Zhang and Qiao (2024), Theorem 1, (10) and (11). The claim is an upper bound. SoFL's schedule ends at
         sigma = 1/2, where neighbours still weigh exp(-2) = 0.135.
 
     Proof

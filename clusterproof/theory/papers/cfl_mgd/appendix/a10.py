@@ -69,7 +69,7 @@ def gradients_in_the_basin(
 
 
 def square_of_sum(first: Fraction, cosine: Fraction, second: Fraction) -> Fraction:
-    """||a + b||^2 from the lengths and the cosine of the angle between two vectors."""
+    """Return ||a + b||^2 from the lengths and the cosine of the angle between two vectors."""
     return first**2 + 2 * cosine * first * second + second**2
 
 

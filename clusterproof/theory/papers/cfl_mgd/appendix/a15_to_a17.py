@@ -239,7 +239,7 @@ def exact_displacement(
 
 
 def suppose_levels(first: Fraction, second: Fraction) -> float:
-    """P lambda_1 + lambda_2 for two clusters, if it is less than 1."""
+    """Return P lambda_1 + lambda_2 for two clusters, if it is less than 1."""
     suppose("P lambda_1 + lambda_2 < 1", 2 * first + second < 1)
     return float(2 * first + second)
 
@@ -247,7 +247,7 @@ def suppose_levels(first: Fraction, second: Fraction) -> float:
 def printed_terms(
     law: TwoPointLosses, clients: int, first: Fraction, second: Fraction, deviation: float
 ) -> dict[str, Any]:
-    """The two terms of (36) with mu = L = 1, P = Delta = 2, n' = 1 and v the ``deviation``."""
+    """Return the two terms of (36) with mu = L = 1, P = Delta = 2, n' = 1 and v the ``deviation``."""
     spread = float(law.loss_variance)
     root = math.sqrt(CONSTANT * spread * 2 / (clients * second))
     return {"count": 3 * CONSTANT * spread / float(16 * second), "cross": deviation * root / float(4 * first)}

@@ -157,7 +157,7 @@ def momentum_of_fixed_members(
     weight = known(lambda: Fraction(1) / clients, lambda _: ())
 
     def one_round(state: tuple[Any, ...], gradient: Any) -> tuple[Any, ...]:
-        """chi_1, the buffer of each member, the sum of the S_i, and chi_1 one round before."""
+        """Return chi_1, the buffer of each member, the sum of the S_i, and chi_1 one round before."""
         now, buffer, past, _ = state
         carried = momentum * buffer + gradient / members
         return now - weight * members * carried, carried, momentum * past + gradient, now

@@ -119,7 +119,7 @@ class ScalarRun:
         return self.past_sums(self.momentum)
 
     def past_sums(self, factor: Fraction) -> list[Fraction]:
-        """sum_(k < t) factor^(t-1-k) g_i^k."""
+        """Return sum_(k < t) factor^(t-1-k) g_i^k."""
         return [carried(drawn, factor) for drawn in zip(*self.rounds.gradients[: self.round], strict=True)]
 
 
@@ -170,7 +170,7 @@ def parts_of_a_round(run: ScalarRun) -> dict[str, Sides | Excluded]:
 
 
 def step_and_noise(own: Any, count: Any, error: Any, slope: Any, weight: Any) -> Any:
-    """T_11 + T_12, with the sum of the own clients' gradients, their number, grad phi^1(chi_1) and eta / m."""
+    """Return T_11 + T_12, with the sum of the own clients' gradients, their number, grad phi^1(chi_1) and eta / m."""
     h = weight * count
     return (error - h * slope) + h * (slope - own / count)
 

@@ -41,7 +41,7 @@ def momentum_of_a_round(run: ScalarRun) -> dict[str, Sides | Excluded]:
     """The momentum of a round is at most the last four terms of (38).
 
     Hypotheses
-        As (A25) and (A26), eta = 1/L, |C_1 n C*_1| >= l_1 m / 4. The printed probability is positive:
+        The hypotheses of (A25) and (A26), eta = 1/L, |C_1 n C*_1| >= l_1 m / 4. The printed probability is positive:
         2 exp(-l m / 8) < 1, that is l m >= 6.
 
     Statement

@@ -43,8 +43,8 @@ def one_round(
     """In a round every cluster's error shrinks by 1 - l mu / 8L, up to rho_0.
 
     Hypotheses
-        As (A8), (A17) and (A34). The printed probability is positive, with c = 1/8 (A5). The appendix's constants:
-        c_1 = c_5 = 384, c_2 = c_6 = sqrt(128), c_3 = 1/2, c_4 = 1/4.
+        The hypotheses of (A8), (A17) and (A34). The printed probability is positive, with c = 1/8 (A5). The appendix's
+        constants: c_1 = c_5 = 384, c_2 = c_6 = sqrt(128), c_3 = 1/2, c_4 = 1/4.
 
     Statement
         ||chi_p^(t+1) - chi*_p|| <= (1 - l mu / 8L) ||chi_p^t - chi*_p|| + rho_0, l = min l_p.
@@ -146,10 +146,10 @@ def small_floor(
 
     Lines
         (A38)
-            rho_0, which is c_4 l and other terms, is that small, and a model on the rim of the basin stays in it.
+            rho_0, which is c_4 l and other terms, is that small, and a model on the boundary of the basin stays in it.
             Vacuous: c_4 l alone is larger, at best l / 4 against l / 16.
         after (A38)
-            If (A37) and (A38) were true, the basin would never be left. An equality on the rim, and in (A38).
+            If (A37) and (A38) were true, the basin would never be left. An equality on the boundary, and in (A38).
 
     Source
         Zhao et al. (2023), (A38) and the line after it.
@@ -175,7 +175,7 @@ def staying_in_the_basin(
 
 @dataclass(frozen=True)
 class Recursion:
-    """The worst case of (A37): e_(t+1) = (1 - l mu / 8L) e_t + rho_0, from the rim of the basin.
+    """The worst case of (A37): e_(t+1) = (1 - l mu / 8L) e_t + rho_0, from the boundary of the basin.
 
     Attributes
     ----------
@@ -218,7 +218,7 @@ class Recursion:
         return math.ceil(math.log(self.argument) / self.decay)
 
     def after(self, rounds: int) -> Fraction:
-        """e_T, in closed form."""
+        """Return e_T, in closed form."""
         factor = (1 - self.decay) ** rounds
         return factor * self.start + (1 - factor) / self.decay * self.floor
 
@@ -236,7 +236,7 @@ def rounds_of_a_contraction(recursion: Recursion) -> dict[str, Sides]:
 
     Hypotheses
         (A37) in every round, with the same rho_0, and (A38), as if they were true (``cfl-mgd/appendix-a35``); chi_p^0
-        on the rim of the basin. Each round costs P lambda_5 of probability, T P lambda_5 in total, which the paper
+        on the boundary of the basin. Each round costs P lambda_5 of probability, T P lambda_5 in total, which the paper
         leaves out.
 
     Statement
@@ -302,7 +302,7 @@ def misprints(recursion: Recursion, p: int = Z[1:4]) -> dict[str, Sides]:
     """After T rounds exactly 8 rho_0 sqrt(L / mu) / l of the start is left, and rho is (16 L / mu p) rho_0.
 
     Hypotheses
-        As ``cfl-mgd/appendix-a39``; p the number of the cluster.
+        The hypotheses of ``cfl-mgd/appendix-a39``; p the number of the cluster.
 
     Statement
         The statement of ``cfl-mgd/appendix-a39``, as printed.

@@ -126,7 +126,7 @@ def false_members(
     """The false members move model 1 by at most 3 L eta times their share, plus noise.
 
     Hypotheses
-        As (A10); batches independent of each other and of the choice of clusters; lambda_1 = ``level``.
+        The hypotheses of (A10); batches independent of each other and of the choice of clusters; lambda_1 = ``level``.
 
     Statement
         With the probability of each line, by Markov's inequality, if some client of cluster 2 joins C_1; p = 2.

@@ -160,11 +160,11 @@ def with_samples(task: RegressionMixture, samples: int) -> RegressionMixture:
 
 
 Place = Annotated[str, among("random", "apart", "towards", "optima")]
-"""Places of a round's models: anywhere in the basin, on its rim away from or towards other optima, or at the optima."""
+"""Places of a round's models: anywhere in the basin, on its boundary (away from or towards other optima), or optima."""
 
 
 def basin_models(task: Mixture, stream: np.random.Generator, place: str = "random") -> np.ndarray:
-    """Return models within the paper's basin, (P, d); random ones are on its rim half of the time."""
+    """Return models within the paper's basin, (P, d); random ones are on its boundary half of the time."""
     if place == "optima":
         return task.optima
     if place == "random":
@@ -208,7 +208,7 @@ class Round:
         return replace(self, members=self.members[some], gradients=self.gradients[some])
 
     def shared(self, cluster: int) -> np.ndarray:
-        """|C_1 n C*_p|, (replicates,)."""
+        """Return |C_1 n C*_p|, (replicates,)."""
         return np.asarray((self.members & (self.task.labels == cluster)).sum(axis=-1))
 
     def deviation(self, cluster: int) -> np.ndarray:
@@ -218,16 +218,16 @@ class Round:
         return np.asarray(((self.gradients - mean) * chosen[..., None]).sum(axis=-2))
 
     def total(self, cluster: int) -> np.ndarray:
-        """T_2p, the sum over C_1 n C*_p of g_i, (replicates, d)."""
+        """Return T_2p, the sum over C_1 n C*_p of g_i, (replicates, d)."""
         chosen = self.members & (self.task.labels == cluster)
         return np.asarray((self.gradients * chosen[..., None]).sum(axis=-2))
 
     def gradient_deviation(self, cluster: int) -> float:
-        """The v of one row at chi_1 for clients of a cluster."""
+        """Return the v of one row at chi_1 for clients of a cluster."""
         return float(np.sqrt(self.task.gradient_variance(self.models[0], cluster)))
 
     def loss_variance(self, cluster: int) -> float:
-        """The sigma^2 of one row for a client of a cluster at its own model and at chi_1."""
+        """Return the sigma^2 of one row for a client of a cluster at its own model and at chi_1."""
         return float(self.task.loss_variance(self.models[[0, cluster]], cluster).max())
 
 

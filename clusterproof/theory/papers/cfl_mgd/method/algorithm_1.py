@@ -77,7 +77,7 @@ def algorithm_line_5_ties(second: Fraction = among(Fraction(-1, 1000), Fraction(
         p_hat = argmin_p phi_i(chi_p^t).
 
     Source
-        Zhao et al. (2023), (8) and line 5. Read: the smallest index. Ties have probability zero for
+        Zhao et al. (2023), (8) and line 5. Our reading: the smallest index. Ties have probability zero for
         continuous data and different models; equal starts tie for every client.
     """
     # clients at +-1, two each
@@ -122,7 +122,7 @@ def algorithm_line_7_resampling(
         two.
 
     Source
-        Zhao et al. (2023), Algorithm 1 and Section 5. Read: independent batches, which the theorems need.
+        Zhao et al. (2023), Algorithm 1 and Section 5. Our reading: independent batches, which the theorems need.
     """
     means = [(Fraction(2 * ones, samples) - 1, comb(samples, ones)) for ones in range(samples + 1)]
     # the loss is (chi - mean)^2 / 2 plus a constant that both models share
@@ -138,7 +138,7 @@ def algorithm_line_7_resampling(
 
 
 def implied_rounds(rounds: int, rows: int) -> float:
-    """T by Theorem 1 for n' = n / 2T, with rho = 1 / sqrt(n'), 8L / (l mu) = 16 and Delta = 2."""
+    """Return T by Theorem 1 for n' = n / 2T, with rho = 1 / sqrt(n'), 8L / (l mu) = 16 and Delta = 2."""
     return 16 * math.log(math.sqrt(rows / (2 * rounds)))
 
 
@@ -164,7 +164,7 @@ def algorithm_rounds_and_samples(rows: int = Z[1000:3000]) -> dict[str, Sides]:
 
     Source
         Zhao et al. (2023), Section 5 and Theorem 1. T is not a whole number, and T and n' define
-        each other. Read: T and n' are independent inputs, and T is rounded up.
+        each other. Our reading: T and n' are independent inputs, and T is rounded up.
     """
     implied = [(rounds, implied_rounds(rounds, rows)) for rounds in range(1, 200)]
     rounded = sum(rounds == math.ceil(value) for rounds, value in implied)
@@ -216,9 +216,9 @@ def algorithm_line_8(momentum: Fraction = MOMENTUM, rounds: int = Z[2:14]) -> Si
 
     Source
         Zhao et al. (2023), Algorithm 1. Lines 7, 8 and 15 as equations are (3), (9) and (32). Line 2, "broadcast
-        chi_p^(t)", has no meaning together with them, since line 15 of the same round computes chi_p^(t). Read: round t
-        broadcasts chi^(t-1), ``cfl-mgd/equation-3``, ``update_order="momentum-first"``. With the newest model for
-        chi^(t) in line 2 the gradient comes a round late: ``cfl-mgd/algorithm-line-8-delayed``.
+        chi_p^(t)", has no meaning together with them, since line 15 of the same round computes chi_p^(t). Our reading:
+        round t broadcasts chi^(t-1), ``cfl-mgd/equation-3``, ``update_order="momentum-first"``. With the newest model
+        for chi^(t) in line 2 the gradient comes a round late: ``cfl-mgd/algorithm-line-8-delayed``.
     """
     indexed, delayed = exact_path(SHARE, momentum, START, rounds), delayed_path(momentum, rounds)
     suppose_right_choices(indexed + delayed)
@@ -297,8 +297,8 @@ def algorithm_line_15_momentum_of_switchers(momentum: Fraction = MOMENTUM) -> Si
         of (32) has one momentum per cluster.
 
     Source
-        Zhao et al. (2023), line 15, (9), (32) and (A19). Read: one momentum per cluster, owned by the server (R2);
-        ``momentum_owner="client"`` is line 15 to the letter (R1).
+        Zhao et al. (2023), line 15, (9), (32) and (A19). Our reading: one momentum per cluster, owned by the server
+        (R2); ``momentum_owner="client"`` is line 15 to the letter (R1).
     """
     line_15, separate, server = second_models(momentum)
     words = (
@@ -331,7 +331,7 @@ def algorithm_line_12_option_2_momentum(
         averages u over the cluster; (10) does not.
 
     Source
-        Zhao et al. (2023), lines 11, 12, 16 and (10). Read: u of the chosen cluster, averaged, as
+        Zhao et al. (2023), lines 11, 12, 16 and (10). Our reading: u of the chosen cluster, averaged, as
         printed; ``reset_momentum`` starts from zero, which is always stable.
     """
     curvatures, centers = (Fraction(1, 100), Fraction(1)), (Fraction(0), Fraction(0))
@@ -368,7 +368,7 @@ def algorithm_lines_15_16_weights(rows: int = among(1, 3)) -> Sides:
         (5), (6) and lines 15-16 average without weights, (1) weighs by |D_p| / |D|.
 
     Source
-        Zhao et al. (2023), (1), (5), (6) and lines 15-16. Read: no weights, and equal |D_i| = n.
+        Zhao et al. (2023), (1), (5), (6) and lines 15-16. Our reading: no weights, and equal |D_i| = n.
     """
     # a client at 0, and one at 1 for each of its rows: with curvature 1 and eta = 1 the first round reaches the limit
     unweighted, weighted = (

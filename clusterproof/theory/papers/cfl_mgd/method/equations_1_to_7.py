@@ -111,7 +111,7 @@ def objective_as_meant(
         between mu and L of the assumptions. In (2), f(.; y): R^d -> R.
 
     Source
-        Ours on Zhao et al. (2023), (1), and (2) with R for R^d. Identities.
+        Ours on Zhao et al. (2023), (1), and (2) with R for R^d. The claims are identities.
     """
     directions = stream.standard_normal(task.optima.shape)
     means, expected, at_optimum = np.zeros((3, *task.optima.shape))
@@ -167,13 +167,13 @@ class Descent:
     momentum: Annotated[float, reals(0, 1)]
 
     def gradients(self, models: np.ndarray) -> np.ndarray:
-        """Each client's gradient at its model, (m, d)."""
+        """Return each client's gradient at its model, (m, d)."""
         return np.asarray(np.einsum("mij,mj->mi", self.task.hessians, models - self.task.centers))
 
     def local_step(
         self, models: np.ndarray, buffers: np.ndarray, stream: np.random.Generator
     ) -> tuple[np.ndarray, np.ndarray]:
-        """Models and buffers (m, d) after one step of the algorithms' own local update."""
+        """Return models and buffers (m, d) after one step of the algorithms' own local update."""
         step, clients = Steps(self.step_size, momentum=self.momentum), np.arange(self.task.clients)
         points, moved, _ = self.task.local_steps(models, clients, stream, step, buffers=buffers)
         return np.asarray(points), np.asarray(moved)
@@ -302,7 +302,7 @@ def averages(start: Fraction = among(Fraction(10), Fraction(100))) -> dict[str, 
             chi_p^t = sum_i r_ip chi_i^t / sum_i r_ip and u_p^t = sum_i r_ip u_i^t / sum_i r_ip.
 
     Source
-        Zhao et al. (2023), (5), (6) and lines 15, 16. Definitions.
+        Zhao et al. (2023), (5), (6) and lines 15, 16. These are definitions.
     """
     # clients at +-1, two each, choose between 1/2 and the second model in the first round
     chosen = 2 * len([c for c in (1, -1) if abs(start - c) < abs(Fraction(1, 2) - c)])

@@ -101,8 +101,8 @@ def updates(
     Lines
         (9)
             C_p^t = {i : p = argmin phi_i(chi_p^t)}, chi_p^t = chi_p^(t-1) - (eta/m) sum_(C_p^t) u_i^t, u_i^t = beta
-            u_i^(t-1) + g_i^(t-1). The first line needs chi^t, and the second computes it from C_p^t. Read: C_p from the
-            broadcast model.
+            u_i^(t-1) + g_i^(t-1). The first line needs chi^t, and the second computes it from C_p^t. Our reading: C_p
+            from the broadcast model.
         (10)
             chi_p^(t+1) = mean over C_p^t of chi_i^H, chi_i^s = chi_i^(s-1) - eta u_i^s, u_i^s = beta u_i^(s-1) + grad
             phi_i(chi_i^(s-1)), s = 1 .. H, starting at chi_p^t; the start of u_i is not stated. Line 16 writes chi_p^t,

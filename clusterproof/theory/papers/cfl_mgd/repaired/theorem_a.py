@@ -136,7 +136,8 @@ def pairwise_error(task: SmallTask, share: Share, stream: Stream) -> dict[str, S
         s ``noise``, n' ``samples``, I the regularised incomplete beta function.
 
     Source
-        Ours. Tight: an own model displaced along the steepest direction and a wrong one along the flattest attain it.
+        Ours. The bound is tight: an own model displaced along the steepest direction and a wrong one along the flattest
+        attain it.
     """
     return statements.misclassification(task, tuned(task), share, stream)
 

@@ -239,7 +239,7 @@ def domination(
 
 
 def _exceeds(chances: list[Fraction], exceeded: int) -> Fraction:
-    """P(more than ``exceeded`` of the independent events happen), summed over all their combinations."""
+    """Return P(more than ``exceeded`` of the independent events happen), summed over all their combinations."""
     total = 0 * chances[0]
     for happens in itertools.product((False, True), repeat=len(chances)):
         if sum(happens) > exceeded:
