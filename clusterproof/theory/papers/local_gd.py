@@ -43,7 +43,7 @@ def variance(points: Sequence[Any]) -> Any:
 
 
 def path_of(gradients: Functions, start: Any, step: Any, rounds: int, steps: int) -> list[Any]:
-    """Return the points of both clients at each time of a number of rounds."""
+    """Return the points of both clients after each step of the given number of rounds."""
     path, model = [], start
     for _ in range(rounds):
         path += [[descend(each, model, step, k) for each in gradients] for k in range(steps)]

@@ -194,4 +194,4 @@ OTHER_STATEMENTS = {
         ),
     },
 }
-"""By paper: places and their statements, by the table or figure that answers them, or by the reason for no answer."""
+"""For each paper: places and statements, by the table or figure that answers them or by the reason for no answer."""

@@ -271,7 +271,7 @@ def theorem_6(clients: PlanarClients, start: Start) -> Sides:
 
 @theorem_6.step("induction", needed=False)
 def induction(before: NotNegative, spare: NotNegative, rate: Part, lost: NotNegative) -> Sides:
-    """Step T - 1 to T.
+    """The induction step from T - 1 to T.
 
     ``before`` is E Psi_(T-1), and its bound is ``before`` + ``spare``; ``lost`` is the difference of ``rate`` times
     ``before`` and the iteration's result.

@@ -132,7 +132,7 @@ def induction(
     noise: NotNegative,
     lost: NotNegative,
 ) -> Sides:
-    """Step T - 1 to T.
+    """The induction step from T - 1 to T.
 
     ``before`` is E Psi_(T-1), its bound is ``before`` + ``spare``, and ``floors`` is the part of the bound for noise.
     ``noise`` is gamma^2 V, and ``lost`` the difference of ``rate`` times ``before`` plus ``noise`` and the iteration's

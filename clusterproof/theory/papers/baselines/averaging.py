@@ -19,7 +19,7 @@ TOLERANCE = 1e-10
 """Largest allowed distance of a run's end from a closed form."""
 
 STILL = 1e-14
-"""Largest change of any array of a state in a round, relative to the array's size, of a run at rest."""
+"""Largest change of any array of a state in a round, relative to the array's size, at which a run has converged."""
 
 LONGEST = 20000
 """Largest number of rounds of a run."""
@@ -29,7 +29,7 @@ INSTANCES = 80
 
 
 def rest(algorithm: Algorithm[Any], task: QuadraticMixture, initial: np.ndarray) -> State:
-    """Run from starting points (P, d) until the state is at rest, and return the last state."""
+    """Run from starting points (P, d) until the state no longer changes, and return the last state."""
     randomness = Randomness.from_seed(0)
     state: State = algorithm.initialise(initial, task)
     before = kept(state)
@@ -54,8 +54,8 @@ def kept(state: State) -> list[np.ndarray]:
 def draw_task(stream: np.random.Generator, *, clusters: int = 1, fewest: int = 1) -> QuadraticMixture:
     """Draw clients with different Hessians and centres; with several clusters, the clients of each are alike.
 
-    Eigenvalues lie in [1/4, 1]. Centres are normal; the centres of several clusters are far apart, so that the
-    clustering is right from the start.
+    Eigenvalues lie in [1/4, 1]. Centres are normal; the centres of several clusters are far apart, so that the clusters
+    are correct from the start.
 
     Parameters
     ----------
@@ -84,7 +84,7 @@ STRENGTH = Q[Fraction(1, 20) : 1 : 20]
 
 
 def suppose_moderate(task: QuadraticMixture) -> None:
-    """Suppose that runs come to rest within the rounds, at values far above rounding errors."""
+    """Suppose that runs converge within the rounds, to values far above rounding errors."""
     eigenvalues = np.linalg.eigvalsh(task.hessians)
     inside = eigenvalues.min() >= 0.25 - 1e-12 and eigenvalues.max() <= 1 + 1e-12
     suppose("the A_i have eigenvalues in [1/4, 1]", inside)
@@ -99,13 +99,13 @@ def start_of(task: QuadraticMixture, count: int) -> np.ndarray:
 def kept_at_rest(
     algorithm: Algorithm[Any], task: QuadraticMixture, forms: Sequence[np.ndarray]
 ) -> list[np.ndarray]:
-    """Return the arrays of a run's state at rest, in the shapes of the closed forms (models first)."""
+    """Return the arrays of a run's converged state, in the shapes of the closed forms (models first)."""
     state = rest(algorithm, task, start_of(task, algorithm.model_count(task)))
     return [array.reshape(form.shape) for array, form in zip(kept(state), forms, strict=False)]
 
 
 def rests_at(algorithm: Algorithm[Any], task: QuadraticMixture, *forms: np.ndarray) -> Sides:
-    """Conclude that the state of a run at rest equals the closed forms."""
+    """Conclude that the state of a run converges to the closed forms."""
     suppose_moderate(task)
     resting = kept_at_rest(algorithm, task, forms)
     return equal(*zip(resting, forms, strict=False), rounding=TOLERANCE)
@@ -121,15 +121,15 @@ def rests_at(algorithm: Algorithm[Any], task: QuadraticMixture, *forms: np.ndarr
     places="cfl-mgd/section 6.3",
 )
 def fedavg(task: Task, local_steps: int = Z[1:8]) -> Sides:
-    """FedAvg with H local steps rests at (sum Q_i)^-1 sum Q_i b_i with Q_i = I - (I - eta A_i)^H.
+    """FedAvg with H local steps has the fixed point (sum Q_i)^-1 sum Q_i b_i with Q_i = I - (I - eta A_i)^H.
 
     Hypotheses
         phi_i(w) = (w - b_i)' A_i (w - b_i) / 2, A_i symmetric positive definite, eta < 2 / max L_i, full
         participation, equal weights.
 
     Statement
-        A round is w -> w - mean Q_i (w - b_i), and rests at the stated point. H = 1 gives the exact optimum, and H ->
-        infinity the plain mean of the b_i.
+        A round is w -> w - mean Q_i (w - b_i), and its fixed point is the stated point. H = 1 gives the exact optimum,
+        and H -> infinity the plain mean of the b_i.
 
     Source
         Ours; FedAvg is McMahan et al. (2017), Algorithm 1. The claim is an identity.
@@ -147,10 +147,10 @@ def fedavg(task: Task, local_steps: int = Z[1:8]) -> Sides:
     expected="consistent, no sharpness",
 )
 def fedprox(task: Task, proximal: Fraction = STRENGTH, local_steps: int = Z[1:8]) -> Sides:
-    """FedProx with H steps rests at the weights (I - (I - eta (A_i + mu I))^H) (A_i + mu I)^-1 A_i.
+    """FedProx with H steps has a fixed point with the weights (I - (I - eta (A_i + mu I))^H) (A_i + mu I)^-1 A_i.
 
     Hypotheses
-        The hypotheses of ``baselines/fedavg``, eta < 2 / (max L_i + mu).
+        The hypotheses of ``baselines/fedavg``, with eta < 2 / (max L_i + mu).
 
     Statement
         The fixed point is (sum Q_i)^-1 sum Q_i b_i with the stated Q_i.
@@ -175,10 +175,10 @@ def fedprox(task: Task, proximal: Fraction = STRENGTH, local_steps: int = Z[1:8]
     expected="consistent, no sharpness",
 )
 def fedprox_exact(task: Task, proximal: Fraction = STRENGTH) -> Sides:
-    """FedProx with local problems solved exactly rests at the weights (A_i + mu I)^-1 A_i.
+    """FedProx with local problems solved exactly has a fixed point with the weights (A_i + mu I)^-1 A_i.
 
     Hypotheses
-        The hypotheses of ``baselines/fedprox``, H -> infinity.
+        The hypotheses of ``baselines/fedprox``, with H -> infinity.
 
     Statement
         The fixed point is (sum Q_i)^-1 sum Q_i b_i with the stated Q_i; mu -> infinity gives the exact optimum, mu -> 0
@@ -251,7 +251,7 @@ INNER = Q[Fraction(1, 10) : Fraction(1, 2) : 10]
 
 
 def personal_rest(task: QuadraticMixture, inner: Fraction, local_steps: int, *, second_order: bool) -> Sides:
-    """Conclude that Per-FedAvg rests at its closed form."""
+    """Conclude that Per-FedAvg converges to the closed form of its fixed point."""
     inner_step, step = float(inner) / task.client_smoothness, 1 / task.client_smoothness
     form = affine_rounds.per_fedavg_rest(
         task.hessians,
@@ -279,10 +279,10 @@ def personal_rest(task: QuadraticMixture, inner: Fraction, local_steps: int, *, 
     headline=True,
 )
 def per_fedavg_second_order(task: Task, inner: Fraction = INNER, local_steps: int = Z[1:4]) -> Sides:
-    """Per-FedAvg with the Hessian rests at Q_i = I - (I - beta (I - alpha A_i) A_i (I - alpha A_i))^tau.
+    """Per-FedAvg's fixed point with the Hessian has Q_i = I - (I - beta (I - alpha A_i) A_i (I - alpha A_i))^tau.
 
     Hypotheses
-        The hypotheses of ``baselines/fedavg``, alpha L_i < 1.
+        The hypotheses of ``baselines/fedavg``, with alpha L_i < 1.
 
     Statement
         The fixed point is (sum Q_i)^-1 sum Q_i b_i with the stated Q_i. One local step, tau = 1, gives the minimiser of
@@ -302,7 +302,7 @@ def per_fedavg_second_order(task: Task, inner: Fraction = INNER, local_steps: in
     expected="consistent, no sharpness",
 )
 def per_fedavg_first_order(task: Task, inner: Fraction = INNER, local_steps: int = Z[1:4]) -> Sides:
-    """First-order Per-FedAvg rests at Q_i = I - (I - beta A_i (I - alpha A_i))^tau.
+    """First-order Per-FedAvg's fixed point has Q_i = I - (I - beta A_i (I - alpha A_i))^tau.
 
     Hypotheses
         The hypotheses of ``baselines/per-fedavg-hf``.
@@ -340,7 +340,7 @@ def per_fedavg_first_order_optimum(
     """First-order Per-FedAvg minimises the mean loss after one personal step.
 
     Hypotheses
-        The hypotheses of ``baselines/per-fedavg-fo``, tau = 1.
+        The hypotheses of ``baselines/per-fedavg-fo``, with tau = 1.
 
     Statement
         The fixed point minimises F(w) = mean phi_i(w - alpha grad phi_i(w)).
@@ -404,14 +404,14 @@ def fedbcd_separate(
     pull: Fraction = Q[Fraction(1, 10) : Fraction(2, 5) : 10],
     local_steps: int = Z[1:4],
 ) -> Sides:
-    """FedBCD-I rests at the weights (I - c M_i)^-1 (I - M_i) with M_i = (I - eta A_i)^n.
+    """FedBCD-I's fixed point has the weights (I - c M_i)^-1 (I - M_i) with M_i = (I - eta A_i)^n.
 
     Hypotheses
         The hypotheses of ``baselines/fedavg``; n steps on the loss, then n times x <- x - pull (x - z).
 
     Statement
         z = (sum Q_i)^-1 sum Q_i b_i with the stated Q_i and c = (1 - pull)^n; x_i = z + c Q_i (b_i - z).
-        Unlike the penalised variant it depends on n.
+        Unlike the penalised variant's fixed point, z depends on n.
 
     Source
         Ours; Wu et al. (2021), FedBCD-I. The claim is an identity.
@@ -432,7 +432,7 @@ def fedbcd_separate(
     expected="consistent, no sharpness",
 )
 def local(task: Task, local_steps: int = Z[1:8]) -> Sides:
-    """LOCAL rests at every client's own minimiser.
+    """LOCAL's fixed point is every client's own minimiser.
 
     Hypotheses
         The hypotheses of ``baselines/fedavg``.

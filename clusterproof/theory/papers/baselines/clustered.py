@@ -1,4 +1,4 @@
-"""The clustered algorithms on quadratics, once the clusters are right."""
+"""The clustered algorithms on quadratics, once their clusters are correct."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ MOMENTUM = Q[0 : Fraction(1, 2) : 10]
 
 
 def suppose_far_apart(task: QuadraticMixture) -> None:
-    """Suppose that the start is in the basins, so that the clusters are right from the first round."""
+    """Suppose that the start is in the basins, so that the clusters are correct from the first round."""
     averaging.suppose_moderate(task)
     suppose("there are two clusters", task.clusters == 2)
     optima = task.optima[task.labels]
@@ -30,7 +30,7 @@ def suppose_far_apart(task: QuadraticMixture) -> None:
 
 
 def rest_of_right_clusters(algorithm: Any, task: QuadraticMixture) -> list[np.ndarray]:
-    """Return the state at rest of a run that starts in the basins; NaN if a client is in a wrong cluster."""
+    """Return the converged state of a run that starts in the basins; NaN if a client is in a wrong cluster."""
     state = averaging.rest(algorithm, task, averaging.start_of(task, algorithm.model_count(task)))
     if not np.array_equal(np.asarray(state.assignments), task.labels):
         return [np.full_like(array, np.nan) for array in averaging.kept(state)]
@@ -45,7 +45,7 @@ def rest_of_right_clusters(algorithm: Any, task: QuadraticMixture) -> list[np.nd
     expected="consistent, no sharpness",
 )
 def cfl_mgd_gradient(task: Task, momentum: Fraction = MOMENTUM) -> Sides:
-    """Option I of CFL-MGD rests at the exact optimum of each cluster, without momentum left.
+    """The fixed point of option I of CFL-MGD is the exact optimum of each cluster, with zero momentum.
 
     Hypotheses
         Quadratic clients, clusters right from the start, a stable step size and momentum.
@@ -72,7 +72,7 @@ def cfl_mgd_gradient(task: Task, momentum: Fraction = MOMENTUM) -> Sides:
     places="cfl-mgd/section 6.3",
 )
 def cfl_mgd_model(task: Task, momentum: Fraction = MOMENTUM, local_steps: int = Z[1:4]) -> Sides:
-    """Option II of CFL-MGD rests where sum (I - M_i^H) (z - (b_i, 0)) = 0, with some momentum left.
+    """The fixed point of option II of CFL-MGD solves sum (I - M_i^H) (z - (b_i, 0)) = 0, with some momentum.
 
     Hypotheses
         The hypotheses of ``baselines/cfl-mgd-gradient``.
@@ -115,7 +115,7 @@ def clustered_rest(
     task: Annotated[QuadraticMixture, drawn(partial(draw_task, clusters=2, fewest=2))],
     local_steps: int = Z[1:3],
 ) -> dict[str, Sides | Excluded]:
-    """IFCA, GL-CFL and CFL rest at FedAvg's point of each cluster once the clusters are right.
+    """IFCA, GL-CFL and CFL have FedAvg's fixed point in each cluster once the clusters are correct.
 
     Hypotheses
         The hypotheses of ``baselines/fedavg``; clusters far apart. CFL finds them by its own cut.

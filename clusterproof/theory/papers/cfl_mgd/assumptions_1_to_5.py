@@ -171,7 +171,7 @@ def assumption_3_ball(task: SomeRegression, stream: Stream) -> dict[str, Sides]:
         task, CFLMGD(step_size=1 / task.smoothness, momentum=0.0), np.zeros(task.clusters), 1
     )
     additive, multiplicative = setting.own_noise
-    # models of all clusters, (60, P, d), on the rim, inside and at the optima
+    # models of all clusters, (60, P, d), on the boundary, inside and at the optima
     directions = stream.standard_normal((60, *task.optima.shape))
     directions /= np.linalg.norm(directions, axis=-1, keepdims=True)
     lengths = setting.radius * stream.choice([1.0, 0.5, 0.0], (60, task.clusters))

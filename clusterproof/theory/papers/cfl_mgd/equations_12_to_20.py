@@ -84,7 +84,8 @@ def equations_12_to_18(identical: IdenticalClients, round_: int = Z[0:6]) -> dic
             beta ||chi^(t-1) - chi^(t-2)|| = beta (1 + beta) ||chi^(t-1) - chi^(t-2)||^2 / ||chi^(t-2) - chi^(t-1)||^2,
             a ratio that is 1. False: a length is replaced by a number.
         (16)
-            eps_(t+1) <= (1 + eta L / |C_p|) eps_t + beta (1 + beta) eps_(t-1)^2 / eps_(t-2)^2. False as (15).
+            eps_(t+1) <= (1 + eta L / |C_p|) eps_t + beta (1 + beta) eps_(t-1)^2 / eps_(t-2)^2. False for the same
+            reason as (15).
         (17)
             eps_(t+1) <= M eps_t + (beta (1 + beta) / M) eps_(t-1)^2 / eps_(t-2)^2, M = max(1 + eta L / |C_p|, beta (1 +
             beta)). False: beyond (16) a term is divided by M > 1.
@@ -138,7 +139,7 @@ def equations_12_to_18(identical: IdenticalClients, round_: int = Z[0:6]) -> dic
 
 
 def squares_for_ratios(one: IdenticalClients, t: int) -> Sides:
-    """(18), from its first to its second line."""
+    """Compare the first line of (18) with its second line."""
     base, shift = one.base, one.momentum / one.base
     start = base ** (t + 1) * abs(one.error(-1))
     ratios = sum(((one.weight / base) ** (t - k) * one.ratio(k) for k in range(t)), Fraction(0))
@@ -220,7 +221,7 @@ def one_local_step(
 
 @one_local_step.line("(13)", evaluations=30)
 def gradients_of_clients(task: Annotated[QuadraticMixture, drawn(SCATTERED)], stream: Stream) -> Sides:
-    """A client's gradient against L_i times the distance plus its norm at the cluster's optimum."""
+    """Compare a client's gradient with L_i times the distance plus its norm at the cluster's optimum."""
     steps = stream.standard_normal((40, 1, task.dimension))
     optima = task.client_optima
     at_optimum, displaced = (

@@ -12,7 +12,7 @@ C_4 = Fraction(1, 4)
 
 @dataclass(frozen=True)
 class FloorConstants:
-    """c_1 .. c_6, dimensionless, as they follow from (A17), (A27) and (A33); the paper states that they exist."""
+    """c_1 .. c_6, dimensionless, as they follow from (A17), (A27) and (A33); the paper states only that they exist."""
 
     c1: float = 384.0
     c2: float = math.sqrt(128.0)

@@ -199,7 +199,7 @@ def of_two_values(law: TwoPointLosses) -> Sides:
 
 
 def doubtful_regression(stream: np.random.Generator) -> RegressionMixture:
-    """Draw a regression with so much noise and so few rows that clients are wrong."""
+    """Draw a regression with so much noise and so few rows that clients choose wrongly."""
     task = random_regression(stream)
     rows = int(stream.choice([1, 2, 3, 10, 30]))
     return replace(task, covariance=task.covariances.matrices, noise=0.3 + task.noise, samples=rows)

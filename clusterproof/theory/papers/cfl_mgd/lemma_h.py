@@ -1,4 +1,4 @@
-"""Lemma 2 without its floor, in a round and over many, and Lemma H."""
+"""Lemma 2 without its floor, in one round and over many rounds, and Lemma H."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ def per_step_contraction(momentum: Fraction = Q[0 : Fraction(99, 100) : 20], rou
 
 
 HORIZON = 4000
-"""Rounds in which a failing contraction has to show."""
+"""Number of rounds within which a failing contraction must appear."""
 
 
 def fails(proportion: float, momentum: float) -> bool:
@@ -68,7 +68,7 @@ def fails(proportion: float, momentum: float) -> bool:
 
 
 def resonant(proportion: float, momentum: float) -> bool:
-    """Return whether the rotation of an underdamped pair returns too exactly to meet every arc in time.
+    """Return whether the rotation of an underdamped pair is so nearly periodic that it may miss an arc.
 
     With cos(theta) = (1 + beta - l_p) / (2 q), q = sqrt(beta), the phase of e_t advances by theta
     modulo pi, and the contraction fails on an arc of share w. By the three-distance theorem
@@ -209,7 +209,7 @@ ROUNDS = 300
 
 
 def lemma_h_bound(curvature: float, momentum: float, rounds: int) -> np.ndarray:
-    """Return the case of Lemma H that a curvature falls into, (T + 1,)."""
+    """Return the bound of Lemma H for the case to which a curvature belongs, (T + 1,)."""
     q, times = math.sqrt(momentum), np.arange(rounds + 1)
     if curvature < (1 - q) ** 2:
         return np.asarray((1 - curvature) ** times)

@@ -27,7 +27,7 @@ def is_exact(task: Mixture) -> bool:
 
 
 def needs_of(task: Mixture, trace: Trace) -> Iterator[Hypothesis]:
-    """Yield the hypotheses of Theorem 1, all but the appendix's (A38).
+    """Yield the hypotheses of Theorem 1, except the appendix's (A38).
 
     Raises
     ------
@@ -69,7 +69,7 @@ class OnRun:
     Attributes
     ----------
     floor, conclusion
-        rho_0 and rho; lower bounds of them if not ``known``.
+        rho_0 and rho; lower bounds of both unless ``known``.
     allowed
         Largest rho_0 that (A38) allows.
     rounds

@@ -51,8 +51,8 @@ def theorem_1(
     Hypotheses
         Assumptions 1-5 (two or more clusters whose clients share their expected loss, new samples in every round),
         option I with all clients and gradients divided by m, eta = 1/L, and (A38) rho_0 <= (l/32) (mu/L)^(3/2) Delta.
-        (A38) is the appendix's condition, added to the theorem's hypotheses. Assumption 4 prints max ||chi*_p|| <~ 1.
-        It is read as max ||chi*_p|| <= 1, as the proof of (A10) uses it, so that Delta <= 2. In other units:
+        (A38) is the appendix's condition, added to the theorem's hypotheses. Assumption 4 has max ||chi*_p|| <~ 1. We
+        read it as max ||chi*_p|| <= 1, which the proof of (A10) uses, so that Delta <= 2. In other units:
         ``cfl-mgd/theorem-1-large-separation``.
 
     Statement
@@ -116,7 +116,7 @@ def theorem_1_probability(
     """Theorem 1 holds with probability at least 1 - lambda.
 
     Hypotheses
-        The hypotheses of Theorem 1; (A38), the appendix's condition, plays no part. c = 1/8 (Hoeffding), l m = 100,
+        The hypotheses of Theorem 1. The appendix's condition (A38) plays no part. c = 1/8 (Hoeffding), l m = 100,
         lambda_i = 0.01; the meant probability is 1 - T P lambda_5.
 
     Statement

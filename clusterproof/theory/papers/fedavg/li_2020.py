@@ -178,7 +178,7 @@ PACE = Q[F(1, 20) : F(1, 4) : 20]
 
 @claim("fedavg/theorem-4", label="Theorem 4", expected="certified", headline=True)
 def theorem_4(local_steps: int = Z[2:6], pace: Fraction = PACE) -> Sides:
-    """There is a problem on which FedAvg with E > 1 and a fixed step rests away from the optimum.
+    """There is a problem on which FedAvg with E > 1 and a fixed step converges to a point away from the optimum.
 
     Statement
         ||w - w*|| = Omega((E - 1) eta) ||w*||; on a = (1, 2), b = (-1, 1) at least (E - 1) eta / 9 (ours), with all
@@ -236,7 +236,7 @@ def fixed_steps_fail(
         after it: "Theorem 4 shows that with E > 1 and any fixed learning rate, FedAvg does not converges to the
         optimum". Theorem 4, on one problem, stands (``fedavg/theorem-4``). The reading takes the second sentence for
         every problem. Equal Hessians are left out, because it is plainly false for them. For E = 2 the exact condition
-        is sum p_k a_k^2 (b_k - w*) = 0, free of eta, so that FedAvg then rests at w* with every fixed step.
+        is sum p_k a_k^2 (b_k - w*) = 0, free of eta, so that FedAvg then has the fixed point w* with every fixed step.
     """
     suppose("the clients differ", (first, second) != (0, 0))
     clients = ((F(1), F(first)), (F(2), F(second)), (F(3), -F(first + 2 * second, 3)))

@@ -179,7 +179,7 @@ def alike_clients(clients: int = among(3), local_steps: int = among(1, 3)) -> Si
 
 @one_term.line("opposed clients")
 def opposed_clients(strain: float = STRAIN, rounds: int = among(1, 2, 5, 20)) -> Sides:
-    """The start is the minimum of F, so that D_0 is the term of the smoothing."""
+    """The start is the minimum of F, so that D_0 is only the smoothing's term."""
     setting, measured = opposed_averages(strain, rounds)
     suppose_every_pair(setting)
     return at_most(
@@ -190,7 +190,7 @@ def opposed_clients(strain: float = STRAIN, rounds: int = among(1, 2, 5, 20)) ->
 def follow_norms(setting: Constants, task: QuadraticMixture, stream: np.random.Generator) -> np.ndarray:
     """Return ||a||^2, ||M||^2, ||G||^2 and ||a||^2 of the next round of a run, each (rounds, m), as they are defined.
 
-    They belong to L_0 with the old multipliers, to L_rho, to L_0, and to L_0 again.
+    The gradients are of L_0 with the old multipliers, of L_rho, of L_0, and of L_0 again.
     """
     algorithm, count = setting.algorithm, task.clients
     state = algorithm.initialise(3 * stream.standard_normal((1, task.dimension)), task)
@@ -326,7 +326,7 @@ def one_term_large_augmentation(case: LargeAugmentation, stream: Stream) -> Side
     Proof
         Let V_i = M_i - grad_{w_i} L_0 = (1/m) sum_j d v_ij, by the last update of each pair. The sum over clients of
         ||grad_{w_i} L_0||^2 - ||M_i||^2 = -2 <M_i, V_i> + ||V_i||^2 has to be covered by the decrease of L_rho at the
-        updates of pairs. Summed over the rounds in which a pair rests, <d v_ij, M_i - M_j> is, in expectation, -1 /
+        updates of pairs. Summed over the rounds in which a pair waits, <d v_ij, M_i - M_j> is, in expectation, -1 /
         (alpha p) times the inner product of d v_ij with the first local steps at the pair's next update. These are d
         theta + (d v' - d v) / rho, except for later steps. So each pair is left with a quadratic form in its own d
         theta, d v and later steps, which is not negative for ||d v|| <= ||d theta|| rho / 8. With convex losses later
@@ -347,7 +347,7 @@ def one_term_large_augmentation(case: LargeAugmentation, stream: Stream) -> Side
 def alike_at_large_augmentation(
     clients: int = among(2, 4, 6), share: float = among(0.1, 0.5, 1.0), local_steps: int = among(1, 3)
 ) -> Sides:
-    """Exactly: one participant a round, clients with one minimiser, so that F* = 0."""
+    """The exact bound with one participant a round and clients with one minimiser, so that F* = 0."""
     rho = 8 * STRENGTH / SMOOTHING
     setting = weakly_coupled(clients, share, rho, local_steps)
     suppose_large_augmentation(setting)

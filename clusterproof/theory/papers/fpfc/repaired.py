@@ -198,9 +198,9 @@ def repaired_models(case: Random, stream: Stream) -> Sides | Expectation:
         Each step lowers L_rho by at least alpha (1 - z / 2) ||g_s||^2, and ||g_{s+1}|| >= (1 - z) ||g_s||, since the
         gradient changes by L_h alpha ||g_s|| at most; summed over T steps, by at least (1 - (1 - z)^(2T)) / (2 L_h)
         ||M_i||^2. The update of a pair lowers it by den / (4 m rho) ||d theta||^2 for each order. Between two updates
-        of a pair its residual r_ij = d v / rho rests, for a geometric time of mean 1 / P_ij. Moreover grad_{w_i} L_0 =
-        M_i - (rho / m) sum_j r_ij, and L_rho >= F*. The sum of both decreases is at most D_0, and (x + y)^2 <= (x^2 / A
-        + y^2 / B)(A + B). The lines are claims: ``fpfc/repaired-proof``.
+        of a pair its residual r_ij = d v / rho is constant, for a geometric time of mean 1 / P_ij. Moreover grad_{w_i}
+        L_0 = M_i - (rho / m) sum_j r_ij, and L_rho >= F*. The sum of both decreases is at most D_0, and (x + y)^2 <=
+        (x^2 / A + y^2 / B)(A + B). The lines are claims: ``fpfc/repaired-proof``.
 
     Source
         Ours; replaces the first inequality of Theorem 1 of Yu et al. (2023) without a condition on T_i. A is 2 / (alpha
@@ -312,7 +312,8 @@ def repaired_duals(clients: int = participation.CLIENTS, rounds: int = participa
         The statement is the title, with the printed C_2, which lacks the factor 1 / P of partial participation.
 
     Proof
-        As ``fpfc/repaired-models``: sum of ||d v||^2 <= L_g^2 sum of ||d theta||^2, and each residual rests for 1 / P.
+        As ``fpfc/repaired-models``: sum of ||d v||^2 <= L_g^2 sum of ||d theta||^2, and each residual stays constant
+        for 1 / P rounds in the mean.
 
     Source
         Ours; replaces the third inequality of Theorem 1 of Yu et al. (2023).

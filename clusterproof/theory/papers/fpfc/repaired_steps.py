@@ -131,7 +131,7 @@ CURVATURE, LENGTH = Q[-1:1:4], Q[0:1:4]
 def one_step(
     z: Fraction = LENGTH, curvature: Fraction = CURVATURE, weighted: Fraction = CURVATURE
 ) -> dict[str, Sides]:
-    """A step of a function with L_h = 1 from a point where the gradient is 1.
+    """One local step on a function with L_h = 1, from a point where the gradient is 1.
 
     ``curvature`` is the mean second derivative along the step, ``weighted`` twice the mean with a weight that falls
     to 0 at its end, as in Taylor's remainder. In several dimensions the first is the triangle inequality.

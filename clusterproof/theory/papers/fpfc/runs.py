@@ -1,4 +1,4 @@
-"""Bounds of FPFC's theorem, repaired and as printed where it holds, on a run; also for user-supplied algorithms.
+"""Bounds of FPFC's theorem, repaired and as printed where it holds, on a run, which may be of a user's algorithm.
 
 A trace holds the models only; the printed rule determines the differences and multipliers of the pairs from them. So a
 run whose server deviates from it violates the bounds on its models.
@@ -36,8 +36,8 @@ CHANCE = 0.03
 def bound_models(task: Mixture, trace: Trace, failure_probability: float | None = None) -> TraceBound:
     """Bound the mean over rounds of ||grad_w L_0||^2, after every round.
 
-    F* is at least the sum of the clients' least losses, 0 for quadratics. With full participation the bound is sure;
-    with partial participation it bounds an expectation, and Markov's inequality gives the probability.
+    F* is at least the sum of the clients' least losses, 0 for quadratics. With full participation the bound is
+    deterministic; with partial participation it bounds an expectation, and Markov's inequality gives the probability.
 
     Raises
     ------
@@ -184,7 +184,7 @@ def bound_descent(task: Mixture, trace: Trace, failure_probability: float | None
 
 
 def bound_local_steps(task: Mixture, trace: Trace, failure_probability: float | None = None) -> TraceBound:
-    """Bound each participant's distance from the minimiser of h_i by (1 - alpha rho)^T times the last one, surely.
+    """Bound each participant's distance from the minimiser of h_i by (1 - alpha rho)^T times the previous distance.
 
     h_i is the client's objective f_i + rho / 2 ||w - zeta_i||^2, with the server's zeta_i. If fewer clients moved than
     take part in a round, the clients nearest to their minimisers also count as participants, because a participant away
@@ -246,7 +246,7 @@ def _setting(task: Mixture, trace: Trace) -> tuple[QuadraticMixture, Constants]:
 
 
 def kinds_of_runs(setting: Constants) -> tuple[tuple[str, bool, str], ...]:
-    """Return the conditions on a run of the repaired theorem: the argument, whether it fits, and the rule."""
+    """Return the repaired theorem's conditions on a run: the argument, whether it fits, and the rule."""
     algorithm = setting.algorithm
     return (
         ("penalty", algorithm.penalty == "scad", "must be 'scad'"),
@@ -321,7 +321,7 @@ def residual_series(algorithm: FPFC, task: QuadraticMixture, trace: Trace) -> Re
 
 @dataclass(frozen=True)
 class _Followed:
-    """A run, equal to another run with the same bytes."""
+    """A run, which equals every run with the same bytes."""
 
     digest: bytes
     algorithm: FPFC = field(compare=False)
@@ -352,7 +352,7 @@ def mean_bound(
     failure_probability: float | None,
     smoothing: float | None = None,
 ) -> TraceBound:
-    """Bound the running mean of residuals by factor D_0 / K; the default ``smoothing`` of D_0 is the repaired one."""
+    """Bound the running mean of residuals by ``factor`` D_0 / K; by default D_0 has the repaired ``smoothing``."""
     models = trace.models if trace.models.ndim == 4 else trace.models[:, None]
     start = np.broadcast_to(models[0][:, :1], (models.shape[1], task.clients, task.dimension))
     gap = objective(setting.algorithm, task, start) + (

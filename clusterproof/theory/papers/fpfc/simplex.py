@@ -19,7 +19,7 @@ FLATNESS = 1e-4
 """Curvature of the losses in units of rho."""
 
 AT_REST = 50
-"""Factor by which the distance from the fixed point falls until clients are no longer followed."""
+"""Clients are followed until their distance from the fixed point has fallen by this factor."""
 
 Form = Mapping[str, float]
 """Linear form in the variables of ``Simplex.products``."""

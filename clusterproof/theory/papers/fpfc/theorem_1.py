@@ -154,7 +154,7 @@ class Constants:
 
     @property
     def participation(self) -> float:
-        """Probability of a client to take part (p_i, equal for all)."""
+        """Probability that a client takes part (p_i, equal for all)."""
         return self.active / self.clients
 
     @property
@@ -402,8 +402,8 @@ def theorem_1_duals(clients: int = Z[2:4], rounds: int = among(1000, 2000)) -> S
     """If pairs of two participants move, E||grad_v L_0||^2 is at most C_2 (F(w^0) - F* + m xi lambda / 4) / K.
 
     Hypotheses
-        The hypotheses of ``fpfc/theorem-1-models``; theta_ij and v_ij are updated if both i and j are in A_k, and rest
-        otherwise.
+        The hypotheses of ``fpfc/theorem-1-models``; theta_ij and v_ij are updated if both i and j are in A_k, and stay
+        unchanged otherwise.
 
     Statement
         The statement is the title, for the mean over K rounds and any participation probabilities, with C_2 = L_g^2 /
@@ -414,11 +414,11 @@ def theorem_1_duals(clients: int = Z[2:4], rounds: int = among(1000, 2000)) -> S
     Source
         Yu et al. (2023), Algorithm 1 and Theorem 1, a reading. Line 5 has "For i, j in A_k (i < j), server computes"
         and "For i not in A_k and j not in A_k: theta_ij^(k+1) = theta_ij^k": pairs of one participant and one absent
-        client are left open. This reading lets them rest; ``fpfc/theorem-1-participation`` updates them, as the public
-        code does. L_0, which is not defined, is read as the Lagrangian with the sum over ordered pairs over 2m; with
-        that over unordered pairs the left-hand side doubles. With one client per round, which Assumption 3 allows, no
-        pair ever has two participants. Then theta = v = 0 for ever, the models part, and the left-hand side tends to a
-        positive number, for every constant. By Jensen's inequality the mean models' left-hand side is no larger; the
+        client are left open. This reading leaves them unchanged; ``fpfc/theorem-1-participation`` updates them, as the
+        public code does. L_0, which is not defined, is read as the Lagrangian with the sum over ordered pairs over 2m;
+        with that over unordered pairs the left-hand side doubles. With one client per round, which Assumption 3 allows,
+        no pair ever has two participants. Then theta = v = 0 for ever, the models part, and the left-hand side tends to
+        a positive number, for every constant. By Jensen's inequality the mean models' left-hand side is no larger; the
         claim measures theirs.
     """
     rho = Fraction(5)

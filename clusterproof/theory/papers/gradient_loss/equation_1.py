@@ -53,7 +53,7 @@ def equation_1(
     weight: Fraction = WEIGHT,
     rows: int = Z[1:],
 ) -> Sides:
-    """By (4) with the summed loss of (1) a client chooses equally on a mini-batch and on several copies of it.
+    """By (4) with the summed loss of (1) a client makes the same choice on a mini-batch and on copies of it.
 
     Hypotheses
         Descent sign, and no gradient is 0; lambda in [0.1, 0.5], as in Fig. 4. With the sign of (3) as printed, the

@@ -137,7 +137,7 @@ def equation_3_descent(stream: Stream, condition: Fraction = Q[1:30:2], step: Fr
 
     Hypotheses
         The clients of a cluster have one minimiser and one Hessian, with eigenvalues in [mu, L], alpha L < 1; all chose
-        rightly in the last round, whose models were not yet at rest.
+        rightly in the last round, whose models had not yet converged.
 
     Statement
         cos(-G_ik, Delta w_k) >= 2 sqrt(r s) / (r + s) with r = 1 - alpha L and s = 1 - alpha mu for the client's own
@@ -190,7 +190,7 @@ def equation_3_worst(
 
 @equation_3_descent.step("as printed, similarity", evaluations=50, needed=False)
 def equation_3_worst_similarity(stream: Stream, step: Fraction = PACE) -> Sides:
-    """The algorithm's own similarities."""
+    """The claim for the similarities that the algorithm computes."""
     return equal((second_round(stream, step, sign="as-printed")[0], -1.0), rounding=1e-12)
 
 

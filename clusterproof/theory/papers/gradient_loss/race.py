@@ -1,4 +1,4 @@
-"""Section III-B: the method that separates the clusters sooner, by how much, and the cost of an iteration."""
+"""Section III-B: which method separates the clusters sooner, by how much, and the cost of an iteration."""
 
 from __future__ import annotations
 

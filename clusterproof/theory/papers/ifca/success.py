@@ -106,7 +106,7 @@ CLUSTERS = among(2, 4)
     places="cfl-mgd/assumption 4",
 )
 def certain_in_basin(stream: Stream, replicates: Replicates, clusters: int = CLUSTERS) -> Frequency:
-    """From the papers' radius IFCA finds all clusters with certainty once they are well separated.
+    """IFCA, started within the papers' radius, finds all clusters with certainty once they are well separated.
 
     Hypotheses
         Regression mixtures with kappa = 1; Delta = 8 s for the noise s and P = 2 or 4 clusters, or Delta = 1.43 s and P
@@ -133,7 +133,7 @@ def fails(algorithm: IFCA | CFLMGD, cell: Cell, stream: np.random.Generator, rep
 def certain_though_near(
     stream: Stream, replicates: Replicates, separation: Fraction = among(Fraction(143, 100))
 ) -> Frequency:
-    """Close to the least separation at which two clusters are found with certainty."""
+    """The claim close to the least separation at which two clusters are found with certainty."""
     return fails(ALGORITHM, Cell(float(separation), 1.0), stream, replicates)
 
 
@@ -175,7 +175,7 @@ def monotone_in_basin(stream: Stream, replicates: Replicates, clusters: int = CL
 
 @monotone_in_basin.line("noise", replicates=150)
 def monotone_in_noise(stream: Stream, replicates: Replicates) -> Expectation:
-    """Success with two clusters, as the noise falls."""
+    """The claim for two clusters as the noise falls."""
     return never_falls([Cell(2.0, noise) for noise in NOISES], replicates, stream)
 
 
@@ -227,7 +227,7 @@ def cfl_mgd_in_basin(
     momentum: Fraction = among(Fraction(1, 2), Fraction(9, 10)),
     clusters: int = CLUSTERS,
 ) -> Frequency:
-    """CFL-MGD also finds all clusters with certainty from the papers' radius.
+    """CFL-MGD, started within the papers' radius, also finds all clusters with certainty.
 
     Hypotheses
         The hypotheses of ``ifca/certain-in-basin``, with Delta = 8 s, or P = 2, beta = 0.9 and Delta = 1.57 s; option I
@@ -250,7 +250,7 @@ def cfl_mgd_though_near(
     separation: Fraction = among(Fraction(157, 100)),
     momentum: Fraction = among(Fraction(9, 10)),
 ) -> Frequency:
-    """Two clusters at a small separation, and a large momentum."""
+    """The claim for two clusters at a small separation and a large momentum."""
     algorithm = CFLMGD(step_size=1.0, momentum=float(momentum))
     return fails(algorithm, Cell(float(separation), 1.0), stream, replicates)
 

@@ -77,10 +77,10 @@ def whole_round(
     lost_of_2: NotNegative,
     losses: NotNegative,
 ) -> dict[str, Sides]:
-    """The local steps added up.
+    """The sum of the inequalities of all local steps.
 
-    As in "round" of ``scaffold/sharp-option-1``. ``gained`` is the gain of I, ``losses`` the sum over k of mean h(d_k),
-    and ``used_of_2`` the sum of k / K^2.
+    The step is the step "round" of ``scaffold/sharp-option-1``. ``gained`` is the gain of I, ``losses`` the sum over k
+    of mean h(d_k), and ``used_of_2`` the sum of k / K^2.
     """
     first, second = distance + used * controls - lost - gained, distance + used_of_2 * controls - lost_of_2
     return {

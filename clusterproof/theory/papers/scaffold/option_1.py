@@ -125,7 +125,7 @@ class Gradient:
 def one_local_step(
     earlier: ZeroOrOne, n: Number, p: Number, power: Number, c: Number, v: Gradient, z: Number
 ) -> Sides:
-    """All over p^(2n): ``z`` is ||z_k||^2, ``c`` C_k; the others are as in ``weights``."""
+    """One local step, divided by p^(2n): ``z`` is ||z_k||^2, ``c`` is C_k; the others are as in ``weights``."""
     every, scaled = weights(earlier, n, p, power), p * power
     after = z - 2 * (p * v.product - scaled * c * v.correction) + v.square
     form = curvature(every, p, p * v.inverse) * v.square - 2 * scaled * (c - n / 2) * v.correction
@@ -137,7 +137,7 @@ def one_local_step(
 def whole_round(
     distance: NotNegative, controls: NotNegative, rate: NotNegative, used: UpToThird, lost: NotNegative
 ) -> Sides:
-    """The local steps added up.
+    """The sum of the inequalities of all local steps.
 
     ``distance`` and ``controls`` are ||x - x*||^2 and mean ||q_i||^2, ``rate`` is p^(2K), and ``used`` is u. ``lost``
     is the sum of the omitted terms: interpolation, squares and variances.
@@ -220,7 +220,7 @@ def share_of_step(
 
 @sharp_option_1.step("sum", evaluations=30)
 def shares_together(last: AtLeastOne, s: Share) -> Sides:
-    """The shares of all local steps, with K - 1 = ``last``."""
+    """The sum of the shares of all local steps, with K - 1 = ``last``."""
     count = last + 1
     later = 2 * summed_shares(last, last, s) / (3 * last**2 * count**2)
     return at_most(later + 1 / (3 * count), third=THIRD)

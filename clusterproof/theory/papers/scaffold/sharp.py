@@ -136,7 +136,7 @@ def whole_round(
     margin: NotNegative,
     lost: NotNegative,
 ) -> Sides:
-    """The sum over local steps, with the omitted terms, and (*).
+    """The sum over all local steps, with the omitted terms and (*).
 
     ``distance`` and ``controls`` are ||x - x*||^2 and mean ||q_i||^2, ``last`` and ``gained`` sigma_K^2 and s.
     ``margin`` is p^(2K) minus both, which is not negative by (*). ``lost`` is the sum over local steps, mean over

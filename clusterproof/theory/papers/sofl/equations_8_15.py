@@ -23,7 +23,7 @@ from clusterproof.theory.papers.sofl.equations_3_6 import Point, mean_of, square
 def equation_10(
     stream: Stream, dimension: int = Z[2:8], rate: Fraction = Q[Fraction(1, 100) : 1 : 100]
 ) -> dict[str, Sides]:
-    """An update brings the winner nearer to the sample, and k-means never raises (6) and comes to rest.
+    """An update brings the winner nearer to the sample, and k-means never raises (6) and stops.
 
     Hypotheses
         eta g in (0, 1]; neither the neuron nor the sample is zero, nor are they opposite. In (14) and (15) the number

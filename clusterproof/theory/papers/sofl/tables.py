@@ -97,7 +97,7 @@ CONCLUSION = (13, 18)
 
 HALF, LAST_DIGIT = Fraction(1, 2), Fraction(1, 100)
 STANDARD_ERRORS = 6
-"""Largest difference of two prints of one experiment, in standard errors of the test sets."""
+"""Largest difference between two printed results of one experiment, in standard errors of the test sets."""
 CHANCE = 1e-4
 """Probability with which the test images alone may lift an accuracy above its limit."""
 CLIENTS, LEAST_IMAGES = 20, 2

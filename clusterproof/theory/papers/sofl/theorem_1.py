@@ -1,4 +1,4 @@
-"""Theorem 1: neurons of frozen cells converge to the means of these; the ends of runs with the paper's schedule."""
+"""Theorem 1: neurons of frozen cells converge to the cells' means; the end of a run with the paper's schedule."""
 
 from __future__ import annotations
 

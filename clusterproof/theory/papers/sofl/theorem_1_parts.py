@@ -70,7 +70,7 @@ def running_mean(
 def running_mean_of_the_map(
     updates: int = UPDATES, neurons: tuple[Fraction, ...] = NEURONS, samples: tuple[Fraction, ...] = SAMPLES
 ) -> Sides:
-    """The map's neurons agree with the neurons in rational arithmetic."""
+    """The map's neurons agree with the neurons computed in rational arithmetic."""
     places, exact = np.array(neurons, dtype=float), tuple((place, 0, Fraction(0)) for place in neurons)
     expected = np.array(neurons, dtype=float)
     row = places[None, :, None]

@@ -22,7 +22,7 @@ from clusterproof.theory.papers.cfl_mgd.appendix.tasks import (
 )
 
 NEGLIGIBLE = 1e-15
-"""Least probability of an outcome that is not omitted."""
+"""Outcomes with a smaller probability are omitted."""
 CONSTANT = 128
 """c_1 of Lemma 1 and (A15)."""
 OWN, CROWD = Z[1:3], Z[1:]

@@ -257,7 +257,7 @@ def with_the_clients_that_stay(
     own: Fraction = Q[lambda smallest: smallest : 1 : 4],
     staying: Fraction = Q[lambda own: Fraction(1, 4) * own : lambda own: own : 16],
 ) -> Sides:
-    """With l, l_1 = |C*_1| / m and |C_1 n C*_1| / m."""
+    """(A7) with l, l_1 = |C*_1| / m and |C_1 n C*_1| / m as quantities."""
     after = square_after(staying / kappa, kappa, along, bent)
     return at_most(after, squared=(1 - smallest / (8 * kappa)) ** 2)
 

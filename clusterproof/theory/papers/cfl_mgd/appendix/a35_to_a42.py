@@ -139,7 +139,8 @@ def small_floor(
     """The floor is so small that the iterates stay in the basin.
 
     Hypotheses
-        (A36) with c_4 = 1/4; Assumption 4 prints max ||chi*|| <~ 1, read as max ||chi*|| <= 1, so that Delta <= 2.
+        (A36) with c_4 = 1/4; Assumption 4 has max ||chi*|| <~ 1, which we read as max ||chi*|| <= 1, so that Delta <=
+        2.
 
     Statement
         rho_0 <= (l / 32) (mu / L)^(3/2) Delta, and ||chi_p^t - chi*_p|| <= sqrt(mu / L) Delta / 4 for all t.
@@ -149,7 +150,8 @@ def small_floor(
             rho_0, which is c_4 l and other terms, is that small, and a model on the boundary of the basin stays in it.
             Vacuous: c_4 l alone is larger, at best l / 4 against l / 16.
         after (A38)
-            If (A37) and (A38) were true, the basin would never be left. An equality on the boundary, and in (A38).
+            If (A37) and (A38) were true, the basin would never be left. Both sides are equal on the boundary with
+            equality in (A38).
 
     Source
         Zhao et al. (2023), (A38) and the line after it.

@@ -45,7 +45,7 @@ class RecordedTask(WrappedTask):
 
 @dataclass(frozen=True)
 class RecordedRun:
-    """A run with the gradients and momentum of every client. Without replicates, that axis is missing.
+    """A run with the gradients and momentum of every client. Without replicates, the axis of replicates is missing.
 
     Attributes
     ----------
@@ -107,7 +107,7 @@ def record(
 
 
 def noisy_regression(stream: np.random.Generator) -> RegressionMixture:
-    """Draw a regression on which clients really choose wrong clusters, with max ||chi*|| <= 1.
+    """Draw a regression on which some clients choose wrong clusters, with max ||chi*|| <= 1.
 
     Two or three clusters with 24 to 80 clients in total, dimension 1 to 4, 1 to 12 rows, noise 0.3 to 1.5, and a
     separate covariance for each cluster with eigenvalues in [0.2, 1].
@@ -178,7 +178,7 @@ def basin_models(task: Mixture, stream: np.random.Generator, place: str = "rando
 
 
 Level = Annotated[Fraction, among(*map(Fraction, ("1/10", "1/2", "9/10", "2/5")))]
-"""lambda_0 .. lambda_4: the larger they are, the sharper is Markov's inequality."""
+"""Values of lambda_0 .. lambda_4: the larger the value, the sharper is Markov's inequality."""
 
 
 @dataclass(frozen=True)

@@ -34,7 +34,7 @@ Number = Annotated[Fraction, rationals(0, 5, 2, upwards=True)]
 
 @theorem_d.step("partial participation", replicates=300, evaluations=5)
 def partial_participation(kind: Kind, replicates: Replicates, stream: Stream) -> dict[str, Sides]:
-    """Runs with half or a quarter of the clients: the deviation on the record, and the error before the run."""
+    """Runs with half or a quarter of the clients, compared with the bounds on the record and before the run."""
     setting = participation_experiment(kind)
     initial = setting.initial(stream, 1)[0]
     trace = run(
