@@ -30,7 +30,7 @@ Change = str | Callable[[Any, Any], Any]
 Span = tuple[str, int, int]
 """The name of a function, and the start and end of a place in its text."""
 
-OWN = ("clusterproof.conformance.definitions", "clusterproof.conformance.rounds", "clusterproof.methods")
+OWN = ("clusterproof.conformance.definitions", "clusterproof.methods")
 """Packages whose functions can be changed."""
 FOLDER = Path(__file__).with_name("algorithms")
 
@@ -51,12 +51,17 @@ def parameters(function: Callable[..., Any]) -> tuple[str, ...]:
     return code.co_varnames[: code.co_argcount + code.co_kwonlyargcount]
 
 
-def _names(code: CodeType) -> Iterator[str]:
+def keywords(function: Callable[..., Any]) -> tuple[str, ...]:
+    """Return the names of a function's parameters that are given by name only."""
+    return parameters(function)[function.__code__.co_argcount :]
+
+
+def names(code: CodeType) -> Iterator[str]:
     """Yield the names that a function and its nested functions use."""
     yield from code.co_names
     for constant in code.co_consts:
         if isinstance(constant, CodeType):
-            yield from _names(constant)
+            yield from names(constant)
 
 
 @cache
@@ -65,7 +70,7 @@ def functions_of(rules: tuple[FunctionType, ...]) -> dict[str, FunctionType]:
     found, waiting = {rule.__name__: rule for rule in rules}, [*rules]
     while waiting:
         function = waiting.pop()
-        for name in _names(function.__code__):
+        for name in names(function.__code__):
             value = function.__globals__.get(name)
             if isinstance(value, FunctionType) and value.__module__.startswith(OWN) and name not in found:
                 found[name] = value
@@ -160,13 +165,17 @@ def changed_functions(run: Any) -> Mapping[str, Callable[..., Any]]:
 
 
 @lru_cache(maxsize=4096)
-def _expression(change: str) -> CodeType:
-    return compile(change.replace("{}", "value"), "<change>", "eval")
+def _expression(change: str) -> tuple[CodeType, bool]:
+    """Return the code of an expression, and whether functions or comprehensions inside it need its names."""
+    code = compile(change.replace("{}", "value"), "<change>", "eval")
+    return code, any(isinstance(each, CodeType) for each in code.co_consts)
 
 
 def changed(run: Any, change: Change, value: Any, known: Mapping[str, Any] = {}) -> Any:
     """Return the changed value; an expression may use the names in ``known`` and in ``functions``."""
     if callable(change):
         return change(run, value)
-    scope = {**vars(used), **known, "run": run, "value": value}
-    return eval(_expression(change), scope)  # noqa: S307 - texts of this package's file of mistakes
+    code, is_nested = _expression(change)
+    own = {**known, "run": run, "value": value}
+    scope = {**vars(used), **own} if is_nested else vars(used)
+    return eval(code, scope, own)  # noqa: S307 - texts of this package's file of mistakes

@@ -133,9 +133,11 @@ def of_all_clusters(run: Any, weights: Any, clients: Any) -> Any:
 
 
 def of_members(run: Any, shares: Callable[..., Any], change: Callable[..., Any]) -> Callable[..., Any]:
-    """Wrap the function ``shares`` so that the weights of a cluster's members are changed."""
+    """Wrap the function ``shares`` so that the weights of a cluster's members are changed, unless all are equal."""
 
     def changed(weights: Any, chosen: Any, cluster: int) -> Any:
+        if weights is None or cluster not in chosen:
+            return shares(weights, chosen, cluster)
         if ("shares", cluster) not in run.of_round:
             values, everyone = shares(weights, chosen, cluster), run.of_round["participants"]
             own = everyone if len(values) == len(everyone) else members(everyone, chosen, cluster)
@@ -237,22 +239,19 @@ def in_own_rounds(factor: float) -> Callable[[LocalStep], Any]:
     return change
 
 
-def with_weight_decay(decay: float, local: Callable[..., Any]) -> Callable[..., Any]:
-    """Return local steps that add weight decay to their first argument, a gradient or a list of gradients."""
+def with_weight_decay(run: Any, local: Callable[..., Any]) -> Callable[..., Any]:
+    """Return local steps that add the declared weight decay to their first argument, a gradient."""
+    decay = run.declared("weight_decay")
 
-    def decayed(gradient: Any) -> Any:
-        if isinstance(gradient, list):
-            return [decayed(each) for each in gradient]
-        return lambda y: gradient(y) + decay * y
+    def decayed(gradient: Callable[[Any], Any], *others: Any) -> Any:
+        return local(lambda y: gradient(y) + decay * y, *others)
 
-    return lambda gradient, *others, **named: local(decayed(gradient), *others, **named)
+    return decayed if decay else local
 
 
 def without_changes(run: Any, client: Any) -> ExactClient:
     """Return a client whose local steps have weight decay if it is declared, but no mistake."""
-    decay = run.declared("weight_decay")
-    path = with_weight_decay(decay, descend) if decay else descend
-    return ExactClient(client.gradient, path=path, pulled=pulled)
+    return ExactClient(client.gradient, path=with_weight_decay(run, descend), pulled=pulled)
 
 
 def next_model(run: Any, clients: Any, ends: Any) -> Any:
@@ -305,15 +304,15 @@ def from_own(run: Any, local: Callable[..., Any]) -> Callable[..., Any]:
     return changed
 
 
-def starts_in_a_row(model: Any, gradients: Any, controls: Any, step_size: Any, steps: Any) -> Iterator[Any]:
+def starts_in_a_row(model: Any, clients: Any, controls: Any, step_size: Any) -> Iterator[Any]:
     """Yield the starts of ProxSkip's clients if each starts where the previous one ended."""
 
     def corrected(gradient: Callable[[Any], Any], control: Any) -> Callable[[Any], Any]:
         return lambda y: gradient(y) - control
 
-    for gradient, control, count in zip(gradients, controls, steps, strict=True):
+    for client, control in zip(clients.participants, controls, strict=True):
         yield model
-        model = descend(corrected(gradient, control), model, step_size, count)
+        model = descend(corrected(client.gradient, control), model, step_size, client.steps)
 
 
 # Choices of a cluster
@@ -333,7 +332,7 @@ def first_choice(run: Any, choice: int) -> int:
 def all_in_first(shares: Callable[..., Any]) -> Callable[..., Any]:
     """Return the weights of a cluster's members; the first cluster gets the weights of all participants."""
     return lambda weights, chosen, cluster: (
-        list(weights) if cluster == 0 else shares(weights, chosen, cluster)
+        list(weights) if weights and cluster == 0 else shares(weights, chosen, cluster)
     )
 
 

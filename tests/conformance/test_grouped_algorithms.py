@@ -97,7 +97,7 @@ def test_rounding_decides_nothing_in_the_probes(algorithm: str) -> None:
     definition: Any = DEFINITIONS[algorithm]
     noting = "[run.memory.setdefault('distances', []).extend({found}), {{}}][1]"
     changes = {
-        "choice": noting.format(found="np.diff(np.sort([score(i, k) for k in every])[-2:])"),
+        "cluster of client": noting.format(found="np.diff(np.sort([score(i, k) for k in every])[-2:])"),
         "ready": noting.format(found="[abs(mean - small), abs(largest - large)]"),
         "side": noting.format(found="np.diff(np.unique(cosines[np.triu_indices(len(cosines), 1)]))"),
         "nu": noting.format(found="np.abs(lengths - threshold).ravel()"),

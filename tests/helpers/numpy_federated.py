@@ -260,6 +260,36 @@ class CFLMGD(GradientIFCA):
         super().step(self.u)
 
 
+class DelayedCFLMGD(CFLMGD):
+    def prepare(self):
+        super().prepare()
+        self.late = np.zeros_like(self.model)
+
+    def step(self, direction):
+        late, self.late = self.late, direction
+        super().step(late)
+
+
+class ClientCFLMGD(CFLMGD):
+    def prepare(self):
+        super().prepare()
+        self.own = np.zeros((self.task.clients, self.model.shape[1]))
+
+    def gradient(self, i, w):
+        self.own[i] = self.settings["momentum"] * self.own[i] + super().gradient(i, w)
+        return self.own[i]
+
+    def round(self, clients):
+        super().round(clients)
+        for j in range(len(self.model)):
+            members = [i for i in clients if self.assignments[i] == j]
+            if members:
+                self.own[members] = self.own[members].mean(axis=0)
+
+    def step(self, direction):
+        self.model = self.model - self.settings["step_size"] * direction
+
+
 class ModelCFLMGD(IFCA):
     def prepare(self):
         super().prepare()
@@ -323,5 +353,7 @@ FORMS = [
         (GradientIFCA, "ifca", {"averaging": "gradient"}),
     ),
     *((CFLMGD, "cfl-mgd", {}), (ModelCFLMGD, "cfl-mgd", {"averaging": "model"})),
+    (DelayedCFLMGD, "cfl-mgd", {"update_order": "as-printed"}),
+    (ClientCFLMGD, "cfl-mgd", {"momentum_owner": "client"}),
 ]
 """A class, the algorithm that it is, and in which form."""

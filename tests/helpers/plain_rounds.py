@@ -1,4 +1,4 @@
-"""Rounds on quadratics as maps of one vector: the library's of one model, and an iteration of ProxSkip's definition."""
+"""Rounds on quadratics as maps of one vector: the library's of one model, and an iteration of ProxSkip by client."""
 
 from collections.abc import Callable
 from dataclasses import replace
@@ -9,7 +9,8 @@ import numpy as np
 
 from clusterproof.algorithms import Algorithm
 from clusterproof.common import Randomness
-from clusterproof.conformance.rounds.proxskip import proxskip_iteration
+from clusterproof.methods.controls import proxskip
+from clusterproof.methods.exact import exact_clients
 from clusterproof.synthetic import QuadraticMixture
 
 Round = Callable[[np.ndarray], np.ndarray]
@@ -40,7 +41,9 @@ def proxskip_round(task: QuadraticMixture, step: float, probability: float, comm
 
     def after(state: np.ndarray) -> np.ndarray:
         points, controls = state.reshape(2, task.clients, task.dimension)
-        return np.ravel(proxskip_iteration(gradients, points, controls, step, probability, communicate))
+        clients = exact_clients(gradients, [1] * task.clients)
+        settings = {"step_size": step, "probability": probability, "communicates": communicate}
+        return np.ravel(proxskip(clients, points, controls, **settings))
 
     return after
 

@@ -11,28 +11,20 @@ from typing import Any
 import clustered_by_hand
 import numpy_federated
 import pytest
-import test_exact_points as exact_points
 import test_rounds_of_definitions as rounds
 from kernel_statements import text_with
 
-from clusterproof.checker import REGISTRY
-from clusterproof.common.discovery import modules_below
 from clusterproof.conformance import DEFINITIONS, changes
-from clusterproof.conformance import rounds as rounds_of_conform
 from clusterproof.conformance.observation import Observed, observe
 from clusterproof.conformance.probes import SUPPORTS, agree, make_probes
-from clusterproof.methods import METHODS, averaging, controls, personal, server_optimisers
+from clusterproof.methods import averaging, clustered, controls, pairs, personal, server_optimisers
 
-METHOD_MODULES = (averaging, controls, personal, server_optimisers)
 MODULES = {
     module.__name__.rpartition(".")[2]: module
-    for module in (*modules_below(rounds_of_conform.__name__), *METHOD_MODULES)
+    for module in (averaging, clustered, controls, pairs, personal, server_optimisers)
 }
 OF_CONFORM = {
-    name
-    for each in DEFINITIONS.values()
-    if each.rule in METHODS
-    for name in changes.functions_of((each.rule, *each.calls))
+    name for each in DEFINITIONS.values() for name in changes.functions_of((each.rule, *each.calls))
 }
 """Functions of methods that ``conform`` compares code by hand with; claims and runs hold the others."""
 SETTINGS = {
@@ -43,7 +35,6 @@ SETTINGS = {
         "probability",
         "momentum",
         "proximal",
-        "clients",
         "count",
     ),
     *("strength", "concavity", "smoothing", "augmentation", "ratio"),
@@ -109,24 +100,17 @@ def changes_of(module: ModuleType) -> list[tuple[str, ast.Module]]:
     while not found or found[-1][0]:
         change, tree = Change(len(found)), ast.parse(inspect.getsource(module))
         for place, node in enumerate(tree.body):
-            if module not in METHOD_MODULES or getattr(node, "name", "") in OF_CONFORM:
+            if getattr(node, "name", "") in OF_CONFORM:
                 tree.body[place] = change.visit(node)
         found.append((change.found, ast.fix_missing_locations(tree)))
     return found[:-1]
 
 
 CONSTANTS = [(name, what, tree) for name, module in MODULES.items() for what, tree in changes_of(module)]
-PAPERS = {
-    "proxskip": ("proxskip/",),
-}
-"""Claims with sides that were computed elsewhere, by the definition that their runs are of."""
-
-
 BY_HAND = [*numpy_federated.FORMS, (clustered_by_hand.FPFC, "fpfc", {})]
 PROBES = ("step-size", "rounds", "sizes", "batches", "server-step", "strengths", "participation")
-IN_THEORY_ONLY = ("fpfc",)
-"""Modules with constants of which ``conform`` has no need: ends at which cases agree."""
-assert REGISTRY  # papers are imported before anything is changed
+IN_THEORY_ONLY = ("clustered", "pairs")
+"""Modules with constants that ``conform`` does not need: ends where cases agree, and a divisor for claims."""
 
 
 def functions_of(module: str) -> set[str]:
@@ -143,11 +127,8 @@ def is_notice(compared: Any, *given: Any) -> bool:
 
 
 def theory_notices(module: str) -> bool:
-    """Return whether a paper's numbers, or the rounds of the library, are no longer those of a definition."""
-    claims = [row for row in exact_points.ROWS if row["claim"].startswith(PAPERS.get(module, "none"))]
-    if any(is_notice(exact_points.test_sides_are_those_computed_elsewhere, row) for row in claims):
-        return True
-    if module == "fpfc" and is_notice(rounds.test_the_shrinkage_is_that_of_the_penalty):
+    """Return whether the rounds of the library are no longer those of a method."""
+    if module == "pairs" and is_notice(rounds.test_the_shrinkage_is_that_of_the_penalty):
         return True
     return any(
         is_notice(rounds.compare, algorithm, round_, *rounds.TASKS[task])

@@ -1,4 +1,4 @@
-"""Rounds on arrays are those client by client, of methods and of ``conform``, in fractions and floats, on all tasks."""
+"""Rounds on arrays are the methods' rounds client by client, in fractions and floats, on all tasks."""
 
 import math
 from fractions import Fraction
@@ -10,9 +10,8 @@ import pytest
 from clusterproof.algorithms import CFLMGD, FPFC, IFCA, FedAvg, FedLin, FedProx, Local, ProxSkip, Scaffold
 from clusterproof.algorithms.penalties import SmoothedSCAD
 from clusterproof.common import Randomness
-from clusterproof.conformance.rounds import cfl_mgd, fpfc, ifca, proxskip
-from clusterproof.methods.averaging import fedavg, fedprox
-from clusterproof.methods.controls import fedlin, scaffold
+from clusterproof.methods import averaging, clustered, pairs
+from clusterproof.methods.controls import fedlin, proxskip, scaffold
 from clusterproof.methods.exact import descend, exact_clients, mean
 from clusterproof.synthetic import LogisticMixture, QuadraticMixture
 
@@ -81,12 +80,12 @@ def kind_of(task, fractions):
 
 def averaged(a, g, f, s, who, p):
     clients = exact_clients(g, a.steps, weights=p)
-    s.models = [fedavg(clients, s.models[0], step_size=a.step_size, server_step_size=a.server)]
+    s.models = [averaging.fedavg(clients, s.models[0], step_size=a.step_size, server_step_size=a.server)]
 
 
 def proximal(a, g, f, s, who, p):
     clients = exact_clients(g, a.steps, weights=p)
-    s.models = [fedprox(clients, s.models[0], step_size=a.step_size, proximal=a.proximal)]
+    s.models = [averaging.fedprox(clients, s.models[0], step_size=a.step_size, proximal=a.proximal)]
 
 
 def corrected(a, g, f, s, who, p):
@@ -104,40 +103,41 @@ def shifted(a, g, f, s, who, p):
 
 
 def skipping(a, g, f, s, who, p):
-    own, controls = proxskip.proxskip_iteration(
-        g, s.personal, s.controls, a.step_size, a.probability, a.communicates
-    )
+    settings = {"step_size": a.step_size, "probability": a.probability, "communicates": a.communicates}
+    own, controls = proxskip(exact_clients(g, a.steps), s.personal, s.controls, **settings)
     s.models, s.personal, s.controls = [mean(own)], own, controls
 
 
-def by_gradients(a, g, f, s, who, p):
-    chosen = ifca.choose(f, s.models)
-    s.models = ifca.gradient_averaging_round(g, chosen, s.models, a.step_size, CLIENTS)
+def by_cluster(a, g, f, s):
+    """Return the participants, and the settings with their choices."""
+    on = exact_clients(g, a.steps, count=CLIENTS, losses=f)
+    return on, {"step_size": a.step_size, "chosen": on.chosen(s.models)}
 
 
-def by_models(a, g, f, s, who, p):
-    s.models = ifca.model_averaging_round(g, ifca.choose(f, s.models), s.models, a.step_size, a.steps)
+def chosen(a, g, f, s, who, p):
+    on, settings = by_cluster(a, g, f, s)
+    s.models = clustered.ifca(on, s.models, **settings, averaging=a.averaging)
 
 
 def option_1(a, g, f, s, who, p):
-    s.models, s.buffers = cfl_mgd.option_1_round(
-        g, ifca.choose(f, s.models), s.models, s.buffers, a.step_size, a.momentum, CLIENTS
-    )
+    on, settings = by_cluster(a, g, f, s)
+    s.models, s.buffers = clustered.cfl_mgd_option_1(on, s.models, s.buffers, **settings, momentum=a.momentum)
 
 
 def option_2(a, g, f, s, who, p):
-    s.models, s.buffers = cfl_mgd.option_2_round(
-        g, ifca.choose(f, s.models), s.models, s.buffers, a.step_size, a.momentum, a.steps[0]
-    )
+    on, settings = by_cluster(a, g, f, s)
+    s.models, s.buffers = clustered.cfl_mgd_option_2(on, s.models, s.buffers, **settings, momentum=a.momentum)
 
 
 def fused(a, g, f, s, who, p):
     def shrink(delta):
         length = abs(delta[0]) if len(delta) == 1 else math.hypot(*delta)
-        return fpfc.shrinkage(length, a.strength, a.concavity, a.smoothing, a.augmentation) * delta
+        return pairs.shrinkage(length, a.strength, a.concavity, a.smoothing, a.augmentation) * delta
 
-    s.models, s.differences, s.duals = fpfc.fpfc_round(
-        g, who, s.models, s.differences, s.duals, a.step_size, a.steps[:1] * CLIENTS, a.augmentation, shrink
+    settings = {"step_size": a.step_size, "augmentation": a.augmentation, "participants": who}
+    on = exact_clients(g, a.steps)
+    s.models, s.differences, s.duals = pairs.fpfc(
+        on, s.models, s.differences, s.duals, **settings, shrink=shrink
     )
 
 
@@ -157,8 +157,8 @@ ROUNDS = [
     ),
     (FedLin(**SOME), shifted),
     (ProxSkip(step_size=0.25, probability=0.5), skipping),
-    (IFCA(step_size=0.25, averaging="gradient", participation=0.5), by_gradients),
-    (IFCA(**SOME, averaging="model"), by_models),
+    (IFCA(step_size=0.25, averaging="gradient", participation=0.5), chosen),
+    (IFCA(**SOME, averaging="model"), chosen),
     (CFLMGD(step_size=0.25, momentum=0.75, normalisation="clients", participation=0.5), option_1),
     (CFLMGD(**SOME, momentum=0.75, averaging="model"), option_2),
     (
@@ -216,8 +216,7 @@ def compare(algorithm, round_, task, fractions, rounds=4):
             who = np.flatnonzero((state.models != before.models).any(axis=1)).tolist()
         if hasattr(algorithm, "probability"):
             a.communicates = bool((state.personal == state.personal[0]).all())
-        of_all = isinstance(algorithm, FPFC)
-        g, f = ([each[i] for i in (range(CLIENTS) if of_all else who)] for each in (gradients, losses))
+        g, f = ([each[i] for i in who] for each in (gradients, losses))
         sizes = task.client_samples[who] if getattr(a, "weighting", "") == "samples" else np.ones(len(who))
         p = [number(float(size)) / number(float(sizes.sum())) for size in sizes]
         a.steps = [getattr(algorithm, "local_steps", 1)] * len(who)
@@ -250,5 +249,5 @@ def test_the_library_s_rounds_are_those_of_the_definition(algorithm, round_, tas
 def test_the_shrinkage_is_that_of_the_penalty():
     """On lengths that are denser than a thousandth of any end of a piece."""
     penalty, lengths = SmoothedSCAD(strength=0.25, concavity=3.5, smoothing=0.125), np.linspace(1e-4, 1, 9000)
-    found = [fpfc.shrinkage(length, 0.25, 3.5, 0.125, 1.5) for length in lengths]
+    found = [pairs.shrinkage(length, 0.25, 3.5, 0.125, 1.5) for length in lengths]
     np.testing.assert_allclose(found, penalty.shrinkage(lengths, 1.5), rtol=0, atol=1e-12)

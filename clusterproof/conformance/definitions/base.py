@@ -2,17 +2,26 @@
 
 import math
 from collections.abc import Callable, Mapping, Sequence
-from functools import partial
+from dataclasses import dataclass, field
+from functools import cache, partial
 from importlib import import_module
 from typing import Any, ClassVar
 
 import numpy as np
 
-from clusterproof.conformance.changes import Change, changed, changed_functions, parameters, table
+from clusterproof.conformance.changes import (
+    Change,
+    changed,
+    changed_functions,
+    functions_of,
+    keywords,
+    names,
+    parameters,
+    table,
+)
 from clusterproof.conformance.tasks import ConformanceTask
 from clusterproof.conformance.tolerance import Snapshot
-from clusterproof.methods import METHODS
-from clusterproof.methods.exact import ExactClient, ExactClients, descend, pulled
+from clusterproof.methods.exact import ExactClient, ExactClients, descend, descend_with_momentum, pulled
 
 SHARED = {**table("general")["settings"], "batch_size": None}
 """Settings of every algorithm, with their defaults."""
@@ -40,6 +49,53 @@ READ_BY: dict[str, str] = {
     "reshuffle": "steps",
 }
 """Argument of a rule that depends on each shared setting; without the argument, the algorithm lacks the setting."""
+
+VERBS: dict[str, tuple[Callable[..., Any], ...]] = {
+    "descend": (descend, pulled),
+    "steps_of": (descend, pulled),
+    "descend_with_momentum": (descend_with_momentum,),
+    "chosen": (ExactClient.choice,),
+    "mean_by": (ExactClients.mean_by,),
+}
+"""Functions behind what a method asks of its clients; changes may change them."""
+LOCAL_STEPS = {"path": "descend", "path_with_momentum": "descend_with_momentum", "pulled": "pulled"}
+"""Attributes of a client that make its local steps, and their functions."""
+
+
+def reads_clients(rule: Callable[..., Any]) -> bool:
+    """Return whether a rule is a text of methods, a function of the clients as one value."""
+    return parameters(rule)[0] == "clients"
+
+
+@cache
+def arguments_of(rule: Callable[..., Any]) -> tuple[str, ...]:
+    """Return the names of a rule's arguments, the steps first: changes of others may use them."""
+    if not reads_clients(rule):
+        return tuple(sorted(parameters(rule), key="steps".__ne__))
+    settings = keywords(rule)
+    return (*OF_CLIENTS, *settings, *(["server_step"] if "server_step_size" in settings else []))
+
+
+@dataclass(frozen=True)
+class ChangedClient(ExactClient):
+    """A client whose operations are the changed functions of a run."""
+
+    functions: Mapping[str, Callable[..., Any]] = field(default_factory=dict)
+
+    def choice(self, models: Any) -> Any:
+        """Return the number of the model that the client chooses."""
+        return self.functions["choice"](self, models)
+
+
+@dataclass(frozen=True)
+class ChangedClients(ExactClients):
+    """All participants as one value, whose operations are the changed functions of a run."""
+
+    functions: Mapping[str, Callable[..., Any]] = field(default_factory=dict)
+
+    def mean_by(self, values: Any, chosen: Any, kept: Any) -> Any:
+        """Return the mean of each cluster's participants."""
+        return self.functions["mean_by"](self, values, chosen, kept)
 
 
 class Definition:
@@ -90,8 +146,8 @@ class Definition:
     """States with a row for each client; the rule receives the rows of the participants."""
     of_all: ClassVar[bool] = False
     """Whether the rule receives the gradients and steps of all clients."""
-    local_steps: ClassVar[tuple[str, ...]] = ("descend",)
-    """Functions of a gradient that make local steps."""
+    weight_decay: ClassVar[Mapping[str, str]] = {"descend": "with_weight_decay(run, {})"}
+    """Changes of the rule if weight decay is declared."""
     pinning: ClassVar[Mapping[str, Sequence[Any]]] = {}
     """Settings under which the first participants are assigned to one cluster each, in place of random participants."""
     rule: ClassVar[Callable[..., Any]]
@@ -111,8 +167,9 @@ class Definition:
             places = [place.split(":") for place in known["rules"]]
             rule, *calls = [getattr(import_module(module), function) for module, function in places]
             cls.rule, cls.calls = staticmethod(rule), tuple(calls)
-            if rule in METHODS:
-                cls.calls = (*cls.calls, descend, pulled)
+            if reads_clients(rule):
+                verbs = {verb for each in functions_of((rule,)).values() for verb in names(each.__code__)}
+                cls.calls += tuple(each for verb, called in VERBS.items() if verb in verbs for each in called)
             if "server_step" in cls.arguments():
                 cls.server_step = "server_step_size"
 
@@ -137,8 +194,8 @@ class Definition:
             for form in (*table("general")["forms"], *self.forms)
             if all(settings.get(name) == value for name, value in form.items() if name != "changes")
         ]
-        if decay := self.declared("weight_decay"):
-            made.append(dict.fromkeys(self.local_steps, f"with_weight_decay({decay!r}, {{}})"))
+        if self.declared("weight_decay"):
+            made.append(self.weight_decay)
         self.changes: dict[str, list[Change]] = {}
         """Changes by name, in their order."""
         for changes in (*made, *mistakes):
@@ -160,10 +217,7 @@ class Definition:
     @classmethod
     def arguments(cls) -> tuple[str, ...]:
         """Return the names of a round's arguments; a change may change each of them."""
-        if cls.rule not in METHODS:
-            return parameters(cls.rule)
-        settings = METHODS[cls.rule].settings
-        return (*OF_CLIENTS, *settings, *(["server_step"] if "server_step_size" in settings else []))
+        return arguments_of(cls.rule)
 
     @classmethod
     def defaults(cls) -> dict[str, Any]:
@@ -294,37 +348,41 @@ class Definition:
         known = self.of_round
         known |= self.given(list(participants))
         known["rows"] = rows = self.changed("rows", known["participants"])
-        known |= {name: known[name][rows] for name in self.of_clients}
+        known |= {name: list(known[name][rows]) for name in self.of_clients}
         known["models"] = known["model"]
         rule, names = type(self).rule, self.arguments()
-        for name in sorted(names, key="steps".__ne__):  # steps first: other changes may use them
+        for name in names:
             if name in known or name in self.changes:
                 known[name] = self.changed(name, known.get(name), known)
-        if rule in METHODS:
-            found = self.round_of_method(known)
+        if reads_clients(rule):
+            found = self.round_of_clients(known)
         else:
             found = self.functions[rule.__name__](**{name: known[name] for name in names})
         after = dict(zip(self.states, found if len(self.states) > 1 else [found], strict=True))
         known["after"] = after
         after = {name: self.changed(f"new {name}", value, known) for name, value in after.items()}
         for name, value in after.items():
+            if value is known[name]:
+                continue
             if name in self.of_clients:
                 table = getattr(self, name).copy()
                 table[rows], value = value, table
             setattr(self, name, np.array(value))
 
-    def round_of_method(self, known: dict[Any, Any]) -> Any:
+    def round_of_clients(self, known: dict[Any, Any]) -> Any:
         """Return the result of a method's round, for clients with the run's changes."""
-        method, functions = METHODS[type(self).rule], self.functions
-        if "server_step" in known and "server_step_size" in method.settings:
-            known["server_step_size"] = known["server_step"]
+        rule, functions = type(self).rule, self.functions
+        local = {field: functions.get(function) for field, function in LOCAL_STEPS.items()}
+        values = zip(*(known[name] for name in OF_EACH), strict=True)
         participants = [
-            ExactClient(gradient, steps, None, product, functions["descend"], None, functions["pulled"])
-            for gradient, steps, product in zip(
-                known["gradients"], known["steps"], known["products"], strict=True
-            )
+            ChangedClient(gradient, steps, loss, product, **local, functions=functions)
+            for gradient, loss, product, steps in values
         ]
-        known["clients"] = ExactClients(participants, self.task.clients, list(known["weights"]))
-        states = [list(known[name]) if name in self.of_clients else known[name] for name in self.states]
-        settings = {name: known[name] for name in method.settings if name in known}
-        return functions[type(self).rule.__name__](known["clients"], *states, **settings)
+        clients = ChangedClients(participants, self.task.clients, list(known["weights"]), functions)
+        known["clients"] = clients
+        if "server_step" in known:
+            known["server_step_size"] = known["server_step"]
+        _, *states = parameters(rule)[: rule.__code__.co_argcount]
+        given = [known[name] for name in states]
+        settings = {name: known[name] for name in keywords(rule) if name in known}
+        return functions[rule.__name__](clients, *given, **settings)

@@ -1,82 +1,78 @@
 """Algorithms with a model for each cluster, which a client chooses: IFCA, CFL-MGD and GL-CFL."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 
-from clusterproof.conformance.rounds.cfl_mgd import option_1_round, option_2_round
-from clusterproof.conformance.rounds.ifca import choose, gradient_averaging_round, model_averaging_round
-from clusterproof.methods.exact import add_up, descend, mean, members, shares
+from clusterproof.methods.clustered import (
+    cfl_mgd_option_1,
+    cfl_mgd_option_2,
+    client_momenta_option_1,
+    delayed_option_1,
+    ifca,
+)
+from clusterproof.methods.exact import descend, mean, members, shares
 
 
-def ifca_round(
-    losses: Any,
-    gradients: Any,
-    models: Any,
-    step_size: Any,
-    steps: Any,
-    averaging: str,
-    clients: int,
-    weights: Any,
-) -> tuple[Any, Any]:
+def ifca_round(clients: Any, models: Any, *, step_size: Any, averaging: str) -> tuple[Any, Any]:
     """Return the models after a round, and each participant's choice."""
-    chosen = choose(losses, models)
-    if averaging == "gradient":
-        return gradient_averaging_round(gradients, chosen, models, step_size, clients), chosen
-    return model_averaging_round(gradients, chosen, models, step_size, steps, weights=weights), chosen
-
-
-def client_momenta_round(
-    gradients: Any,
-    participants: Any,
-    chosen: Any,
-    models: Any,
-    client_momenta: Any,
-    step_size: Any,
-    momentum: Any,
-    clients: int,
-) -> tuple[Any, Any]:
-    """Return the models and the u_i after lines 7 to 9 and 15 of Algorithm 1; members take the mean of their u_i."""
-    own = [
-        momentum * buffer + gradient(models[cluster])
-        for client, gradient, cluster, buffer in zip(
-            participants, gradients, chosen, client_momenta, strict=True
-        )
-    ]
-    sent = [members(own, chosen, cluster) for cluster in range(len(models))]
-    after = [
-        model - step_size * add_up(each) / clients if each else model
-        for each, model in zip(sent, models, strict=True)
-    ]
-    return after, [mean(sent[cluster]) for cluster in chosen]
+    chosen = clients.chosen(models)
+    return ifca(clients, models, step_size=step_size, averaging=averaging, chosen=chosen), chosen
 
 
 def cfl_mgd_round(
-    losses: Any,
-    gradients: Any,
-    participants: Any,
+    clients: Any,
     models: Any,
     momenta: Any,
+    pending: Any,
     client_momenta: Any,
+    client_pending: Any,
+    *,
     step_size: Any,
-    steps: Any,
-    averaging: str,
     momentum: Any,
+    averaging: str,
     momentum_owner: str,
-    clients: int,
-) -> tuple[Any, Any, Any, Any]:
-    """Return models, momenta of clusters and of participants after a round, and each participant's choice."""
-    chosen = choose(losses, models)
+    update_order: str,
+    reset_momentum: bool,
+    normalisation: str,
+    empty_cluster: str,
+) -> tuple[Any, ...]:
+    """Return models, the clusters' and participants' momenta and delayed gradients, and each participant's choice."""
+    chosen, delayed = clients.chosen(models), update_order == "as-printed"
+    settings = {"step_size": step_size, "momentum": momentum, "chosen": chosen}
+    option_1 = {**settings, "divisors": divisors_of(clients, models, chosen, normalisation)}
+    before = models, momenta
     if averaging == "model":
-        models, momenta = option_2_round(gradients, chosen, models, momenta, step_size, momentum, steps)
-    elif momentum_owner == "server":
-        models, momenta = option_1_round(gradients, chosen, models, momenta, step_size, momentum, clients)
-    else:
-        models, client_momenta = client_momenta_round(
-            gradients, participants, chosen, models, client_momenta, step_size, momentum, clients
+        start = 0 * momenta if reset_momentum else momenta
+        models, momenta = cfl_mgd_option_2(clients, models, start, **settings, delayed=delayed)
+    elif momentum_owner == "client":  # line 15 has no weights
+        models, client_momenta, client_pending = client_momenta_option_1(
+            replace(clients, weights=None),
+            models,
+            client_momenta,
+            client_pending,
+            **option_1,
+            delayed=delayed,
         )
-    return models, momenta, client_momenta, chosen
+    elif delayed:
+        models, momenta, pending = delayed_option_1(clients, models, momenta, pending, **option_1)
+    else:
+        models, momenta = cfl_mgd_option_1(clients, models, momenta, **option_1)
+    if empty_cluster == "freeze":
+        models, momenta = (
+            [new if cluster in chosen else old for cluster, (new, old) in enumerate(zip(*each, strict=True))]
+            for each in zip((models, momenta), before, strict=True)
+        )
+    return models, momenta, pending, client_momenta, client_pending, chosen
+
+
+def divisors_of(clients: Any, models: Any, chosen: Sequence[int], normalisation: str) -> Sequence[int]:
+    """Return the divisor of each cluster's sum of gradients in (5), 1 for an empty cluster, whose sum is 0."""
+    if normalisation == "cluster":
+        return [max(1, chosen.count(cluster)) for cluster in range(len(models))]
+    return [clients.count if normalisation == "clients" else len(chosen)] * len(models)
 
 
 def likeness(gradient: Any, change: Any, step_size: Any, count: int, settings: Mapping[str, Any]) -> float:

@@ -5,17 +5,17 @@ from typing import Any
 
 import numpy as np
 
-from clusterproof.conformance.rounds.fpfc import fpfc_round, shrinkage
+from clusterproof.methods.pairs import fpfc, shrinkage
 
 
 def fusion_round(
-    gradients: Any,
-    participants: Any,
+    clients: Any,
     models: Any,
     differences: Any,
     duals: Any,
+    *,
+    participants: Any,
     step_size: Any,
-    steps: Any,
     augmentation: Any,
     strength: Any,
     smoothing: Any,
@@ -30,8 +30,9 @@ def fusion_round(
             return max(0.0, 1 - strength / (augmentation * length)) * delta if length else delta
         return shrinkage(length, strength, settings["concavity"], smoothing, augmentation) * delta
 
-    given = (gradients, participants, models, differences, duals, step_size, steps, augmentation)
-    models, differences, duals = map(np.array, fpfc_round(*given, shrink))
+    own = {"step_size": step_size, "augmentation": augmentation, "participants": participants}
+    after = fpfc(clients, models, differences, duals, **own, shrink=shrink)
+    models, differences, duals = map(np.array, after)
     groups = groups_of(differences, settings["threshold"])
     return models, differences, duals, groups, group_models_of(models, groups, samples)
 

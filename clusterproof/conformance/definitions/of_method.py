@@ -9,12 +9,9 @@ from typing import Any, ClassVar
 import numpy as np
 
 from clusterproof.conformance.changes import table
-from clusterproof.conformance.definitions.base import Definition
+from clusterproof.conformance.definitions.base import OF_CLIENTS, Definition
 from clusterproof.methods import METHODS, Method
 from clusterproof.methods.exact import exact_clients
-
-CHANGED = ("steps", "gradients", "weights")
-"""Arguments that a method gets from its clients and not by name; changes may replace them."""
 
 
 class MethodDefinition(Definition):
@@ -25,14 +22,14 @@ class MethodDefinition(Definition):
     @classmethod
     def arguments(cls) -> tuple[str, ...]:
         """Return the names of a round's arguments; a change may change each of them."""
-        return (*CHANGED, *cls.method.settings)
+        return (*OF_CLIENTS, *cls.method.settings)
 
     def exchange(self, participants: Sequence[int]) -> None:
         """Carry out what clients and server do in a round."""
         known = self.of_round
         known |= self.given(list(participants))
         own = {name: known[name] for name in self.method.settings if name in known}
-        for name in (*CHANGED, *own):
+        for name in (*OF_CLIENTS, *own):
             known[name] = self.changed(name, known[name], known)
         clients = exact_clients(
             known["gradients"],

@@ -8,7 +8,8 @@ import numpy as np
 import pytest
 
 from clusterproof import checker
-from clusterproof.conformance.rounds.proxskip import proxskip_iteration
+from clusterproof.methods.controls import proxskip
+from clusterproof.methods.exact import exact_clients
 from clusterproof.theory.exact.planar_clients import PlanarClients, squares, vector
 from clusterproof.theory.papers.proxskip import Start
 
@@ -21,7 +22,7 @@ NOISE = F(1), F(1, 2), F(-1, 3), F(2)
 
 
 def by_client(clients: PlanarClients, start: Start, noise: tuple[F, F, F, F] = (F(0),) * 4) -> tuple[F, F, F]:
-    """Psi, E Psi+ and gamma^2 V, client by client, by the definition's iteration on arrays."""
+    """Psi, E Psi+ and gamma^2 V, client by client, by the method's iteration on arrays."""
     p, gamma = start.probability, start.step_length / clients.smoothness
     models = vector(start.x, start.y) + clients.deviations(start.spread_x, start.spread_y)
     controls = clients.deviations(start.control_x, start.control_y)
@@ -33,8 +34,8 @@ def by_client(clients: PlanarClients, start: Start, noise: tuple[F, F, F, F] = (
 
     after = F(0)
     for sign, (coin, share) in product((1, -1), ((True, p), (False, 1 - p))):
-        gradients = clients.functions(sign * errors)
-        state = proxskip_iteration(gradients, list(models), list(controls), gamma, p, coin)
+        on = exact_clients(clients.functions(sign * errors), [1] * clients.clients)
+        state = proxskip(on, models, controls, step_size=gamma, probability=p, communicates=coin)
         after += share / 2 * psi(*state)
     return psi(models, controls), after, gamma**2 * squares(errors).sum()
 

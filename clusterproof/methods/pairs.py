@@ -1,11 +1,14 @@
-"""FPFC: Algorithm 1 of Yu, Liu, Sun and Wang (2023), where a pair with one participant or two is updated once."""
+"""FPFC, whose state has a vector for each ordered pair of clients.
+
+``@method`` declares no states of pairs, so that ``algorithms/fpfc.py`` keeps its own arrays of unordered pairs.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from clusterproof.methods.exact import Functions, descend, mean
+from clusterproof.methods.exact import mean
 
 Pairs = Sequence[Sequence[Any]]
 """A vector for each ordered pair of clients."""
@@ -23,26 +26,35 @@ def shrinkage(length: Any, strength: Any, concavity: Any, smoothing: Any, augmen
     return 1
 
 
-def fpfc_round(
-    gradients: Functions,
-    participants: Sequence[int],
+def fpfc(
+    clients: Any,
     models: Sequence[Any],
     differences: Pairs,
     duals: Pairs,
+    *,
     step_size: Any,
-    steps: Any,
     augmentation: Any,
     shrink: Callable[[Any], Any],
+    participants: Sequence[int],
 ) -> tuple[Sequence[Any], Pairs, Pairs]:
-    """Return all w_i, theta_ij and v_ij after a round; all clients have gradients, ``shrink`` maps delta to theta."""
+    """FPFC: Algorithm 1 of Yu, Liu, Sun and Wang (2023), where a pair with one participant or two is updated once.
+
+    The states are w_i, theta_ij and v_ij of all clients; ``shrink`` maps delta to theta.
+    """
     every = range(len(models))
 
-    def local(i: int) -> Any:  # step 3, from zeta_i of step 2
+    def anchor(i: int) -> Any:  # step 2
         sent = [models[j] + differences[i][j] - duals[i][j] / augmentation for j in every]
-        zeta = mean(sent)
-        return descend(lambda w: gradients[i](w) + augmentation * (w - zeta), models[i], step_size, steps[i])
+        return mean(sent)
 
-    after = [local(i) if i in participants else models[i] for i in every]
+    ends = clients.each(  # step 3
+        lambda client, own, zeta: client.descend(own, step_size, pull=augmentation, to=zeta),
+        [models[i] for i in participants],
+        [anchor(i) for i in participants],
+    )
+    after = list(models)
+    for i, end in zip(participants, ends, strict=True):
+        after[i] = end
 
     def pair(i: int, j: int) -> tuple[Any, Any]:  # step 5
         if i not in participants and j not in participants:
