@@ -146,12 +146,12 @@ class LosesMomentaOfTheAbsent(DEFINITIONS["cfl-mgd"]):  # type: ignore[misc]
         self.client_momenta[np.setdiff1d(np.arange(self.task.clients), participants)] = 0
 
 
-def keeps_the_momentum_of_each_client(run: Any, local_update: Any) -> Any:
+def keeps_the_momentum_of_each_client(run: Any, local_steps: Any) -> Any:
     """... between rounds, in which it is absent or in another cluster, in place of the mean of its cluster's."""
 
     def changed(gradient: Any, model: Any, buffer: Any, *others: Any) -> Any:
         *_, client = gradient.args
-        end = local_update(gradient, model, run.memory.get(client, buffer), *others)
+        end = local_steps(gradient, model, run.memory.get(client, buffer), *others)
         run.memory[client] = end[1]
         return end
 
@@ -175,7 +175,7 @@ def with_change(name: str, change: Any) -> Any:
     ("start", "form"),
     [
         (LosesMomentaOfTheAbsent, {"momentum_owner": "client"}),
-        (with_change("local_update", keeps_the_momentum_of_each_client), {"averaging": "model"}),
+        (with_change("descend_with_momentum", keeps_the_momentum_of_each_client), {"averaging": "model"}),
         (with_change("gradients", weighs_gradients_by_samples), {}),
     ],
 )

@@ -2,6 +2,7 @@
 
 import ast
 import inspect
+import re
 import sys
 import textwrap
 from collections.abc import Iterator, Mapping
@@ -42,12 +43,12 @@ def lines_of(code: CodeType) -> set[int]:
 
 
 def without_weights(function: Any) -> set[int]:
-    """Return the lines that a mean without weights takes: every definition has weights, if equal ones."""
+    """Return the lines for no weights and no divisors: every definition has both, if equal ones."""
     tree = ast.parse(textwrap.dedent(inspect.getsource(function)))
     branches = [
         each
         for each in ast.walk(tree)
-        if isinstance(each, ast.If) and ast.unparse(each.test) == "weights is None"
+        if isinstance(each, ast.If) and ast.unparse(each.test) in ("weights is None", "divisors is None")
     ]
     first = function.__code__.co_firstlineno - 1
     return {first + statement.lineno for branch in branches for statement in branch.body}
@@ -70,7 +71,7 @@ def test_each_line_of_a_definition_is_executed_in_some_run() -> None:
     seen: set[tuple[str, int]] = set()
 
     def trace(frame: FrameType, _: str, __: Any) -> Any:
-        name = frame.f_code.co_qualname.partition(".")[0]
+        name = re.sub(r"^ExactClients?\.", "", frame.f_code.co_qualname).partition(".")[0]
         if name not in functions:
             return None
         offset = offsets[name] if frame.f_code.co_filename == "<definition>" else 0

@@ -73,7 +73,7 @@ def test_a_cluster_that_loses_its_members_is_stated() -> None:
     definition: Any = DEFINITIONS["cfl-mgd"]
 
     def forgetting(task: Any, settings: Any) -> Any:
-        return definition(task, settings, [{"new buffer": "({} if sent else 0 * buffer)"}])
+        return definition(task, settings, [{"old momentum": "({} if np.any(mean) else 0 * buffer)"}])
 
     report = conform(forgetting, "cfl-mgd", explained=False)
     sentences = "; ".join(statements(definition, report.runs, report.dtype))
