@@ -274,9 +274,13 @@ class ClientCFLMGD(CFLMGD):
     def prepare(self):
         super().prepare()
         self.own = np.zeros((self.task.clients, self.model.shape[1]))
+        self.late = self.own.copy()
 
     def gradient(self, i, w):
-        self.own[i] = self.settings["momentum"] * self.own[i] + super().gradient(i, w)
+        found, before = super().gradient(i, w), self.late[i].copy()
+        self.late[i] = found
+        used = before if self.settings["update_order"] == "as-printed" else found
+        self.own[i] = self.settings["momentum"] * self.own[i] + used
         return self.own[i]
 
     def round(self, clients):
@@ -355,5 +359,6 @@ FORMS = [
     *((CFLMGD, "cfl-mgd", {}), (ModelCFLMGD, "cfl-mgd", {"averaging": "model"})),
     (DelayedCFLMGD, "cfl-mgd", {"update_order": "as-printed"}),
     (ClientCFLMGD, "cfl-mgd", {"momentum_owner": "client"}),
+    (ClientCFLMGD, "cfl-mgd", {"momentum_owner": "client", "update_order": "as-printed"}),
 ]
 """A class, the algorithm that it is, and in which form."""
