@@ -292,11 +292,11 @@ def path_of(each: Example, scale: Fraction = Fraction(1)) -> Path:
     """Trace an example, which has one path, with its bound multiplied by a number."""
     reach = each.allowed.distance({})
     with evaluating() as evaluation:
-        trace = Trace(each.allowed.classes({}), reach, [])
+        trace = Trace(each.allowed.classes({}), reach)
         measured, bound = each.sides(problem(trace))
         line, whole = at_most(measured, scale * bound), at_most(0, scale * bound)
     both = Sides((*line.slacks, *whole.slacks))
-    (path,) = entries_of(trace, both, evaluation.now.facts, bounds=True)
+    (path,) = entries_of(trace, both, evaluation.now, bounds=True)
     return path
 
 

@@ -68,7 +68,7 @@ def cases_of(source: Source, line: str, data: Mapping[str, Any]) -> list[Case]:
     """
     followed = _Statement(source, line)
     proofs = iter(data["proofs"])
-    for need in needs(followed, line, data):  # it has the members that the rule needs
+    for need in needs(followed, line, data):  # type: ignore[arg-type]  # it has the members that the rule needs
         followed.cases[-1].needs.append((need, next(proofs)))
     several = data.get("listed", ()), data.get("between", ())
     boxes = [box for _, box, _ in symbolic(source.space, *several, data.get("states", 0), source.function)]

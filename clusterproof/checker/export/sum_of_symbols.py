@@ -25,11 +25,13 @@ def sum_of(need: Need, proof: Mapping[str, Any], symbols: Symbols) -> Sum:
         raise Refused("no theorem for Rocq multiplies hypotheses on symbols by squares yet")
     ratios = Ratios(need.width)
     entries = {
-        (i, j): value * Fraction(1, 2) if i == j else value
+        (i, j): need.quotient(value * Fraction(1, 2) if i == j else value)
         for (i, j), value in remaining(need, {"multipliers": proof["multipliers"]}).items()
     }
     squares = squares_of(need, entries, ratios)
-    multipliers = {name: ratios.of(need.quotient(code)) for name, code in proof["multipliers"].items()}
+    multipliers = {
+        name: ratios.of(need.quotient(need.multiplier(code))) for name, code in proof["multipliers"].items()
+    }
     signed = {
         name: (top, *positive_factors(need, bottom, ratios)) for name, (top, bottom) in multipliers.items()
     }

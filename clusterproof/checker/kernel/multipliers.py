@@ -9,11 +9,14 @@ from itertools import product
 from typing import Any
 
 from clusterproof.checker.kernel.evaluation import Refused, spend
-from clusterproof.checker.kernel.numbers import number
+from clusterproof.checker.kernel.numbers import cost_of_sum, number, words
 from clusterproof.checker.kernel.polynomials import Polynomial, constant, divided, of_terms, plus, times
-from clusterproof.checker.kernel.positivity import Ends, is_nonnegative, sign_of
+from clusterproof.checker.kernel.positivity import Ends, is_nonnegative, is_positive_semidefinite, sign_of
 from clusterproof.checker.kernel.quotients import Fact, Quotient, is_zero, joined
 from clusterproof.checker.kernel.worlds import Form
+
+Entries = Mapping[tuple[int, int], Fraction | Quotient]
+"""The entries of a symmetric matrix on and above the diagonal; those that are not listed are 0."""
 
 
 @dataclass(frozen=True)
@@ -76,7 +79,17 @@ class Need:
         if not sign or (top if fact.equation else not holds):
             raise Refused("it is not shown of the symbols what the class, a step or an invariant takes")
 
-    def quotient(self, code: Any) -> Quotient:
+    def is_at_least_zero(self, value: Fraction | Quotient) -> bool:
+        """Return whether a multiplier, whose denominator is positive, is shown to be at least 0."""
+        return self.is_nonnegative(value.top) if type(value) is Quotient else value >= 0
+
+    def quotient(self, value: Any) -> Quotient:
+        """Return a number as a quotient, and a quotient as it is."""
+        if type(value) is Quotient:
+            return value
+        return Quotient(constant(number(value), self.width), constant(1, self.width), self.width)
+
+    def multiplier(self, code: Any) -> Fraction | Quotient:
         """Return a multiplier, given as a number or by the terms of its numerator and denominator.
 
         Raises
@@ -85,7 +98,7 @@ class Need:
             If the denominator is not shown to be positive.
         """
         if type(code) is not tuple:
-            return Quotient(constant(code, self.width), constant(1, self.width), self.width)
+            return Fraction(code)
         top, bottom = (of_terms(terms, self.width) for terms in code)
         if self.sign(bottom) != 1:
             raise Refused("the denominator of a multiplier is not shown to be positive")
@@ -113,7 +126,7 @@ def require_multipliers(need: Need, proof: Mapping[str, Any]) -> None:
         raise Refused("the remaining form is not shown to be positive semidefinite")
 
 
-def remaining(need: Need, proof: Mapping[str, Any]) -> dict[tuple[int, int], Quotient]:
+def remaining(need: Need, proof: Mapping[str, Any]) -> Entries:
     """Return what remains of a slack after subtracting multiples of conditions: a form, by entries (row <= column).
 
     Parameters
@@ -126,16 +139,16 @@ def remaining(need: Need, proof: Mapping[str, Any]) -> dict[tuple[int, int], Quo
     Refused
         If function values do not cancel, or if a multiplier may be negative.
     """
-    weights = [need.quotient(code) for code in proof.get("weights", [1])]
-    total = sum(weights, start=need.quotient(-1))
-    if len(weights) != len(need.slacks) or total.top or not all(need.is_nonnegative(w.top) for w in weights):
+    weights = [need.multiplier(code) for code in proof.get("weights", [1])]
+    total = sum(weights, start=Fraction(-1))
+    if len(weights) != len(need.slacks) or not is_zero(total) or not all(map(need.is_at_least_zero, weights)):
         raise Refused("the weights of the least are nonnegative and sum to 1")
     rest: dict[Any, Any] = {}
     for slack, weight in zip(need.slacks, weights, strict=True):
         _add(rest, slack.terms if type(slack) is Form else {(): slack}, weight)
     for name, code in proof["multipliers"].items():
-        factor = need.quotient(code)
-        if name in need.nonnegative and not need.is_nonnegative(factor.top):
+        factor = need.multiplier(code)
+        if name in need.nonnegative and not need.is_at_least_zero(factor):
             raise Refused(f"the multiplier of {name} is not shown to be nonnegative")
         condition = need.nonnegative[name] if name in need.nonnegative else need.zero[name]
         _add(rest, condition.terms, -factor)
@@ -153,23 +166,26 @@ def remaining(need: Need, proof: Mapping[str, Any]) -> dict[tuple[int, int], Quo
     }
 
 
-def _add(total: dict[Any, Any], terms: Mapping[Any, Any], factor: Quotient) -> None:
+def _add(total: dict[Any, Any], terms: Mapping[Any, Any], factor: Fraction | Quotient) -> None:
     for key, value in terms.items():
-        entry = factor * (value if type(value) is Quotient else number(value))
-        total[key] = joined(total[key], entry) if key in total else entry
+        exact = value if type(value) is Quotient else number(value)
+        spend(2 + words(factor) * words(exact))
+        entry, old = factor * exact, total.get(key, 0)
+        spend(cost_of_sum(old, entry))
+        total[key] = joined(old, entry) if key in total else entry
 
 
 def _add_square(total: dict[Any, Any], need: Need, square: Mapping[str, Any]) -> None:
     """Subtract a nonnegative term: a factor times a hypothesis about symbols times the square of a direction."""
-    place, factor = square["hypothesis"], need.quotient(square["factor"])
-    if place >= len(need.facts) or not need.is_nonnegative(factor.top):
+    place, factor = square["hypothesis"], need.multiplier(square["factor"])
+    if place >= len(need.facts) or not need.is_at_least_zero(factor):
         raise Refused("a square is of a hypothesis, and its factor is shown to be nonnegative")
     direction: dict[int, Fraction] = {vector: Fraction(entry) for vector, entry in square["direction"]}
     for (i, a), (j, b) in product(direction.items(), repeat=2):
         _add(total, {(min(i, j), max(i, j)): a * b}, -factor * need.facts[place].slack)
 
 
-def cleared(entries: Mapping[tuple[int, int], Quotient], need: Need) -> list[list[Polynomial]]:
+def cleared(several: Entries, need: Need) -> list[list[Polynomial]]:
     """Return a symmetric matrix of quotients times the absolute value of its common denominator.
 
     Raises
@@ -177,6 +193,7 @@ def cleared(entries: Mapping[tuple[int, int], Quotient], need: Need) -> list[lis
     Refused
         If the sign of the denominator is not shown.
     """
+    entries = {key: need.quotient(value) for key, value in several.items()}
     common = constant(1, need.width)
     for entry in entries.values():
         if divided(common, entry.bottom) is None:
@@ -184,21 +201,31 @@ def cleared(entries: Mapping[tuple[int, int], Quotient], need: Need) -> list[lis
     sign = need.sign(common)
     if not sign:
         raise Refused("the sign of a denominator is not shown")
-    size, nothing = 1 + max((j for _, j in entries), default=-1), constant(0, need.width)
-    spend(size**2)
-    rest = [[nothing] * size for _ in range(size)]
-    for (i, j), entry in entries.items():
+    nothing, found = constant(0, need.width), {}
+    for key, entry in entries.items():
         ratio = divided(common, entry.bottom)
         assert ratio is not None
-        rest[i][j] = rest[j][i] = plus(nothing, times(entry.top, ratio), sign)
-    return rest
+        found[key] = plus(nothing, times(entry.top, ratio), sign)
+    return _symmetric(found, nothing)
 
 
-def _is_positive_semidefinite(entries: Mapping[tuple[int, int], Quotient], need: Need) -> bool:
-    """Return whether a symmetric matrix is shown to be positive semidefinite, by elimination without fractions.
+def _symmetric(entries: Mapping[tuple[int, int], Any], nothing: Any) -> list[list[Any]]:
+    """Return a symmetric matrix, given its entries on and above the diagonal that are not 0."""
+    size = 1 + max((j for _, j in entries), default=-1)
+    spend(size**2)
+    rows = [[nothing] * size for _ in range(size)]
+    for (i, j), entry in entries.items():
+        rows[i][j] = rows[j][i] = entry
+    return rows
+
+
+def _is_positive_semidefinite(entries: Entries, need: Need) -> bool:
+    """Return whether a symmetric matrix is shown to be positive semidefinite: of numbers, or without fractions.
 
     The elimination works block by block: a row that is 0 outside its block is not multiplied by pivots of other blocks.
     """
+    if not any(type(entry) is Quotient for entry in entries.values()):
+        return is_positive_semidefinite(_symmetric(entries, Fraction(0)))
     rest = cleared(entries, need)
     waiting = [(list(range(len(rest))), constant(1, need.width))]
     while waiting:

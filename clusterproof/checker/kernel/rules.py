@@ -9,18 +9,17 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
-from fractions import Fraction
 from typing import Any
 
-from clusterproof.checker.kernel.evaluation import Evaluation, OutOfFuel, Outside, Refused, evaluating, spend
+from clusterproof.checker.kernel.evaluation import Evaluation, OutOfFuel, Outside, Refused, evaluating
 from clusterproof.checker.kernel.functions import problem
-from clusterproof.checker.kernel.numbers import number, write
+from clusterproof.checker.kernel.multipliers import Need, require_multipliers
+from clusterproof.checker.kernel.numbers import write
 from clusterproof.checker.kernel.polynomials import Polynomial, constant
 from clusterproof.checker.kernel.positivity import (
     Ends,
     bounded,
     is_nonnegative,
-    is_positive_semidefinite,
     require_divisors,
     sign_of,
     slack_of,
@@ -233,23 +232,4 @@ def _require_multipliers(trace: Trace, sides: Sides, conditions: Conditions, pro
     nonnegative, zero = conditions
     for slack, proof in zip(sides.slacks, proofs, strict=True):
         several = slack if type(slack) is tuple else (slack,)
-        weights = [Fraction(weight) for weight in proof.get("weights", [1])]
-        if len(weights) != len(several) or min(weights) < 0 or sum(weights) != 1:
-            raise Refused("the weights of the least are nonnegative and sum to 1")
-        rest = trace.constant(0)
-        for each, weight in zip(several, weights, strict=True):
-            rest = rest + weight * (each if type(each) is Form else trace.constant(number(each)))
-        for name, code in proof["multipliers"].items():
-            factor = Fraction(code)
-            if factor < 0 and name in nonnegative:
-                raise Refused(f"the multiplier of {name} is negative")
-            rest = rest - factor * (nonnegative[name] if name in nonnegative else zero[name])
-        if any(len(key) != 2 for key in rest.terms):
-            raise Refused("the function values do not cancel")
-        spend(trace.vectors**2)
-        matrix = [[Fraction(0)] * trace.vectors for _ in range(trace.vectors)]
-        for (i, j), value in rest.terms.items():
-            matrix[i][j] += value / 2
-            matrix[j][i] += value / 2
-        if not is_positive_semidefinite(matrix):
-            raise Refused("the remaining form is not positive semidefinite")
+        require_multipliers(Need(several, nonnegative, zero, trace.vectors, [()], ()), proof)

@@ -28,7 +28,6 @@ from typing import Any
 from clusterproof.checker.kernel import Refused
 from clusterproof.checker.kernel.evaluation import evaluating
 from clusterproof.checker.kernel.multipliers import Need
-from clusterproof.checker.kernel.numbers import number
 from clusterproof.checker.kernel.polynomials import Polynomial
 from clusterproof.checker.kernel.quotients import Quotient
 from clusterproof.common import InvalidArgument
@@ -157,6 +156,6 @@ def _require_conditions(where: str, names: Iterable[str], conditions: Sequence[s
 
 def _ratio(value: Any, need: Need) -> Ratio:
     """Return a multiplier as numerator and denominator; the denominator is positive if its sign can be proved."""
-    quotient = value if type(value) is Quotient else need.quotient(number(value))
+    quotient = need.quotient(value)
     turned = need.sign(quotient.bottom) == -1
     return (-quotient.top, -quotient.bottom) if turned else (quotient.top, quotient.bottom)

@@ -88,7 +88,7 @@ def test_a_hypothesis_on_symbols_times_a_square_is_nonnegative(monkeypatch: pyte
         return at_most(t * (x @ x), bound=s * (x @ x))
 
     assert shown(other_way, **on_region(-1)).word is kernel.Word.OPEN
-    monkeypatch.setattr(multipliers.Need, "is_nonnegative", passes)
+    monkeypatch.setattr(multipliers.Need, "is_at_least_zero", passes)
     assert shown(other_way, **on_region(-1)).word is CERTIFIED
 
 
@@ -247,9 +247,9 @@ def small_bound(mu: Share, f: Smooth) -> Sides:
 
 
 def crossed(mu: Share, f: Smooth) -> Sides:
-    """False at x = y: the diagonal of |x|^2 - 2 <x, y> alone is nonnegative."""
+    """False at x = y: the diagonal of |x|^2 - (2 + mu) <x, y> alone is nonnegative."""
     x, y = f.point() - f.minimiser, f.point() - f.minimiser
-    return at_most(2 * (x @ y), bound=x @ x)
+    return at_most((2 + mu) * (x @ y), bound=x @ x)
 
 
 def impossible(mu: Share, f: Smooth) -> Sides:
@@ -343,7 +343,7 @@ CONDITIONS: dict[str, tuple[Callable[..., Sides], Record, list[Patch]]] = {
         [(families, "_has_interior", passes)],
     ),
     "multipliers are nonnegative": (
-        negative_multiplier, record({"mu": 1, **F}, {"0:1,0:0": -1}), [(multipliers.Need, "is_nonnegative", passes)]
+        negative_multiplier, record({"mu": 1, **F}, {"0:1,0:0": -1}), [(multipliers.Need, "is_at_least_zero", passes)]
     ),
     "the form is semidefinite": (
         small_bound,
