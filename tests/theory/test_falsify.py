@@ -172,7 +172,7 @@ def test_a_negative_bound_is_no_counterexample() -> None:
         ),
         (
             {"tasks": lambda seed: QuadraticMixture.random(clusters=1, clients=2, dimension=1, seed=seed)},
-            r"seed is .*, but it must be an integer, and is a generator\. Write seed=int\(stream.integers",
+            r"seed is .*, but it must be an integer, not a generator\. Write seed=int\(stream.integers",
         ),
         (
             {"tasks": lambda stream: 3},

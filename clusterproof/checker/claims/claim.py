@@ -121,7 +121,9 @@ class Claim(Generic[P, R]):
 
     def _add(self, name: str, **how: Any) -> Callable[[F], F]:
         if not name or any(each.name == name for each in self.statements):
-            raise InvalidArgument("name", name, f"must be new among the lines of {self.id}", "name the line")
+            raise InvalidArgument(
+                "name", name, f"must be a new name among the lines of {self.id}", "give the line its own name"
+            )
 
         def add(function: F) -> F:
             self.statements.append(_statement(name, function, **how))
@@ -265,7 +267,7 @@ def claim(
         raise InvalidArgument("id", None, "must be given", f'write @claim("{name}") above the function')
     if not isinstance(id, str) or not ID.fullmatch(id):
         raise InvalidArgument(
-            "id", id, "must be paper/name in lower case", "write it such as my-paper/lemma-1"
+            "id", id, "must have the form paper/name, in lower case", "write an id such as my-paper/lemma-1"
         )
     of_lines = facts_of_lines(
         source=source, error_kind=error_kind, repaired_by=repaired_by, ill_posed=ill_posed
@@ -279,7 +281,7 @@ def claim(
         own = is_of_library(str(function.__module__)) or not is_paper_of_library(id.partition("/")[0])
         earlier = dict.get(REGISTRY, id) if own else REGISTRY.get(id)
         if earlier is not None and not _is_same(function, earlier.function):
-            raise InvalidArgument("id", id, "must be new", "rename one of the two claims")
+            raise InvalidArgument("id", id, "must not be the id of another claim", "rename one of the two")
         first = _statement("", function, **how)
         stated: Claim[P, R] = Claim(
             id,
@@ -313,7 +315,7 @@ def facts_of_lines(**stated: Any) -> dict[str, dict[str, Any]]:
         for word in facts[argument].values():
             if word not in words:
                 rule = f"must be one of {', '.join(words)}"
-                raise InvalidArgument(argument, word, rule, "choose the nearest")
+                raise InvalidArgument(argument, word, rule, "choose one of these")
     for line, ids in facts["repaired_by"].items():
         repairs = (ids,) if isinstance(ids, str) else ids
         if not isinstance(repairs, tuple | list) or not all(isinstance(each, str) for each in repairs):
@@ -327,7 +329,7 @@ def _statement(name: str, function: Callable[..., Any], **how: Any) -> Statement
     known = ("evaluations", "replicates", "example", "multipliers")
     for option, value in how.items():
         if option not in (*known, "role"):
-            rule = f"is no option of a claim; they are {', '.join(known)}"
+            rule = f"is not an option of a claim; the options are {', '.join(known)}"
             raise InvalidArgument(option, value, rule, "leave it out")
     _require_multipliers(how.get("multipliers", {}))
     if isinstance(how.get("example"), Mapping):
@@ -337,8 +339,8 @@ def _statement(name: str, function: Callable[..., Any], **how: Any) -> Statement
 
 def _require_multipliers(hints: Any) -> None:
     """Require a mapping from names to functions, or from names to lists of names."""
-    rule = "must be functions, or lists of names of conditions, by the names of what must be shown"
-    remedy = 'write it such as multipliers={"round 0": lambda step, n: {"0:0,1:0": 2 * step}}'
+    rule = "must map the names of needs to functions, or to lists of names of conditions"
+    remedy = 'write, for example, multipliers={"round 0": lambda step, n: {"0:0,1:0": 2 * step}}'
     if not isinstance(hints, Mapping) or not all(type(name) is str for name in hints):
         raise InvalidArgument("multipliers", hints, rule, remedy)
     for name, hint in hints.items():
@@ -469,5 +471,5 @@ def check_repairs(claims: Iterable[Claim[..., Any]]) -> None:
             if name not in REGISTRY:
                 nearest = difflib.get_close_matches(name, REGISTRY, cutoff=0.3)
                 hint = f"the nearest are {', '.join(nearest)}" if nearest else "state that claim as well"
-                rule = f"must be the id of a claim: it is to repair {each.id}"
+                rule = f"must be the id of a claim, because it should repair {each.id}"
                 raise InvalidArgument("repaired_by", name, rule, hint)

@@ -52,9 +52,9 @@ class OfClass(Range, kernel_ranges.OfClass):
             for _, _, constants in each.groups:
                 if ("convex", False) in constants:
                     rule = "must be convex in a sum"
-                    raise InvalidArgument("convex", False, rule, "state the claim of the single function")
+                    raise InvalidArgument("convex", False, rule, "state the claim for a single function")
         if self.reach is not None and other.reach is not None:
-            rule, remedy = "must be given by one summand", "leave it out of the other"
+            rule, remedy = "must be given by only one summand", "leave it out of the other summand"
             raise InvalidArgument("distance", other.reach, rule, remedy)
         return OfClass(self.groups + other.groups, other.reach if self.reach is None else self.reach)
 
@@ -198,10 +198,12 @@ def functions(
     """
     if not convex and (distance is not None or count != 1):
         raise InvalidArgument(
-            "convex", convex, "must be single, and without distance", "give smoothness= alone"
+            "convex", convex, "must be True if distance= or count= is given", "leave these out"
         )
     if type(count) is not int or count < 1:
-        raise InvalidArgument("count", count, "must be an integer, at least 1", "correct it")
+        raise InvalidArgument(
+            "count", count, "must be an integer, at least 1", "give the number of functions"
+        )
     constants = {
         "smoothness": smoothness,
         "strong_convexity": strong_convexity,
@@ -289,7 +291,7 @@ def _of_class(
             kind(**{name: any_number if isinstance(end, End) else end for name, end in given.items()})
     except Refused as refused:
         raise InvalidArgument(
-            "constants", {**constants, "distance": distance}, str(refused), "correct one"
+            "constants", {**constants, "distance": distance}, str(refused), "change one of these"
         ) from None
     return OfClass(((count, kind, tuple(given.items())),), reach)
 

@@ -241,14 +241,14 @@ def expectation(
         array = np.empty(0)
     if array.size == 0 or array.ndim == 0:
         rule = "must be numbers, not empty, with replicates as the first axis"
-        raise InvalidArgument("samples", brief(samples), rule, "draw some")
+        raise InvalidArgument("samples", brief(samples), rule, "draw at least one replicate")
     if range is not None and not (isinstance(range, tuple | list) and len(range) == 2):
         raise InvalidArgument(
             "range", range, "must be a pair (least, largest)", "write, for example, (0, math.inf)"
         )
     # NaN lies in no range, and breaks every bound
     if range is not None and ((array < range[0]) | (array > range[1])).any():
-        raise InvalidArgument("range", range, "must hold every sample", "widen it, or leave it out")
+        raise InvalidArgument("range", range, "must contain every sample", "widen it, or leave it out")
     ((sense, allowed),) = stated.items()
     try:
         entries = np.broadcast_to(np.asarray(allowed, dtype=float), array.shape[1:])

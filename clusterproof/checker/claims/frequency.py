@@ -69,8 +69,13 @@ def probability(
     allowed = at_most if equal is None else equal
     if allowed is None or (at_most is not None and equal is not None):
         raise InvalidArgument(
-            "at_most", at_most, "must be given, or `equal` in its place", "give one of the two"
+            "at_most", at_most, "must be given, unless `equal` is given", "give exactly one of the two"
         )
     if not 0 <= allowed <= 1:
-        raise InvalidArgument("allowed", allowed, "must be a probability", "suppose that it is one")
+        raise InvalidArgument(
+            "allowed",
+            allowed,
+            "must be a probability",
+            'add suppose("0 <= p <= 1", 0 <= p <= 1) with your quantity in place of p',
+        )
     return Frequency(happened.astype(bool), float(allowed), equal is not None, words)

@@ -67,7 +67,7 @@ def load_module(source: str | Path, argument: str = "module") -> str:
     if is_file and not path.exists():
         beside = sorted(map(str, path.parent.glob("*.py")))
         nearest = difflib.get_close_matches(str(path), beside)
-        remedy = f"the nearest is {nearest[0]}" if nearest else "correct the path"
+        remedy = f"the nearest is {nearest[0]}" if nearest else "give the path of a file that exists"
         raise InvalidArgument(argument, text, "must be a file that exists", remedy)
     before = dict.copy(REGISTRY)
     try:

@@ -40,7 +40,7 @@ def called(function: Callable[..., Any], *arguments: Any, **named: Any) -> Any:
     except InvalidArgument as error:
         raised = error
         if error.argument == "seed" and hasattr(error.value, "integers"):
-            rule, remedy = "must be an integer, and is a generator", "write seed=int(stream.integers(2**31))"
+            rule, remedy = "must be an integer, not a generator", "write seed=int(stream.integers(2**31))"
             raised = InvalidArgument("seed", error.value, rule, remedy)
         _name_place(raised, place_of(error, function))
         raise raised from error.__cause__

@@ -154,17 +154,20 @@ class Interval(kernel_ranges.Interval, Range):
                 continue
             if not isinstance(end, Real):
                 raise InvalidArgument(
-                    name, end, "must be a number, or a function of earlier quantities", "correct it"
+                    name,
+                    end,
+                    "must be a number, or a function of earlier quantities",
+                    "write 0 or lambda n: n, for example",
                 )
             if end in (math.inf, -math.inf) or end != end:
-                remedy = "give a number, and upwards=True or downwards=True where there is no end"
+                remedy = "give a number, and upwards=True or downwards=True for an open side"
                 raise InvalidArgument(name, end, "must be finite", remedy)
             if self.integers and end % 1 != 0:
                 raise InvalidArgument(name, end, "must be an integer", "round it, or use rationals(...)")
         low, high = self.tried
         if not (isinstance(low, End) or isinstance(high, End)) and low > high:
             raise InvalidArgument(
-                "low", low, f"must be at most high = {high}", "exchange the two ends, or correct one"
+                "low", low, f"must be at most high = {high}", "exchange the two ends, or change one of them"
             )
 
     @property
@@ -404,10 +407,12 @@ def choice(*values: Any) -> Choice:
     """
     if unlike := [each for each in values if not isinstance(each, Hashable)]:
         raise InvalidArgument(
-            "values", unlike[0], "must be a number, text or tuple", "write choice(*values) of a list"
+            "values", unlike[0], "must be a number, text or tuple", "write choice(*values) for a list"
         )
     if not values or len({(type(value), value) for value in values}) < len(values):
-        raise InvalidArgument("values", values, "must be distinct, at least one", "leave doubles out")
+        raise InvalidArgument(
+            "values", values, "must be one or more distinct values", "leave out repeated values"
+        )
     if wrong := [each for each in values if has_numpy_integers(each)]:
         rule = "must not be NumPy's integers, which wrap around"
         raise InvalidArgument("values", wrong[0], rule, "write int(...)")
@@ -417,7 +422,7 @@ def choice(*values: Any) -> Choice:
 def settings_of(task: Any) -> dict[str, Any]:
     """Write a task as the settings with which it can be built again."""
     if not hasattr(task, "settings"):
-        remedy = "give drawn(make, write=..., read=...) functions that turn one into JSON values and back"
+        remedy = "write drawn(make, write=..., read=...) with functions that convert an object to JSON values and back"
         raise InvalidArgument("make", task, "must draw tasks if write and read are not given", remedy)
     return dict(task.settings)
 

@@ -215,7 +215,7 @@ class Tried(Words[Sides]):
             ``failure`` is not a probability, or if ``rounding`` is negative or infinite.
         """
         if how["failure"] is not None:
-            remedy = "suppose that it is a probability"
+            remedy = 'add suppose("0 <= p <= 1", 0 <= p <= 1) with your quantity in place of p'
             check_number("failure", how["failure"], at_least=0, at_most=1, remedy=remedy)
         filled = {name: _filled(**{name: value}) for name, value in terms.items()}
         sides = Sides(_filled(measured=measured), filled, lower=sign == ">=", **how)
@@ -263,7 +263,7 @@ def _filled(**sides: Value) -> Value:
         value = _as_array(name, value)
     if isinstance(value, np.ndarray) and value.size == 0:
         raise InvalidArgument(
-            name, np.shape(value), "must not be an empty array", "suppose that there is something to compare"
+            name, np.shape(value), "must not be an empty array", "suppose that the array has an entry"
         )
     if isinstance(value, np.ma.MaskedArray):
         remedy = "give value.compressed(), or value.filled(...) with a number that the statement names"
@@ -275,7 +275,9 @@ def _filled(**sides: Value) -> Value:
         )
         raise InvalidArgument(name, "fractions of NumPy's integers", rule, remedy)
     if value is None or isinstance(value, str | complex) or getattr(_kind(value), "kind", "") == "c":
-        raise InvalidArgument(name, value, "must be real numbers", "take .real or abs(...) of complex ones")
+        raise InvalidArgument(
+            name, value, "must be real numbers", "write .real or abs(...) for complex numbers"
+        )
     return value
 
 
@@ -300,5 +302,5 @@ def _check_rounding(rounding: float | None, sides: list[Value]) -> None:
         raise InvalidArgument("rounding", rounding, "must be a finite number, at least 0", remedy)
     single = [side for side in sides if str(_kind(side)).endswith(("float16", "float32"))]
     if rounding is None and single:
-        rule = "must be in double precision where rounding= is left out"
+        rule = "must be in double precision unless rounding= is given"
         raise InvalidArgument("dtype", str(_kind(single[0])), rule, "compute in float64, or give rounding=")

@@ -82,13 +82,19 @@ def annotate_ranges(function: Callable[..., Any]) -> None:
     parameters = [p for p in inspect.signature(function).parameters.values() if isinstance(p.default, Range)]
     positional = [each.name for each in parameters if each.kind is not each.KEYWORD_ONLY]
     if len(positional) < len(parameters):
-        rule, remedy = "must be the default of a quantity, no constant", "put the parameter before the *"
+        rule, remedy = (
+            "must be the default of a quantity, not of a keyword-only parameter",
+            "put the parameter before the *",
+        )
         raise InvalidArgument(parameters[0].name, "a range", rule, remedy)
     if not parameters:
         return
     defaults: tuple[Any, ...] = getattr(function, "__defaults__", None) or ()
     if len(defaults) != len(parameters):
-        rule, remedy = "must have ranges as defaults, all or none", "put constants behind a *"
+        rule, remedy = (
+            "must have ranges as defaults for all parameters or for none",
+            "put constants after a *",
+        )
         raise InvalidArgument(getattr(function, "__name__", "the function"), defaults, rule, remedy)
     hints = get_type_hints(function, include_extras=True)
     own: Any = function

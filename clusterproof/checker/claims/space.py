@@ -91,15 +91,15 @@ class Space:
                 remedy = f"give it one as its default, such as {name}: {example}"
                 raise InvalidArgument("parameter", name, "must have a range", remedy)
             if ranges.keys() & own or written(name) in RESERVED:
-                remedy = f"rename it, and leave {', '.join(RESERVED)} to the checker"
+                remedy = f"rename it, and do not use {', '.join(RESERVED)}"
                 raise InvalidArgument(
-                    "parameter", name, "must have quantities with names of their own", remedy
+                    "parameter", name, "must have a name that no other quantity has", remedy
                 )
             if isinstance(hint, type) and not isinstance(mark, Range):
                 records[name] = (hint, tuple(own))
             for quantity, allowed in own.items():
                 if unknown := [each for each in allowed.names if each not in ranges]:
-                    rule = f"depends on `{unknown[0]}`, which is no quantity before it"
+                    rule = f"depends on `{unknown[0]}`, which is not an earlier quantity"
                     remedy = f"name one of these: {', '.join(ranges)}" if ranges else "give a number"
                     raise InvalidArgument(quantity, type(allowed).__name__, rule, remedy)
                 ranges[quantity] = allowed
@@ -136,7 +136,7 @@ class Space:
                 if getattr(made[name], key) is not value:
                     rule, remedy = (
                         "must keep the values of its fields",
-                        "state a hypothesis by suppose instead",
+                        "state a hypothesis with suppose instead",
                     )
                     raise InvalidArgument(f"{name}.{key}", getattr(made[name], key), rule, remedy)
         return rest | made
@@ -157,7 +157,9 @@ class Space:
             if isinstance(allowed, Several) and isinstance(flat.get(name), list):
                 flat[name] = allowed.decode(allowed.encode(flat[name]))
             if name not in flat or not allowed.holds(flat[name], flat):
-                raise InvalidArgument(name, flat.get(name), f"must be {allowed.describe(flat)}", "correct it")
+                raise InvalidArgument(
+                    name, flat.get(name), f"must be {allowed.describe(flat)}", "change the value"
+                )
         return {name: flat[name] for name in self.ranges}
 
     def holds(self, instance: Instance) -> bool:

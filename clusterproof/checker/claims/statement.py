@@ -123,8 +123,8 @@ class Statement:
         with self.naming_errors(instance), recording_failures() as failed:
             value = self.function(**self.space.arguments(instance), **passed)
             if failed:
-                rule = f'must not catch what is raised if a hypothesis fails: "{failed[0]}"'
-                raise InvalidArgument(name_of(self.function), "a result", rule, "let it pass")
+                rule = f'must not catch the exception of a failing hypothesis: "{failed[0]}"'
+                raise InvalidArgument(name_of(self.function), "a result", rule, "let the exception pass")
             lines = dict(value) if isinstance(value, Mapping) else {"": value}
             kinds = (Sides, Frequency, Expectation, Excluded)
             if not lines or not all(type(each) in kinds for each in lines.values()):

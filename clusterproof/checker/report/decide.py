@@ -152,8 +152,8 @@ def _require_distinct(claim: Claim[..., Any], lines: Sequence[tuple[str, str]]) 
         own = kernel.printed(name, line)
         statement, key = find_line(claim, own)
         if (statement.name, key) != (name, line):
-            rule = f"is printed as a line of the step {statement.name!r} of {claim.id}, and is another one's"
-            raise InvalidArgument("line", own, rule, "name the line or the step otherwise")
+            rule = f"is printed like a line of the step {statement.name!r} of {claim.id}"
+            raise InvalidArgument("line", own, rule, "rename the line or the step")
 
 
 def _require_lines(claim: Claim[..., Any], names: Sequence[str]) -> None:
@@ -161,7 +161,7 @@ def _require_lines(claim: Claim[..., Any], names: Sequence[str]) -> None:
     for argument, values in claim.of_lines.items():
         for name in values:
             if name and name not in names:
-                rule = f"must name lines of {claim.id}: {', '.join(filter(None, names)) or 'it has one only'}"
+                rule = f"must name lines of {claim.id}: {', '.join(filter(None, names)) or 'it has a single line'}"
                 raise InvalidArgument(argument, name, rule, "write the line's name as the claim does")
 
 

@@ -133,7 +133,7 @@ def verdict_of(record: Mapping[str, Any], kept: Kept) -> Verdict:
             file=file_of(claim.module) or "",
         )
     except (LookupError, TypeError, AttributeError, ValueError, AssertionError) as error:
-        rule = f"must be a recorded verdict ({error})"
+        rule = f"must be a stored verdict ({error})"
         raise InvalidArgument("evidence", claim.id, rule, "write it with --evidence FOLDER") from error
 
 

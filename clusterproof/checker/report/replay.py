@@ -66,7 +66,7 @@ def replay(claim_id: str, counterexample: Mapping[str, Any]) -> Line:
     except (
         Exception
     ) as error:  # the numbers may come from a user's file: any error means that they are invalid
-        rule = f"must hold the numbers that define an instance ({type(error).__name__}: {error})"
+        rule = f"must contain the numbers that define an instance ({type(error).__name__}: {error})"
         raise InvalidArgument("counterexample", counterexample, rule, remedy) from error
 
 

@@ -98,7 +98,7 @@ def read_evidence(paper: str, folder: Path | None = None) -> Kept:
         ):
             return Kept(dict(texts), list(evidence), list(verdicts))
         rule = (
-            f"must hold texts of claims, records of evidence with texts for {', '.join(NAMES)}, and verdicts "
+            f"must contain texts of claims, evidence with texts for {', '.join(NAMES)}, and verdicts "
             f"with texts of each line for {', '.join(SAID)}"
         )
     except FileNotFoundError:
@@ -106,9 +106,9 @@ def read_evidence(paper: str, folder: Path | None = None) -> Kept:
     except OSError as error:
         rule = f"must be a file that can be read ({error.strerror})"
     except ValueError as error:
-        rule = f"must be the JSON of records of evidence ({error})"
+        rule = f"must contain evidence as JSON ({error})"
     except (TypeError, LookupError, AttributeError):
-        rule = "must be the JSON of texts and records of evidence"
+        rule = "must contain texts and evidence as JSON"
     raise InvalidArgument(
         "evidence", str(path), rule, "write it with `clusterproof check ID --evidence FOLDER`"
     )

@@ -60,8 +60,8 @@ def variant(source: str, claim: str, of: str, value: Fraction | str, name: str) 
         if not scaled:
             terms = sorted({term.arg for call in _comparisons(tree) for term in _terms(call) if term.arg})
             known = sorted(filter(None, map(_names, tree.body)))
-            rule = f"is no term of a bound, and no constant, of the file; these are {', '.join([*terms, *known])}"
-            raise InvalidArgument("of", of, rule, f"name one of {function}'s")
+            rule = f"is neither a term of a bound nor a constant of the file; these are {', '.join([*terms, *known])}"
+            raise InvalidArgument("of", of, rule, f"name a term or constant of {function}")
         first = next(place for place, each in enumerate(tree.body) if not _is_first(each))
         tree.body[first:first] = ast.parse(lines).body
     return f"{ast.unparse(ast.fix_missing_locations(tree))}\n"
@@ -105,7 +105,7 @@ def constant_of(source: str, name: str) -> Fraction | None:
         if name and _names(each) == name:
             found = _number(each.value)  # type: ignore[attr-defined]  # _names matched
             if found is None or not found:
-                rule = f"is {ast.unparse(each.value)}, which is no number other than 0"  # type: ignore[attr-defined]  # likewise
+                rule = f"is {ast.unparse(each.value)}, which is not a nonzero number"  # type: ignore[attr-defined]  # likewise
                 raise InvalidArgument(
                     "of", name, rule, "write it as Fraction(1, 4), or name another constant"
                 )
@@ -117,7 +117,9 @@ def _parsed(source: str) -> ast.Module:
     try:
         return ast.parse(source)
     except (SyntaxError, ValueError) as error:
-        raise InvalidArgument("file", None, f"is no Python file ({error})", "correct it") from None
+        raise InvalidArgument(
+            "file", None, f"is not a Python file ({error})", "name a file that Python can read"
+        ) from None
 
 
 def _number(value: ast.expr) -> Fraction | None:

@@ -189,7 +189,7 @@ def line_of(verdict: Verdict, name: str) -> Verdict:
     line = next((each for each in verdict.lines if each.name == name), None)
     if line is None:
         known = ", ".join(each.name for each in verdict.lines if each.name)
-        rule = f"must be one of its lines: {known or 'it has one only'}"
+        rule = f"must be one of its lines: {known or 'it has a single line'}"
         raise InvalidArgument(
             "id", f"{verdict.claim}#{name}", rule, f"see `clusterproof show {arguments_of(verdict.claim)}`"
         )

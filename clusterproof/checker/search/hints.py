@@ -80,7 +80,7 @@ def require_known(hints: Hints, names: Iterable[str]) -> None:
     known = list(dict.fromkeys(names))
     for name in hints:
         if name not in known:
-            rule = f"is no part of the proof; the parts are {', '.join(known) or 'nothing'}"
+            rule = f"is not a part of the proof; the parts are {', '.join(known) or 'nothing'}"
             raise InvalidArgument("multipliers", name, rule, "correct the name, or leave it out")
 
 
@@ -126,7 +126,9 @@ def hint_of(name: str, given: Callable[..., Any] | Sequence[str] | None, need: N
         ]
     except (Refused, TypeError, ValueError) as error:
         rule = f"must be multipliers: numbers, or quotients of quantities ({error})"
-        raise InvalidArgument(where, found, rule, "correct them") from None
+        raise InvalidArgument(
+            where, found, rule, "return a number or a quotient for each condition"
+        ) from None
     return Hint(fixed, tuple(found), several)
 
 
@@ -140,7 +142,7 @@ def _called(where: str, given: Callable[..., Any], need: Need, spare: int) -> di
             values = [need.instance[each] if each in need.instance else next(others) for each in names]
             return dict(given(*values))
     except StopIteration:
-        rule = f"takes more than the quantities {', '.join(need.instance)} and {spare} numbers of rounds and states"
+        rule = f"has more parameters than {', '.join(need.instance)} and {spare} numbers of rounds and states"
     except Exception as error:  # an error in the author's function
         rule = f"must return multipliers by the names of conditions ({type(error).__name__}: {error})"
     raise InvalidArgument(where, getattr(given, "__name__", "it"), rule, "correct the function")
@@ -150,7 +152,7 @@ def _require_conditions(where: str, names: Iterable[str], conditions: Sequence[s
     for name in names:
         if name not in conditions:
             nearest = difflib.get_close_matches(str(name), conditions, n=8, cutoff=0.3)
-            rule = f"is no condition; the nearest are {', '.join(nearest) or 'none'}"
+            rule = f"is not a condition; the nearest are {', '.join(nearest) or 'none'}"
             raise InvalidArgument(where, name, rule, "correct the name")
 
 

@@ -68,7 +68,7 @@ def heavy_ball_rate(
     parameters = _parameters(momentum, condition_number, proportion, step_size)
     chosen = None if rate is None else exact("rate", rate)
     if chosen is not None:
-        remedy = "give one between that of the class and 1"
+        remedy = "give a rate between the rate of the class and 1"
         check_number("rate", float(chosen), above=0, below=1, remedy=remedy)
     least = quadratics.best_rate(parameters)
     if least is None:

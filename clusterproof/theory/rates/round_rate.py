@@ -90,12 +90,15 @@ def round_rate(
     chosen = None if weight is None else exact("weight", weight)
     if chosen is not None and (chosen < 0 or not round_.controls):
         raise InvalidArgument(
-            "weight", str(chosen), "must be at least 0, of control variates", "leave it out"
+            "weight",
+            str(chosen),
+            "must be at least 0, for an algorithm with control variates",
+            "leave it out",
         )
     weight_ = default_weight(round_) if chosen is None else chosen
     given = None if rate is None else exact("rate", rate)
     if given is not None and given <= 0:
-        raise InvalidArgument("rate", str(given), "must be greater than 0", "give one such as 0.99")
+        raise InvalidArgument("rate", str(given), "must be greater than 0", "give a rate such as 0.99")
     if round_.probability is not None and given is None and chosen is None:
         return closed_form(round_)
     found = prove_round(

@@ -105,17 +105,21 @@ class Round:
                     "give a positive number",
                 )
             else:
-                rules[name] = (value is None, f"is not of {self.algorithm}", "leave it out")
+                rules[name] = (value is None, f"is not a parameter of {self.algorithm}", "leave it out")
         if skip and (self.probability or 0) > 1:
             rules["probability"] = (False, "must be at most 1", "choose 1/2")
         if not scaffold:
-            rules["option"] = (self.option is None, f"is not of {self.algorithm}", "leave it out")
+            rules["option"] = (self.option is None, f"is not a parameter of {self.algorithm}", "leave it out")
         if prox or skip:
             one = "must be 1 for this algorithm"
             rules["local_steps"] = (self.local_steps == 1, one, "leave it out")
             rules["server_step_size"] = (self.server_step_size == 1, one, "leave it out")
         if scaffold or skip:
-            rules["sampling"] = (self.sampling == 0, "must be 0 for this algorithm", "let all take part")
+            rules["sampling"] = (
+                self.sampling == 0,
+                "must be 0 for this algorithm",
+                "let all clients take part",
+            )
         for name, value in vars(self).items():
             if isinstance(value, Fraction) and max(abs(value.numerator), value.denominator) >= 10**MAX_DIGITS:
                 rules[name] = (False, f"must have at most {MAX_DIGITS} digits", "round it")

@@ -92,7 +92,7 @@ def test_stating_it_again_replaces_it_and_another_function_may_not(registry: dic
     claim("my-paper/lemma-1")(contraction)
     claim("my-paper/lemma-1", label="Lemma 1, again")(contraction)
     assert REGISTRY["my-paper/lemma-1"].label == "Lemma 1, again"
-    with pytest.raises(InvalidArgument, match="must be new"):
+    with pytest.raises(InvalidArgument, match="must not be the id of another claim"):
         claim("my-paper/lemma-1")(true_contraction)
     with pytest.raises(InvalidArgument, match="must be one of printed"):
         claim("my-paper/lemma-1", source="theirs")(contraction)
@@ -101,7 +101,7 @@ def test_stating_it_again_replaces_it_and_another_function_may_not(registry: dic
 
 def test_nobody_takes_the_place_of_a_claim_of_ours() -> None:
     ours = REGISTRY["cfl-mgd/lemma-2"]
-    with pytest.raises(InvalidArgument, match="must be new"):
+    with pytest.raises(InvalidArgument, match="must not be the id of another claim"):
         claim("cfl-mgd/lemma-2")(true_contraction)
     assert REGISTRY["cfl-mgd/lemma-2"] is ours
 
@@ -130,13 +130,13 @@ def test_what_is_judged_is_said_with_the_label(
 @pytest.mark.parametrize(
     ("id_", "options", "said"),
     [
-        ("lemma-1", {}, "must be paper/name"),
-        ("My Paper/lemma", {}, "must be paper/name"),
-        ("my-paper/a/b", {}, "must be paper/name"),
+        ("lemma-1", {}, "must have the form paper/name"),
+        ("My Paper/lemma", {}, "must have the form paper/name"),
+        ("my-paper/a/b", {}, "must have the form paper/name"),
         ("my-paper/lemma-1", {"source": "theirs"}, "must be one of printed, reading, ours"),
         ("my-paper/lemma-1", {"error_kind": "typo"}, "must be one of false statement, misprint, wording"),
         ("my-paper/lemma-1", {"repaired_by": 3}, "must be an id or a tuple of ids"),
-        ("my-paper/lemma-1", {"evalautions": 3}, "is no option of a claim; they are evaluations"),
+        ("my-paper/lemma-1", {"evalautions": 3}, "is not an option of a claim; the options are evaluations"),
     ],
 )
 def test_what_is_no_claim_is_refused_where_it_is_written(
@@ -176,7 +176,9 @@ def test_a_repair_must_be_known_and_reuses_the_sides_of_what_it_repairs(registry
         return at_most(float(x), bound=0.5 + 0.7 * x**power)
 
     theorem = stated(printed, "printed", repaired_by="toy/repaired")
-    with pytest.raises(InvalidArgument, match=r"must be the id of a claim: it is to repair toy/printed"):
+    with pytest.raises(
+        InvalidArgument, match=r"must be the id of a claim, because it should repair toy/printed"
+    ):
         check("toy/printed")
 
     def repaired(x: Digit, *, power: float = 2.0) -> Sides:

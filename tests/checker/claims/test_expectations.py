@@ -355,7 +355,7 @@ def test_the_entry_that_is_shown_is_the_one_that_decides(allowed: Any, place: tu
     [
         ({}, "must be the only one"),
         ({"at_most": 1, "equal": 1}, "must be the only one"),
-        ({"at_most": 1, "range": (0, 0.5)}, "must hold every sample"),
+        ({"at_most": 1, "range": (0, 0.5)}, "must contain every sample"),
     ],
 )
 def test_what_is_no_expectation_is_refused(arguments: dict[str, Any], words: str) -> None:

@@ -137,7 +137,9 @@ def test_a_hypothesis_that_fails_may_not_be_caught() -> None:
 
         return {"one": given("x > 0", x > 0, line)}
 
-    with pytest.raises(InvalidArgument, match='must not catch what is raised if a hypothesis fails: "x < 5"'):
+    with pytest.raises(
+        InvalidArgument, match='must not catch the exception of a failing hypothesis: "x < 5"'
+    ):
         decided(caught)
 
 
@@ -155,7 +157,7 @@ def test_a_further_space_is_a_line_of_its_own() -> None:
     assert kinds(found) == {"": "certified", "fractions: low": "certified", "fractions: high": "violated"}
     assert found.counterexample == {"share": 1, "line": "fractions: high"}
     assert replay("toy/one", found.counterexample).verdict is Kind.VIOLATED
-    with pytest.raises(InvalidArgument, match="must be new among the lines of toy/one"):
+    with pytest.raises(InvalidArgument, match="must be a new name among the lines of toy/one"):
         made.line("fractions")
 
 

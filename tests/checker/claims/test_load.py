@@ -100,7 +100,7 @@ def lemma(x: int):
             WITHOUT_RANGE,
             "broken.py, line 4: parameter is 'x', but it must have a range. Give it one as its default",
         ),
-        (FILE.format(paper="cfl-mgd").replace("/lemma", "/lemma-2"), "must be new"),
+        (FILE.format(paper="cfl-mgd").replace("/lemma", "/lemma-2"), "must not be the id of another claim"),
     ],
 )
 def test_what_cannot_be_loaded_leaves_nothing(folder: Path, content: str | None, said: str) -> None:
@@ -126,7 +126,7 @@ def test_a_repair_that_nobody_states_is_refused(
         assert main(arguments) == 2
         (line,) = capsys.readouterr().err.splitlines()
         assert (
-            "repaired_by is 'mine/other', but it must be the id of a claim: it is to repair mine/lemma"
+            "repaired_by is 'mine/other', but it must be the id of a claim, because it should repair mine/lemma"
             in line
         )
     registry.clear()

@@ -320,7 +320,8 @@ def test_a_range_depends_on_quantities_before_it_alone(later: Range) -> None:
         return at_most(x, one=1)
 
     with pytest.raises(
-        InvalidArgument, match=r"^z is .*, but it depends on `y`, .* before it\. Name one of these: x\.$"
+        InvalidArgument,
+        match=r"^z is .*, but it depends on `y`, .* earlier quantity\. Name one of these: x\.$",
     ):
         Space.of(statement)
 
@@ -342,7 +343,7 @@ def test_an_open_end_is_passed_by_the_multiple_that_is_said() -> None:
 
 def test_an_object_that_is_no_task_needs_functions_that_write_and_read_it() -> None:
     with pytest.raises(
-        InvalidArgument, match=r"make is 0\.5, but it must draw tasks .*\. Give drawn\(make, write="
+        InvalidArgument, match=r"make is 0\.5, but it must draw tasks .*\. Write drawn\(make, write="
     ):
         drawn(lambda stream: 0.5).encode(0.5)
 

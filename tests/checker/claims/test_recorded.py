@@ -254,7 +254,7 @@ def with_two_lines_as_its_version(record: dict[str, Any], kept: Kept) -> None:
 def test_half_a_sign_is_no_text_of_evidence(tmp_path: Path) -> None:
     text = json.dumps({"texts": {"a/b": "\ud800"}, "evidence": [], "verdicts": []})
     (tmp_path / "a.json").write_text(text)
-    with pytest.raises(InvalidArgument, match="must be the JSON of records"):
+    with pytest.raises(InvalidArgument, match="must contain evidence as JSON"):
         read_evidence("a", tmp_path)
 
 

@@ -109,9 +109,9 @@ def test_loops_are_told_apart() -> None:
 
 
 WRONG: dict[str, dict[str, Any]] = {
-    "no part of the proof": {"runde 0": ["1"]},
-    "no condition": {"line 0": ["0:0,9:0"]},
-    "takes more": {"line 0": lambda mu, beta, step, n: {}},
+    "not a part of the proof": {"runde 0": ["1"]},
+    "not a condition": {"line 0": ["0:0,9:0"]},
+    "has more parameters": {"line 0": lambda mu, beta, step, n: {}},
     "ZeroDivisionError": {"line 0": lambda mu: {"0:0,1:0": 1 / 0}},
     "must be multipliers": {"line 0": lambda mu: {"0:0,1:0": 0.5}},
 }

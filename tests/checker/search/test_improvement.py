@@ -181,11 +181,11 @@ def test_what_a_file_has_is_known() -> None:
     [
         (FILE, "toy/two", "start", "toy/other, toy/one"),
         (FILE, "toy/one", "drift", "floor, start, GAIN"),
-        ("def (", "toy/one", "", "no Python file"),
-        (FILE.replace("Fraction(1, 4)", "print"), "toy/one", "GAIN", "no number"),
+        ("def (", "toy/one", "", "not a Python file"),
+        (FILE.replace("Fraction(1, 4)", "print"), "toy/one", "GAIN", "not a nonzero number"),
     ],
 )
 def test_a_name_that_a_file_does_not_have_is_refused(file: str, claim: str, of: str, said: str) -> None:
-    read = constant_of if said == "no number" else variant
+    read = constant_of if said == "not a nonzero number" else variant
     with pytest.raises(InvalidArgument, match=said):
         read(*((file, of) if read is constant_of else (file, claim, of, ONE, "toy/new")))

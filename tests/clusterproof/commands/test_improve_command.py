@@ -96,7 +96,7 @@ def test_a_check_that_fails_is_said(file: Path) -> None:
     [
         ([], "must be one claim"),
         (["toy/none"], "must be the id of a claim"),
-        (["FILE", "--of", "drift"], "no term of a bound"),
+        (["FILE", "--of", "drift"], "neither a term of a bound"),
         (["toy/two", "FILE"], "not stated in this file"),
         (["missing.py"], "must be a file that exists"),
     ],
