@@ -78,7 +78,8 @@ def read_file(path: str | os.PathLike[str], at_most: int) -> bytes:
         See ``open_regular``.
     """
     with open_regular(path, at_most) as file:
-        return file.read(os.fstat(file.fileno()).st_size)  # with a limit, since the file may grow
+        # read only this many bytes, since the file may grow
+        return file.read(os.fstat(file.fileno()).st_size)
 
 
 def check_depth(value: Value) -> Value:

@@ -47,7 +47,7 @@ def from_settings(kind: Callable[..., Made], values: Mapping[str, Any], prefix: 
     checked = checked_settings(types, values, prefix)
     try:
         return kind(**checked)
-    except InvalidArgument as error:  # an error of the constructor, which names its own parameter
+    except InvalidArgument as error:  # the constructor's error names a parameter of the constructor
         if error.argument not in types:
             raise
         raise InvalidArgument(f"{prefix}{error.argument}", error.value, error.rule, error.remedy) from error

@@ -23,7 +23,7 @@ from clusterproof.common.randomness import Randomness
 class Undone:
     """An array that is computed only when other code computes with it."""
 
-    __array_ufunc__ = None  # so that NumPy uses the operators of this class, not of the entries
+    __array_ufunc__ = None  # NumPy then uses the operators of this class, not of the entries
 
     @cached_property
     def array(self) -> Array:

@@ -95,8 +95,8 @@ class CFLMGD(Algorithm[MomentumState]):
 
     Notes
     -----
-    Zhao et al. (2023), Algorithm 1 and (3)-(10). The sum in (5) is over the participants of the
-    cluster of the round, so that the step of cluster p is eta l_p at full participation.
+    Zhao et al. (2023), Algorithm 1 and (3)-(10). The sum in (5) is over the cluster's participants in the round,
+    so that the step of cluster p is eta l_p at full participation.
     """
 
     name: ClassVar[str] = "cfl-mgd"

@@ -242,7 +242,7 @@ class SoFL(Algorithm[DoubleState]):
             fewer than d dimensions.
         """
         data = np.asarray(updates, dtype=np.float64)
-        for order in (np.inf, 2):  # twice, since the square of a tiny update would underflow
+        for order in (np.inf, 2):  # divide twice, since the square of a tiny update would underflow
             length = np.linalg.vector_norm(data, axis=1, ord=order).max()
             data = data / (length if length > 0 else 1.0)
         start = som.initial_neurons(data, (self.grid, self.grid), self.initialisation, generator)

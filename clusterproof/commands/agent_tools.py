@@ -232,7 +232,7 @@ def _result(command: str, answer: Answer, folder: str) -> CallToolResult:
     output, error = (each.replace(folder, "") for each in (answer.output, answer.error))
     record = answer.record and json.loads(json.dumps(answer.record).replace(folder, ""))
     if command == "conform" and record:
-        del record["runs"]  # without arrays, which do not help a conversation
+        del record["runs"]  # arrays do not help a conversation
     is_error = answer.status not in RESULTS[command]
     if is_error:
         said = error or f"clusterproof {command} ended with exit status {answer.status}"

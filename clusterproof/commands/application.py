@@ -72,7 +72,7 @@ COMMANDS = (
 The commands are registered by import path, so that --help and usage errors do not import NumPy.
 """
 for _place, (_name, _path, _help) in enumerate(COMMANDS):
-    _own: dict[str, Any] = {"help_flags": ()} if _name == "figures" else {}  # its help has pages of its own
+    _own: dict[str, Any] = {"help_flags": ()} if _name == "figures" else {}  # it prints its help itself
     app.command(_path, name=_name, help=_help, sort_key=_place, **_own)
 app.register_install_completion_command()
 
@@ -96,7 +96,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     if sys.stdout is None:
         return _give_up(2, "standard output is closed; redirect it, to a file or to /dev/null")
     if sys.stderr is None:  # standard error is closed
-        sys.stderr = open(os.devnull, "w")  # noqa: SIM115 - until the process ends
+        sys.stderr = open(os.devnull, "w")  # noqa: SIM115 - open until the process ends
     if (width := shutil.get_terminal_size().columns) < NARROWEST or "COLUMNS" in os.environ:
         os.environ["COLUMNS"] = str(max(width, NARROWEST))
     try:
@@ -104,7 +104,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     except FileNotFoundError:
         return _give_up(2, "no folder for temporary files can be written; set TMPDIR to one that can")
     try:
-        os.getcwd()  # libraries ask for it
+        os.getcwd()  # libraries call it
     except FileNotFoundError:
         return _give_up(2, "the working folder was deleted; change into one that exists")
     if sys.flags.optimize and not child_process.is_child:

@@ -29,7 +29,7 @@ from clusterproof.common.atomic import write_whole
 from clusterproof.common.validation import check_count, check_seed
 from clusterproof.user_files import file_of
 
-if TYPE_CHECKING:  # another process searches claims of a file, and this one starts sooner without the search
+if TYPE_CHECKING:  # another process searches a file's claims, so this one need not import the search
     from clusterproof.commands.check_evidence import Recorded
 
 MOST_SEEDS = 1024
@@ -128,7 +128,7 @@ def check(
             value = True if option == "replay" else str(trace)
             rule = f"cannot be combined with {clash[0]}"
             raise InvalidArgument(option, value, rule, "leave one of the two out")
-    output = sys.stdout  # which a user's file may replace
+    output = sys.stdout  # kept, since a user's file may replace sys.stdout
     names, files = terminal.split_names(ids)
     if replay:
         from clusterproof.commands import check_evidence

@@ -160,7 +160,7 @@ def carry_out(whole: Mapping[str, Any]) -> None:
     with suppress(BrokenPipeError, KeyboardInterrupt), os.fdopen(whole["pipe"], "wb", buffering=0) as pipe:
 
         def say(kind: str, content: Any) -> None:
-            rest = memoryview(msgspec.json.encode([kind, content]) + b"\n")  # null for infinite numbers
+            rest = memoryview(msgspec.json.encode([kind, content]) + b"\n")  # infinite numbers become null
             while rest:
                 rest = rest[pipe.write(rest) :]
 

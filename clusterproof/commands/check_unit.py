@@ -23,7 +23,7 @@ FEW = 4
 def evaluate(
     claims: Sequence[Claim[..., Any]], files: Sequence[str], seeds: range
 ) -> Iterator[tuple[int, Verdict | str]]:
-    """Evaluate claims; several at once, slow checks first, if there are many.
+    """Evaluate claims; if there are many, evaluate several at once and begin with the slow ones.
 
     Parameters
     ----------

@@ -76,7 +76,7 @@ class Call:
     def stop(self) -> None:
         """End the process and its children, and wait until it has ended."""
         if hasattr(os, "killpg"):
-            with suppress(ProcessLookupError, PermissionError):  # it is not yet the leader of a group
+            with suppress(ProcessLookupError, PermissionError):  # the process does not lead a group yet
                 os.killpg(self.process.pid, signal.SIGKILL)
         self.process.kill()
         self.process.join()

@@ -34,7 +34,7 @@ class Finished(Exception):
 def in_child(argument: str, *codes: str | None) -> None:
     """Run the command line ``tokens`` in a child process if it names a user's code; return at once in the child.
 
-    The child has the standard streams of this process, so that a terminal remains one.
+    The child has the standard streams of this process, so that it can also detect a terminal.
 
     Parameters
     ----------

@@ -79,7 +79,7 @@ def improve_claim(
     source = read_file(file, TEXT).decode()
     constant = constant_of(source, of)
     own = Fraction(1) if constant is None else constant
-    variant(source, claim, of, own, claim)  # refuses a name that the file does not have
+    variant(source, claim, of, own, claim)  # raises an error if the file does not have the name
     with tempfile.TemporaryDirectory() as folder, terminal.progress(0, lines=True) as advance:
         for name, content in sources_of(file).items():
             (Path(folder) / name).parent.mkdir(parents=True, exist_ok=True)

@@ -48,7 +48,7 @@ def option(
         show_default=False if default is None or default is False or default == "" else lambda _: shown,
         **more,
     )
-    # if pydantic is imported, cyclopts checks a default against the annotation: words for one become None
+    # if pydantic is imported, cyclopts checks defaults against annotations; texts in their place become None
     usual = None if isinstance(default, str) and str not in kinds else default
     kind = annotation | None if usual is None else annotation
     keyword = inspect.Parameter.KEYWORD_ONLY

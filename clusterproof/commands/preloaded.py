@@ -5,7 +5,7 @@ import clusterproof.commands.check
 import clusterproof.commands.conform
 import clusterproof.commands.improve
 import clusterproof.commands.run
-import clusterproof.commands.show  # noqa: F401 - all of them are imported to be there
+import clusterproof.commands.show  # noqa: F401 - all are imported so that forks have them
 from clusterproof import checker
 
 checker.catalogue()  # this imports the papers

@@ -107,7 +107,7 @@ def repository(
     outputs = {name: Path(path) for name, path in (("summary", summary), ("badge", badge)) if path}
     terminal.check_outputs(**outputs)
     folder = f"{claims.rstrip('/')}/"
-    terminal.files_in(folder)  # before any command starts
+    terminal.files_in(folder)  # raises errors before any command starts
     with tempfile.TemporaryDirectory() as fresh:
         parts = [check_claims(folder, fails, fresh)]
         if evidence:

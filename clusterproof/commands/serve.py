@@ -11,7 +11,7 @@ def serve() -> int:
     """
     from clusterproof.commands.agent_tools import (
         server,
-    )  # it needs an extra that a list of all commands does not
+    )  # needs an extra, which a list of all commands does not need
 
     server().run("stdio")
     return 0

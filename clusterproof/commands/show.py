@@ -254,12 +254,12 @@ def _show_counterexample(verdict: Verdict, page: Page, width: int) -> None:
         if 0 < len(page.sides) <= LONGEST:
             _print_wrapped(f"    {page.sides}", width)
         print()
-    if points:  # its definition is too long to check by hand
+    if points:  # the claim's definition is too long to check by hand
         check, folder = f"    clusterproof check {page.named}", ""
         if verdict.evidence is None:
             print(f"{check} --json report.json")
             return
-        if verdict.file:  # its evidence is not shipped
+        if verdict.file:  # the evidence of a user's file is not shipped
             folder = " --evidence FOLDER"
             print(f"{check}{folder}")
         print(f"{check} --replay{folder}")

@@ -78,7 +78,7 @@ def train(*tokens: Annotated[str, Parameter(show=False, allow_leading_hyphen=Tru
     try:
         status = inner(tokens, exit_on_error=False, print_error=False, result_action="return_value")
     except CycloptsError as error:
-        error.command_chain = ("train",)  # for the hint about its help
+        error.command_chain = ("train",)  # the hint about help then names `train`
         if isinstance(error, UnknownOptionError):
             written, _, value = (error.token.keyword or error.token.value).partition("=")
             value = value or dict(pairwise(tokens)).get(written, "")
@@ -142,7 +142,7 @@ def _carry_out(
     folder = resume or out or next(path for n in count(1) if not (path := Path(f"training-{n}")).exists())
     if resume is None and out is None:
         terminal.print_remark(f"no --out was given: the run will be stored in {folder}")
-    for library in ("torch", "polars", "safetensors"):  # before hours of work
+    for library in ("torch", "polars", "safetensors"):  # raises an error before hours of work
         require("out", str(folder), library)
     with _locating(given, source):
         status = _train(configuration, folder, resume is not None)

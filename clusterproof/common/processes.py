@@ -31,7 +31,7 @@ def in_processes(
         try:
             for future in as_completed(futures):
                 yield future.result()
-        except BaseException:  # also after Ctrl-C: calls in progress may take minutes
+        except BaseException:  # also after Ctrl-C, since calls in progress may take minutes
             pool.shutdown(wait=False, cancel_futures=True)
             for child in set(multiprocessing.active_children()) - before:
                 child.terminate()

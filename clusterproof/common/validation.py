@@ -12,7 +12,7 @@ from typing import Any
 
 
 class InvalidArgument(ValueError):
-    """A parameter, task or file that breaks a stated rule.
+    """Raised if a parameter, task or file breaks a stated rule.
 
     Parameters
     ----------

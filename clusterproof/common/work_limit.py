@@ -31,7 +31,7 @@ QUICK = 1.0
 No machine executes ``MOST_OF_ONE`` lines in this time, so its speed does not decide which evaluations are stopped.
 """
 EVERY, OFTEN, LONG = 64, 16, 10_000_000
-"""Numbers of evaluations per counted evaluation; the second is for evaluations of more than ``LONG`` lines."""
+"""One evaluation in ``EVERY`` is counted, or one in ``OFTEN`` once an evaluation has taken more than ``LONG`` lines."""
 
 
 class TooMuchWork(BaseException):

@@ -69,7 +69,7 @@ def of_participants(run: Any, values: Any, absent: Any) -> np.ndarray:
     return table
 
 
-# Weights: these functions take the run, the weights, and the clients with these weights
+# Functions of weights: they take the run, the weights, and the clients with these weights
 
 
 def of_changes(run: Any, average: Any, weights: Any) -> Any:
@@ -111,7 +111,7 @@ def ones(_: Any, weights: Any, __: Any) -> Any:
 
 
 def last(_: Any, weights: Any, __: Any) -> Any:
-    """Return the weights with zeros except for the last."""
+    """Return the weights with all but the last one set to zero."""
     return np.array(weights) * np.eye(len(weights))[-1]
 
 

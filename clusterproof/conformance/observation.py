@@ -68,8 +68,8 @@ def observe(
     Returns
     -------
     Observed
-        Quantities before the first and after each round, as float64, up to the first value that is not finite or above
-        1e8. The result also has the type of the model, ``"float32"`` or ``"float64"``.
+        Quantities before the first and after each round, as float64, up to the first value that is above 1e8 or not
+        finite. The result also has the type of the model, ``"float32"`` or ``"float64"``.
 
     Raises
     ------
@@ -99,7 +99,7 @@ def observe(
         except TimeLimitExceeded:
             rule = f"a run takes more than {timeout:g} s; raise the timeout if it is only slow"
             raise Unusable(rule) from None
-        except BaseException as error:  # any error of third-party code, including SystemExit, is its fault
+        except BaseException as error:  # any error, even SystemExit, is the fault of the third-party code
             raise Unusable(_describe(error, printed.getvalue())) from error
     for name, array in probe.task.arrays().items():
         if not np.array_equal(getattr(given, name), array):

@@ -74,7 +74,7 @@ def check_settings(definition: type[Definition], settings: Mapping[str, Any]) ->
         elif isinstance(default, float):
             # mistakes of code with smaller steps are smaller than its rounding errors
             check_number(name, value, at_least=0.01 if name == "step_size" else 0, remedy=remedy)
-        elif (default, value) != (None, None):  # a count; the batch size may be None
+        elif (default, value) != (None, None):  # the setting is a count; the batch size may be None
             check_count(name, value, at_least=1, remedy=remedy)
     return dict(settings)
 

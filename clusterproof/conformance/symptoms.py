@@ -80,7 +80,7 @@ def _compared(
     definition: type[Definition], run: Observed, expected: Sequence[Snapshot], dtype: str
 ) -> Compared:
     probe, steps = run.probe, [1] * len(run.probe.schedule)
-    if "local_epochs" in probe.settings:  # else a client takes one step
+    if "local_epochs" in probe.settings:  # otherwise a client takes one step
         reference = definition(probe.task, probe.settings)
         steps = [max(reference.steps(i) for i in participants) for participants in probe.schedule]
     difference = first_difference(run.states, expected, dtype)

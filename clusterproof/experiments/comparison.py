@@ -104,9 +104,9 @@ class Comparison:
         seeds, runs = len(self.values), self.printed.runs
         if ours + theirs == 0:
             return math.inf
-        if self.printed.variance(None) is None:  # one estimate for both variances
+        if self.printed.variance(None) is None:  # our runs estimate both variances
             return seeds - 1.0
-        if seeds == 1:  # ... from the paper's runs
+        if seeds == 1:  # the paper's runs estimate both variances
             return runs - 1.0
         # Welch and Satterthwaite; a spread over an unknown number of runs is treated as exact
         parts = ours**2 / (seeds - 1) + (theirs**2 / (runs - 1) if runs > 1 else 0.0)
@@ -131,7 +131,7 @@ class Comparison:
         error = math.sqrt(sum(self.variances))
         if error == 0:
             return self.allowed
-        # over the distribution of the estimated variance, in slices of equal probability
+        # average over the distribution of the estimated variance, in slices of equal probability
         shares = (np.arange(SLICES) + 0.5) / SLICES
         ratios = np.sqrt(scipy.stats.chi2.ppf(shares, self.freedom) / self.freedom)
         thresholds = self.allowed / error * ratios

@@ -15,7 +15,7 @@ PAPER_MOMENTUM = 0.9
 """The momentum in the paper's experiments."""
 
 LEVELS = (1 / 64, 1 / 16, 1 / 4, 1, 4, 8, 16, 32, 64)
-"""Levels of the map: number of rounds of the printed factor that one round amounts to."""
+"""Levels of the map: how many rounds with the printed factor have the effect of one observed round."""
 
 WIDE_EDGES = np.linspace(0, 1, 201)
 """Edges of the cells, as momenta."""

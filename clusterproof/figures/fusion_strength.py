@@ -106,7 +106,7 @@ class FusionStrength(Illustration):
         return {penalty: self.outcomes(task, penalty) for penalty in PENALTIES}
 
     def draw(self, data: dict[str, np.ndarray]) -> style.Figure:
-        """Draw groups, adjusted Rand index and distance over the strength."""
+        """Draw the number of groups, the adjusted Rand index and the distance against the strength."""
         least, largest = window(self.task(), self.concavity)
         words = (
             f"FPFC with SCAD ($a = {self.concavity}$, $\\xi = 10^{{-6}} \\lambda$) and with the convex $\\ell_1$ "

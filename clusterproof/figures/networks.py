@@ -253,7 +253,7 @@ class TrainingLoss(Illustration):
 
 
 def served(task: ImageTask, models: np.ndarray, chosen: np.ndarray) -> np.ndarray:
-    """Return the mean test accuracy in percent, (rounds,), of the models (rounds, P, d) chosen, (rounds, m)."""
+    """Return the mean test accuracy in percent, (rounds,), of models (rounds, P, d) that clients chose, (rounds, m)."""
     import torch
 
     accuracies = np.stack([task.scores(of_round).accuracies.numpy() for of_round in torch.as_tensor(models)])

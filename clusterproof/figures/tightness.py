@@ -35,7 +35,7 @@ class Row(NamedTuple):
 
 
 class Tightness(Illustration):
-    """Theorem D's bound over the observed quantile, for each setting.
+    """Theorem D's bound divided by the observed quantile, for each setting.
 
     Parameters
     ----------

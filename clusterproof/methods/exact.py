@@ -160,7 +160,7 @@ class SolvingClient:
 
     minimiser: Any
 
-    def descend(self, start: Any, step_size: Any, pull: Any, to: Any) -> Any:  # noqa: ARG002 - of steps
+    def descend(self, start: Any, step_size: Any, pull: Any, to: Any) -> Any:  # noqa: ARG002 - steps have these arguments
         """Return the minimiser."""
         return self.minimiser(start)
 

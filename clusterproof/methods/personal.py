@@ -74,7 +74,7 @@ def ditto(
 def pfedme(
     clients: Any,
     model: Any,
-    personal: Any,  # noqa: ARG001 - the rounds replace it
+    personal: Any,  # noqa: ARG001 - the rounds replace the personal model
     *,
     step_size: Real,
     lam: Real,

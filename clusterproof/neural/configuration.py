@@ -280,7 +280,7 @@ def default_of(section: str, name: str, key: str) -> Any:
 def places(names: Mapping[str, str] = DEFAULTS) -> dict[str, tuple[str, str]]:
     """Return section and key of each option, by its name on the command line and in a sweep.
 
-    An option is called like its key. Only an algorithm's ``clusters`` is called ``models``, as ``clusters`` belongs to
+    An option has the name of its key. Only an algorithm's ``clusters`` is called ``models``, as ``clusters`` belongs to
     the partition.
 
     Parameters

@@ -102,7 +102,7 @@ class Rows:
                 raise InvalidArgument("resume", str(path), rule, REMEDY)
 
     def add(self, rows: Mapping[str, Sequence[Any]]) -> None:
-        """Add rows by columns of equal length; omitted columns are None."""
+        """Add rows, given as columns of equal length; omitted columns are None."""
         count = len(rows["round"])
         for name, column in self.columns.items():
             column.extend(rows.get(name, [None] * count))

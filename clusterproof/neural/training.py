@@ -390,7 +390,7 @@ def _continue(
             is_due = time.monotonic() >= due if every is None else done % every == 0
             if folder is not None and (is_due or done == training.rounds or stopped):
                 began = time.monotonic()
-                for table in rows:  # before the checkpoint, which drops later rows
+                for table in rows:  # before the checkpoint: a resumed run drops rows after it
                     table.write()
                 save_checkpoint(folder, now, {**record, "rows": [table.sum for table in rows]})
                 kept, ended = done, time.monotonic()

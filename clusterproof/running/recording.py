@@ -42,7 +42,7 @@ class Recorder:
     def __init__(self, record: Sequence[str], measure: Mapping[str, Measure], task: Task) -> None:
         check_instance("measure", measure, Mapping, 'write {"gap": lambda state, task: ...}')
         check_list("record", record, str, 'give names of the state\'s fields, such as ("controls",)')
-        functions: Mapping[Any, Any] = measure  # the user's values, not yet checked
+        functions: Mapping[Any, Any] = measure  # values of the user, which are not yet checked
         for name, function in functions.items():
             if not isinstance(name, str) or not _takes_two(function):
                 rule = "must map names to functions of (state, task)"
@@ -111,7 +111,7 @@ def _takes_two(function: Any) -> bool:
         inspect.signature(function).bind(None, None)
     except TypeError:
         return False
-    except ValueError:  # it has no signature
+    except ValueError:  # the function has no signature
         pass
     return True
 

@@ -20,7 +20,7 @@ from clusterproof.running.trace import Trace, distances
 
 
 class Diverged(InvalidArgument):
-    """A run whose models became NaN.
+    """Raised if the models of a run became NaN.
 
     Attributes
     ----------

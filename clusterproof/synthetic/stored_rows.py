@@ -109,7 +109,7 @@ class StoredRows:
             residuals -= targets
             squares = np.einsum("qr,qr->q", residuals, residuals)
             own[:] = squares.reshape(runs, P)
-            if runs == 1:  # avoids arrays of one number
+            if runs == 1:  # avoid arrays of one number
                 only = squares.argmin()
                 sums[0, only] += residuals[only] @ features
             else:

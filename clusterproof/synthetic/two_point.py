@@ -171,7 +171,7 @@ class TwoPointMixture(Mixture):
         return np.asarray(model - self.optima[cluster])
 
     def loss_variance(self, model: np.ndarray, cluster: int) -> np.ndarray:
-        """Return the variance of the loss on one sample, (u_p . (chi - c_p))^2, for models (..., d)."""
+        """Return sigma^2(chi) = (u_p . (chi - c_p))^2, the variance of the loss on one sample, for models (..., d)."""
         return np.asarray(((model - self.centers[cluster]) @ self.noise_gradients[cluster]) ** 2)
 
     def gradient_variance(self, model: np.ndarray, cluster: int) -> np.ndarray:

@@ -233,7 +233,7 @@ class Definition:
 
     @classmethod
     def is_pinning(cls, settings: Mapping[str, Any]) -> bool:
-        """Return whether one participant is assigned to each cluster."""
+        """Return whether the first participants are assigned to one cluster each."""
         return any(settings[name] in values for name, values in cls.pinning.items())
 
     @classmethod

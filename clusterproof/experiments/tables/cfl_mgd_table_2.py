@@ -48,9 +48,9 @@ class CFLMGDTable2(NetworkTable):
         Momentum (beta), and the share of clients in a round; both are printed only for CIFAR-10.
     local_steps, local_unit, batch_size
         Number of local steps (H), their unit (steps, or passes over a client's data), and images of a gradient (null:
-        all images of the client). The paper does not print this.
+        all images of the client). The paper does not print these.
     network, hidden, channels
-        Network and its widths; null means the defaults of ``clusterproof train``. The paper does not print this.
+        Network and its widths; null means the defaults of ``clusterproof train``. The paper does not print these.
     fedbcd_network, fedbcd_hidden
         FedBCD's network and its widths. The captions of Figures 3 and 4 state ResNet-20 on CIFAR-10, and on MNIST three
         layers, taken here as layers of weights. With another network, FedBCD's row is not judged. The paper does not

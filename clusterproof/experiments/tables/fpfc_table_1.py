@@ -159,7 +159,7 @@ def run_method(method: str, seed: int, settings: Mapping[str, Any]) -> dict[str,
     )
     algorithm, clients = make_algorithm(method, table), np.arange(task.clients)
     randomness = Randomness.from_seed(seed, "fpfc/table-1")
-    if method == "IFCA":  # its models start at different points
+    if method == "IFCA":  # the models of IFCA start at different points
         start = randomness.initialisation.standard_normal((table.clusters, task.dimension)).astype(np.float32)
     else:
         start = task.initial_models(algorithm.model_count(task), (), randomness.initialisation)

@@ -51,7 +51,7 @@ class GradientLossFigures(NetworkTable):
     rounds
         Number of iterations. The paper does not print this.
     step_size, batch_size
-        Step size (alpha), and the images of a minibatch. The paper does not print this.
+        Step size (alpha), and the images of a minibatch. The paper does not print these.
     weights
         Weight lambda of each row of GL-CFL.
     sign

@@ -41,7 +41,7 @@ class SoFLTable2(PaperTable):
     local_epochs, batch_size
         Passes over a client's data in minibatches.
     step_size, hidden
-        Step size (eta), and widths of the hidden layers. The paper does not print this.
+        Step size (eta), and widths of the hidden layers. The paper does not print these.
     share
         Whether the groups divide the images (split) or have all of them (full). The paper does not print this.
     k_means_start, k_means_attempts

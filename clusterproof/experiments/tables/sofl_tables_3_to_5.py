@@ -59,7 +59,7 @@ class SoFLTables3To5(NetworkTable):
     clustering_round
         Round after which SoFL clusters and CFL may split; printed only for Figure 9.
     step_size, participation
-        Step size (eta), and the share of clients in a round. The paper does not print this.
+        Step size (eta), and the share of clients in a round. The paper does not print these.
     share
         Whether the groups divide the images (split) or have all of them (full). The paper does not print this.
     grid, map_start, cluster_count

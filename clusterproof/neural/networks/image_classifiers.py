@@ -180,7 +180,7 @@ class NormalisedConvolution(nn.Conv2d):
         self.norm = nn.GroupNorm(outputs // CHANNELS_PER_GROUP, outputs, device="meta")
 
     def forward(self, values: Tensor) -> Tensor:
-        """Return the normalised values of (b, C, H, W)."""
+        """Return the normalised values of images (b, C, H, W)."""
         normalised: Tensor = self.norm(super().forward(values))
         return normalised
 

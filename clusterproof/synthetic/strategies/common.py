@@ -88,7 +88,7 @@ def draw_sizes(
     @st.composite
     def sizes(draw: DrawFn) -> tuple[int, np.ndarray, int, list[Any]]:
         # P is the number of labels that occur, so that it shrinks with each label; a client is one element of a list,
-        # which # Hypothesis leaves out with all values of the client
+        # which Hypothesis leaves out with all values of the client
         first, width = int(smallest), draw(widths)
         own = each(width)
         others = st.lists(
@@ -189,7 +189,7 @@ def read_bounds(
     Raises
     ------
     InvalidArgument
-        If the bounds are not such numbers.
+        If the bounds are not one number, or two in order, within the limits.
     """
     pair = bounds if isinstance(bounds, tuple) else (bounds, bounds)
     smallest, largest = pair if len(pair) == 2 and all(isinstance(end, Real) for end in pair) else (1, 0)
