@@ -165,10 +165,12 @@ def _noise(round_: Round, hessians: np.ndarray, covariance: np.ndarray | None) -
     """Return the covariance of a client's model after its local steps, from the covariance of a gradient, (N, d, d)."""
     noise = np.zeros_like(hessians)
     if covariance is not None:
-        step = float(round_.unit)
-        kept = np.eye(hessians.shape[-1]) - step * hessians
+        size = hessians.shape[-1]
+        start, added = np.eye(size, 2 * size), np.eye(size, 2 * size, size)
+        step = descend(lambda x: hessians @ x + added, start, float(round_.unit), 1)
+        kept, gain = step[..., :size], step[..., size:]
         for _ in range(round_.local_steps):
-            noise = kept @ noise @ kept + step**2 * covariance
+            noise = kept @ noise @ kept + gain @ covariance @ gain
     return noise
 
 

@@ -27,10 +27,9 @@ FEDPROX = Round(
 )
 
 
-def scaffold(local_steps: int, option: str) -> RoundRate:
-    """Return the closed form for eta L K <= 1 of option II, whose rate is (1 - eta mu)^2K."""
-    step = F(1, local_steps)
-    round_ = Round(
+def scaffold_round(step: Fraction, local_steps: int, option: str) -> Round:
+    """Return a round of SCAFFOLD at kappa = 10."""
+    return Round(
         algorithm=Algorithm.SCAFFOLD,
         smoothness=F(1),
         strong_convexity=F(1, 10),
@@ -38,7 +37,12 @@ def scaffold(local_steps: int, option: str) -> RoundRate:
         local_steps=local_steps,
         option=option,
     )
-    p = 1 - step / 10
+
+
+def scaffold(local_steps: int, option: str) -> RoundRate:
+    """Return the closed form for eta L K <= 1 of option II, whose rate is (1 - eta mu)^2K."""
+    step = F(1, local_steps)
+    round_, p = scaffold_round(step, local_steps, option), 1 - step / 10
     multipliers = {}
     for k in range(1, local_steps + 1):  # triplet 0 is at x*
         multipliers |= dict.fromkeys((f"0:{k},0:0", f"0:0,{k}:0"), 2 * p ** (2 * (local_steps - k) + 1))
@@ -187,14 +191,7 @@ def test_no_random_clients_exceed_a_certificate() -> None:
 def best_rate(local_steps: int, product: Fraction, option: str) -> float:
     """Return the least rate of SCAFFOLD over the weights, at kappa = 10 and eta L K = product."""
     step = product / local_steps
-    round_ = Round(
-        algorithm=Algorithm.SCAFFOLD,
-        smoothness=F(1),
-        strong_convexity=F(1, 10),
-        step_size=step,
-        local_steps=local_steps,
-        option=option,
-    )
+    round_ = scaffold_round(step, local_steps, option)
 
     def rate(log_weight: float) -> float:
         weight = F(math.exp(log_weight)).limit_denominator(10**6) * step**2
