@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
-from itertools import combinations
 from typing import Any
 
 from clusterproof.checker.claims import suppose
-from clusterproof.methods.exact import descend, mean
+from clusterproof.methods.exact import exact_clients, mean
+from clusterproof.methods.pairs import Pairs, fpfc, shrinkage
 
 STRENGTH, CONCAVITY = Fraction(3, 5), Fraction(37, 10)
 """lambda and a of SCAD."""
@@ -82,48 +82,35 @@ class ScalarSetting:
         inexact = 6 * ((inexactness * (1 + rho)) ** 2 + rho**2) / denominator
         return inexact + 12 * rho**3 / self.second_denominator
 
-    def shrunk(self, length: Any) -> Any:
-        """Return the proximal point of a length for the smoothed SCAD over rho."""
-        rho, xi = self.augmentation, self.smoothing
-        if length <= xi + STRENGTH / rho:
-            return rho * xi / (STRENGTH + rho * xi) * length
-        if length <= STRENGTH + STRENGTH / rho:
-            return length - STRENGTH / rho
-        if length <= CONCAVITY * STRENGTH:
-            return ((CONCAVITY - 1) * rho * length - CONCAVITY * STRENGTH) / ((CONCAVITY - 1) * rho - 1)
-        return length
-
-    def participant(self, model: Any, minimiser: Any, anchor: Any) -> Any:
-        """Return a client's model after T local steps."""
-        return descend(
-            lambda w: w - minimiser + self.augmentation * (w - anchor),
-            model,
-            self.step_size,
-            self.local_steps,
-        )
+    def shrink(self, delta: Any) -> Any:
+        """Return the proximal point of a difference for the smoothed SCAD over rho."""
+        return shrinkage(abs(delta), STRENGTH, CONCAVITY, self.smoothing, self.augmentation) * delta
 
     def mean_squared_gradient(self, minimisers: Sequence[Any], start: Any, rounds: int) -> Any:
         """Return the mean over rounds of ||grad_w L_0||^2 of clients that start at one model."""
-        rho, clients = self.augmentation, range(len(minimisers))
-        models = [start for _ in clients]
-        theta = {(i, j): Fraction(0) for i in clients for j in clients}
-        dual = dict(theta)
-        total = Fraction(0)
+        count = len(minimisers)
+
+        def gradient_of(minimiser: Any) -> Callable[[Any], Any]:
+            return lambda w: w - minimiser
+
+        gradients = [gradient_of(minimiser) for minimiser in minimisers]
+        clients = exact_clients(gradients, [self.local_steps] * count)
+        models: Sequence[Any] = [start] * count
+        theta: Pairs = [[Fraction(0)] * count for _ in range(count)]
+        dual, total = theta, Fraction(0)
         for _ in range(rounds):
-            anchors = [mean([models[j] + theta[i, j] - dual[i, j] / rho for j in clients]) for i in clients]
-            models = [
-                self.participant(w, b, anchor)
-                for w, b, anchor in zip(models, minimisers, anchors, strict=True)
-            ]
-            for i, j in combinations(clients, 2):
-                delta = models[i] - models[j] + dual[i, j] / rho
-                moved = self.shrunk(abs(delta)) * (1 if delta > 0 else -1)
-                theta[i, j] = moved
-                theta[j, i] = -moved
-                dual[i, j] = rho * (delta - moved)
-                dual[j, i] = rho * (moved - delta)
-            gradients = [models[i] - minimisers[i] + mean([dual[i, j] for j in clients]) for i in clients]
-            total += sum(gradient**2 for gradient in gradients)
+            models, theta, dual = fpfc(
+                clients,
+                models,
+                theta,
+                dual,
+                step_size=self.step_size,
+                augmentation=self.augmentation,
+                shrink=self.shrink,
+                participants=range(count),
+            )
+            found = [g(w) + mean(duals) for g, w, duals in zip(gradients, models, dual, strict=True)]
+            total += sum(gradient**2 for gradient in found)
         return total / rounds
 
     def least_squared_difference(self, clients: Any, rounds: Any) -> Any:
