@@ -18,6 +18,8 @@ from clusterproof.checker.search.semidefinite import minimum, triangles
 Point = tuple[Fraction, ...]
 SIZES = {0: (1,), 1: (13,), 2: (7, 6), 3: (5, 4, 4)}
 """Number of grid values of each symbol, by the number of symbols; for more symbols it is 3."""
+NEAR_END = Fraction(1, 100)
+"""Distance of the outer grid values from the ends of a range, relative to its length, if there is one symbol."""
 TOLERANCES = (1e-10, 1e-9, 1e-8, 1e-7)
 RAISED = (0.0, 1e-9, 1e-8, 1e-7, 1e-6)
 """Numbers that are added to the diagonal of the form, in turn, because a program may have no interior."""
@@ -124,6 +126,8 @@ class Programs:
         count = sizes[self.places.index(place)]
         if low is not None and high is not None:
             shares = [Fraction(n, count + 1) for n in range(1, count + 1)]
+            if len(self.places) == 1:
+                shares = [NEAR_END, *shares[1:-1], 1 - NEAR_END]
             return [low + (high - low) * share for share in shares]
         apart = [*range(1, count), 4 * count]
         if low is not None:

@@ -258,10 +258,35 @@ def last_gradient(f: Smooth, step: Share, rounds: int = Z[1:]) -> Sides:
     return at_most(rounds * step * (g @ g) / 2, bound=f(f.start) - f.minimum)
 
 
-def test_multipliers_hold_far_beyond_the_first_rounds() -> None:
-    data = family_of(in_language(last_gradient).statements[""], "")
-    witness = {"f": member(), "step": 1, "rounds": 1}
-    assert shown(last_gradient, **data, witness=witness).word is kernel.Word.CERTIFIED
+def remembered_error(alpha: Share, f: Smooth, rounds: int = Z[1:]) -> Sides:
+    """What a compressor leaves of inputs of length at most 1 stays below 2 sqrt(1 - alpha) / alpha.
+
+    The multiplier of the potential tends to 1 as alpha tends to 0.
+    """
+    suppose("0 < alpha < 1", 0 < alpha < 1)
+
+    def next_error(error):
+        new, left = error + f.point() - f.minimiser, f.point() - f.minimiser
+        suppose("length", (new - error) @ (new - error) <= 1)
+        suppose("compressor", left @ left <= (1 - alpha) * (new @ new))
+        return left
+
+    def potential(error, n):
+        return alpha**2 * (error @ error) <= 4 * (1 - alpha)
+
+    error = iterate(next_error, 0 * f.start, rounds, invariant=potential)
+    return at_most(alpha**2 * (error @ error), bound=4 * (1 - alpha))
+
+
+@pytest.mark.parametrize("statement", [last_gradient, remembered_error])
+def test_multipliers_hold_far_beyond_the_first_rounds_and_at_the_ends(
+    statement: Callable[..., Sides],
+) -> None:
+    found = in_language(statement).statements[""]
+    data = family_of(found, "")
+    witness = {"f": {**member(), "further": [["0"]] * 2}, "step": 1, "alpha": "1/2", "rounds": 1}
+    own = {name: witness[name] for name in found.space.ranges}
+    assert shown(statement, **data, witness=own).word is kernel.Word.CERTIFIED
 
 
 Bounded = Annotated[Operator, operators(lipschitz=1)]
