@@ -107,7 +107,7 @@ def _plain(value: Any) -> Value:
 
 
 def error_facts(run: Run, quantity: str, errors: np.ndarray | None = None) -> ErrorFacts | None:
-    """Return the errors at the start and at the end, (rounds + 1, R, P), by default the trace's."""
+    """Return the error at the start and at the end, from ``errors`` (rounds + 1, R, P), by default the trace's."""
     if run.trace.errors is None:
         return None
     largest = (run.errors if errors is None else errors).max(axis=-1)

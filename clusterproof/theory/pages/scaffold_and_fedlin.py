@@ -28,7 +28,7 @@ from clusterproof.theory.runs.method import CorrectedRun
 
 
 def _factors(of: CorrectedRun, theorem: RoundTheorem, values: np.ndarray | None) -> dict[str, Value]:
-    """Return the allowed factor per round, and the largest factor of some lengths (rounds + 1, R)."""
+    """Return the allowed factor per round, and the largest factor of the given lengths (rounds + 1, R)."""
     assert theorem.rate is not None
     known: dict[str, Value] = {"(1 - eta mu)^K": float(theorem.rate(of.case)) ** 0.5}
     if values is not None:

@@ -29,7 +29,7 @@ from clusterproof.theory.exact.planar_clients import (
 
 @dataclass(frozen=True)
 class Start:
-    """Positions, controls and steps of clients: any state in which clients of a kind agree, as they do ever after.
+    """Positions, controls and steps of clients: any state in which clients of a kind agree, as they then always do.
 
     Attributes
     ----------

@@ -28,7 +28,7 @@ FAILURE = 0.05
 """Failure probability at which a page shows and compares bounds, unless a bound is deterministic."""
 
 SUSPICIOUS = 1e-3
-"""Level of suspicion: so many failures, or more, occur by chance with at most this probability."""
+"""Largest probability at which a number of failures, or more, counts as suspicious."""
 
 SHARPEST_FIRST: dict[str, tuple[tuple[tuple[str, ...], ...], ...]] = {
     "cfl-mgd": ((("cfl-mgd/lemma-h",), ("cfl-mgd/theorem-d",), ("cfl-mgd/theorem-a",)),),

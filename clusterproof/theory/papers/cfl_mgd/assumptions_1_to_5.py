@@ -128,7 +128,7 @@ def assumption_3(
 
 @assumption_3.step("along a ray", evaluations=20)
 def along_a_ray(task: SomeRegression, stream: Stream) -> dict[str, Sides]:
-    """v^2 >= mu tr(Sigma) ||chi - chi*||^2, by the closed form, compared with drawn gradients."""
+    """Compare the closed form v^2 >= mu tr(Sigma) ||chi - chi*||^2 with drawn gradients."""
     distance, count = 100.0, 4000
     direction, spectrum = stream.standard_normal(task.dimension), task.covariances.eigenvalues[0]
     far = task.optima[0] + distance * direction / np.linalg.norm(direction)
@@ -315,7 +315,7 @@ def factorises(
     gradient_second: Fraction = ANY,
     gradient_third: Fraction = ANY,
 ) -> Sides:
-    """In each coordinate, summed over the nine pairs of three batches: one to choose by any rule, one to descend.
+    """The identity in each coordinate, summed over nine pairs of batches: one to choose by any rule, one to descend.
 
     A batch has three properties: a weight, whose share of the sum is its probability; a probability, up to one factor,
     that the client chooses the model on it; and a gradient. The claim is that the sum factorises.

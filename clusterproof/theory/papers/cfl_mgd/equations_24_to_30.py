@@ -72,7 +72,7 @@ LOSS = Q[0::2]
 def events_of_25(
     own: Fraction = LOSS, other: Fraction = LOSS, mean_own: Fraction = LOSS, mean_other: Fraction = LOSS
 ) -> Sides:
-    """The same numbers are compared with 0 in the two events of each line."""
+    """(25): the two events of each line compare the same numbers with 0."""
     delta, half = threshold(mean_own, mean_other), (mean_other - mean_own) / 2
     return equal((own - delta, own - mean_own - half), (other - delta, other - mean_other + half))
 
@@ -92,7 +92,7 @@ def towards(noise: Fraction, samples: int, own_angle: Fraction) -> dict[str, Any
 def wrong_choice_of_gaussian_rows(
     pair: Pair, multiple: Fraction = among(*(Fraction(k, 2) for k in (2, 1, 3, 6, 0)))
 ) -> dict[str, Sides]:
-    """(24), (29) and (30) against exact chi-square tails; (24) at a multiple of delta."""
+    """(24), (29) and (30), compared with exact chi-square tails; (24) at a multiple of delta."""
     delta = float(multiple) * pair.midpoint
     above, below = pair.loss_exceeds(0, delta), pair.loss_at_most(1, delta)
     return {
@@ -107,7 +107,7 @@ FACING = dict.fromkeys(("root", "own", "other", "apart"), Fraction(1)) | {"cosin
 FACING |= {
     f"{name}{whose}": Fraction(0) for name in ("along", "bent", "raised") for whose in ("", "_of_other")
 }
-"""kappa = 1, for which models between the optima attain the bounds."""
+"""Quantities with kappa = 1, at which models between the optima attain the bounds."""
 
 
 @claim(
@@ -186,7 +186,7 @@ def printed_bound(
     separation: Fraction = among(Fraction(1), Fraction(2), Fraction(1, 2)),
     share: Fraction = SHARE,
 ) -> Sides:
-    """The own cost as printed, at a distance that is a ``share`` of the basin's radius."""
+    """(27) as printed, at a distance that is a ``share`` of the basin's radius."""
     # sqrt(kappa) is the instance's number, so that the basin's radius is rational
     distance = share * separation / (4 * root_of_kappa)
     return at_most(printed_cost(root_of_kappa, distance), squared=separation**2 / 32)

@@ -265,7 +265,7 @@ def lemma_1_worst_case(
         u = sqrt(x / (x + 4)), x = (b - a)^2 / s^2. So misclassification is exponentially rare in n'.
 
     Source
-        Ours. The claim is an upper bound; attained at kappa = 1.
+        Ours. The claim is an upper bound, attained at kappa = 1.
     """
     suppose("two clusters or more", task.clusters > 1)
     radius = share * task.separation / (1 + np.sqrt(task.condition_number))

@@ -290,7 +290,7 @@ def lemma_h(curvature: Annotated[float, reals(0, 1)], momentum: Annotated[float,
         = a e_0^2, and W_t >= e_t^2 [a - (1 - beta - a)^2 / 4 beta].
 
     Source
-        Ours; replaces the contraction of Lemma 2. The bound is tight: attained in each case.
+        Ours; replaces the contraction of Lemma 2. The bound is tight: it is attained in each case.
     """
     suppose("0 < a", curvature > 0)
     suppose("beta < 1", momentum < 1)

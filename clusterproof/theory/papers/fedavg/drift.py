@@ -115,7 +115,7 @@ def from_optimum(
     local_steps: LocalSteps,
     rounds: Rounds,
 ) -> Sides:
-    """From x_0 = x*, where the bound consists of the drift."""
+    """The claim from x_0 = x*, where the bound consists only of the drift."""
     return drift(clients, Fraction(0), Fraction(0), gradient_x, gradient_y, pace, local_steps, rounds)
 
 
@@ -130,7 +130,7 @@ def induction(
     drifts: Share,
     together: Share,
 ) -> Sides:
-    """A round contracts the previous bound by r, and adds at most B: shares of both, and of their sum."""
+    """The induction: a round contracts the previous bound by r and adds at most B, in shares of both."""
     before = used * (kept + floors)
     return at_most(
         together * (contracts * decay * before + drifts * drift),

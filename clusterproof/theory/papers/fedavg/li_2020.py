@@ -1,7 +1,7 @@
 """FedAvg on clients that differ: Theorems 1-4 of Li, Huang, Yang, Wang and Zhang (arXiv 1907.02189).
 
 One-dimensional quadratics F_k(w) = a_k (w - b_k)^2 / 2 with additive gradient noise: every expectation is a rational
-number. E local steps; K of N clients, with weights p_k, are drawn; Gamma = F* - sum p_k F_k*.
+number. A round has E local steps, and K of N clients are drawn, with weights p_k. Gamma = F* - sum p_k F_k*.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ F = Fraction
 
 @dataclass(frozen=True)
 class Problem:
-    """Two clients of weight 1/2: a = (1, a_2), b = (0, b_2), noise variance s^2; a run from w_1."""
+    """Two clients of weight 1/2 with a = (1, a_2), b = (0, b_2) and noise variance s^2, and a run from w_1."""
 
     curvature: Annotated[Fraction, rationals(1, 4, 1)]
     center: Annotated[Fraction, rationals(0, 2, 1)]

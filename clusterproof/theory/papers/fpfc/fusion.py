@@ -1,4 +1,4 @@
-"""The clients that are fused: the window of the weight, convex penalties, and two groups."""
+"""Which clients are fused: the window of the weight, convex penalties, and two groups."""
 
 from __future__ import annotations
 
@@ -184,7 +184,7 @@ def weakest_link(similarities: np.ndarray) -> tuple[float, int]:
 
 
 def least_cross_similarity(similarities: np.ndarray) -> float:
-    """Return the largest similarity across the cut, least over all 2^(m - 1) - 1 cuts."""
+    """Return the largest similarity across a cut, minimised over all 2^(m - 1) - 1 cuts."""
     cuts = [np.array([False, *sides]) for sides in product([False, True], repeat=len(similarities) - 1)]
     return min(cross_similarity(similarities, side) for side in cuts if side.any())
 
@@ -200,7 +200,7 @@ def bipartition(stream: Stream, clients: int = Z[2:9]) -> Sides:
     """The best of all 2^(m - 1) - 1 bipartitions is found by (m - 1) (m - 2) comparisons of m (m - 1) / 2 cosines.
 
     Hypotheses
-        None on the updates; the best cut is the one with the least largest cosine across it, CFL's (26).
+        There is none on the updates. The best cut is the cut whose largest cosine across is least, CFL's (26).
 
     Statement
         The statement is the title: the least similarity of a maximum spanning tree equals the best cut's.

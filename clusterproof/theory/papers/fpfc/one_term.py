@@ -360,8 +360,8 @@ def alike_at_large_augmentation(
 def pair_form(derivatives: np.ndarray, doubled: float) -> np.ndarray:
     """Return the quadratic form of a pair in its d theta and in its moves by later steps at each update, (2 n, 2 n).
 
-    The unit is rho = 1. It is the fall of L_rho by n updates, and by later steps an eighth of their squares, minus the
-    cost of the gradients between them.
+    The unit is rho = 1. The form is the fall of L_rho by n updates, plus an eighth of the squared later steps, minus
+    the cost of the gradients between the updates.
 
     Parameters
     ----------

@@ -221,7 +221,7 @@ def repaired_models(case: Random, stream: Stream) -> Sides | Expectation:
 def models_of_alike_clients(
     clients: int = among(2, 4, 6), share: float = among(0.03, 0.1, 0.5, 1.0), local_steps: int = among(1, 3)
 ) -> Sides:
-    """Exactly: one participant a round, clients with one minimiser, so that F* = 0."""
+    """The exact bound with one participant a round and clients with one minimiser, so that F* = 0."""
     setting = weakly_coupled(clients, share, local_steps=local_steps)
     suppose_the_hypotheses(setting)
     gap = (clients * setting.smoothness / 2 * minimiser(clients) ** 2 + setting.repaired_start) / MOMENTS
@@ -234,7 +234,7 @@ def models_of_alike_clients(
 
 @repaired_models.line("opposed clients")
 def models_of_opposed_clients(strain: float = STRAIN, rounds: int = Z[1:20]) -> Sides:
-    """The start is the minimum of F, so that D_0 is the term of the smoothing."""
+    """The start is the minimum of F, so that D_0 is only the smoothing's term."""
     setting, measured = opposed_averages(strain, rounds)
     suppose_the_hypotheses(setting)
     gap = setting.repaired_start / rounds
@@ -288,7 +288,7 @@ def repaired_mapping(
 
 @repaired_mapping.line("random settings", evaluations=30)
 def mapping_of_runs(case: Random, stream: Stream) -> Sides:
-    """The largest value over all rounds and runs."""
+    """The claim for the largest value over all rounds and runs."""
     setting, measured = case[0], averages(case, stream)
     suppose("a > 2", setting.penalty.concavity > 2)
     return at_most(measured.mapping, smoothing=(1 - 1 / setting.clients) * setting.mapping_bound)
@@ -332,7 +332,7 @@ def duals_of_runs(case: Random, stream: Stream) -> Sides | Expectation:
 
 @repaired_duals.line("opposed clients")
 def duals_of_opposed_clients(strain: float = STRAIN, rounds: int = Z[1:20]) -> Sides:
-    """The start is the minimum of F, so that D_0 is the term of the smoothing."""
+    """The start is the minimum of F, so that D_0 is only the smoothing's term."""
     setting, measured = opposed_averages(strain, rounds)
     suppose_the_hypotheses(setting)
     return at_most(measured.duals.item(), smoothing=setting.second * setting.repaired_start / rounds)
@@ -405,7 +405,7 @@ def theorem_1_models_positive(case: Positive, stream: Stream) -> Sides | Expecta
 
 @theorem_1_models_positive.line("alike clients")
 def positive_of_alike_clients(clients: int = among(2, 4, 6, 8)) -> Sides:
-    """Exactly: one participant a round, clients with one minimiser, so that F* = 0."""
+    """The exact bound with one participant a round and clients with one minimiser, so that F* = 0."""
     setting = participation.setting_of(clients)
     suppose_positive(setting)
     gap = clients * setting.smoothness / 2 * minimiser(clients) ** 2
@@ -417,7 +417,7 @@ def positive_of_alike_clients(clients: int = among(2, 4, 6, 8)) -> Sides:
 
 @theorem_1_models_positive.line("opposed clients")
 def positive_of_opposed_clients(rounds: int = among(1, 2, 5, 20)) -> Sides:
-    """Two clients start at the minimum of F, so that the bound consists of its term of the smoothing."""
+    """Two clients start at the minimum of F, so that the bound consists only of the smoothing's term."""
     setting, task = opposed(1.0)
     longest = 1 / (setting.smoothness + 2 * setting.algorithm.augmentation)
     setting = replace(setting, algorithm=replace(setting.algorithm, step_size=longest, local_steps=10))

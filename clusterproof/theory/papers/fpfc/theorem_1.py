@@ -302,9 +302,9 @@ def theorem_1_models(
         only for rho > L_f (1 + q) / (1 - 3q) and q = c^(T/2) < 1/3, with r = q only for rho > L_f (1 + 2q) / (1 - 2q);
         the hypotheses ask for rho > L_f / (1 - 2q) and q < 1/2. In between C_1 can be negative, and a mean square is
         not: "violated" rests on C_1 <= 0, with both r, and on the exponent T/2. With r = (c^-T - 1)^-1 the first
-        denominator is positive under the hypotheses, and with (c - T/2)^-1 to the letter C_1 is positive at the
-        instance that is tried first: those C_1 are not refuted. If the denominator is positive the inequality holds:
-        ``fpfc/theorem-1-models-positive``.
+        denominator is positive under the hypotheses. With (c - T/2)^-1 to the letter, C_1 is positive at the instance
+        that is tried first. We do not refute these two readings of C_1. If the denominator is positive the inequality
+        holds: ``fpfc/theorem-1-models-positive``.
     """
     setting = ScalarSetting(augmentation, smoothing, local_steps)
     setting.suppose_the_printed()
@@ -365,7 +365,7 @@ def theorem_1_mapping(
         Yu et al. (2023), Theorem 1, which names SCAD after Fan and Li; for a <= 2 the inequality is false. Printed
         before it: "G(omega, theta, v) = theta - prox_{L_0}(theta)", where neither v nor a step stands. The other two
         inequalities do measure the distance from a stationary point, see ``fpfc/repaired-models`` and
-        ``fpfc/repaired-duals``; with m (m - 1) for m^2, and on runs: ``fpfc/repaired-mapping``.
+        ``fpfc/repaired-duals``. The claim ``fpfc/repaired-mapping`` has m (m - 1) for m^2, and runs.
     """
     worst = strength * smoothing / (strength + smoothing)
     # theta + v is at most lambda long, and its proximal point is 0
@@ -408,18 +408,18 @@ def theorem_1_duals(clients: int = Z[2:4], rounds: int = among(1000, 2000)) -> S
     Statement
         The statement is the title, for the mean over K rounds and any participation probabilities, with C_2 = L_g^2 /
         (m rho (rho^2
-        - L_g rho - 2 L_g^2)). L_0 is the Lagrangian without its quadratic term, where the pairs' part is the sum over
-          ordered pairs over 2m.
+        - L_g rho - 2 L_g^2)). L_0 is the Lagrangian without its quadratic term, in which the pairs' part is the sum
+          over ordered pairs, divided by 2m.
 
     Source
         Yu et al. (2023), Algorithm 1 and Theorem 1, a reading. Line 5 has "For i, j in A_k (i < j), server computes"
         and "For i not in A_k and j not in A_k: theta_ij^(k+1) = theta_ij^k": pairs of one participant and one absent
         client are left open. This reading leaves them unchanged; ``fpfc/theorem-1-participation`` updates them, as the
-        public code does. L_0, which is not defined, is read as the Lagrangian with the sum over ordered pairs over 2m;
-        with that over unordered pairs the left-hand side doubles. With one client per round, which Assumption 3 allows,
-        no pair ever has two participants. Then theta = v = 0 for ever, the models part, and the left-hand side tends to
-        a positive number, for every constant. By Jensen's inequality the mean models' left-hand side is no larger; the
-        claim measures theirs.
+        public code does. The paper does not define L_0. The reading takes it for the Lagrangian with the sum over
+        ordered pairs, divided by 2m; with the sum over unordered pairs the left-hand side doubles. With one client per
+        round, which Assumption 3 allows, no pair ever has two participants. Then theta = v = 0 for ever, the models
+        part, and the left-hand side tends to a positive number, for every constant. By Jensen's inequality the mean
+        models' left-hand side is no larger; the claim measures theirs.
     """
     rho = Fraction(5)
     setting = ScalarSetting(rho, Fraction(3, 10), 10)

@@ -304,9 +304,9 @@ def reduction_up_to(stream: Stream, replicates: Replicates, weight: float = amon
     """The method reduces the iterations to purity 0.9 by up to 98 %, 21 % and 97 %.
 
     Hypotheses
-        None stated: not lambda, seeds, batch size, learning rate or initial models. Tried in the setting of
-        ``gradient-loss/sooner``, lambda 0.2 or 0.5; 'up to' would be defined if the reductions of two pairs of runs at
-        one setting seldom differed by more than 0.2.
+        The paper states none: neither lambda nor seeds, batch size, learning rate or initial models. Tried in the
+        setting of ``gradient-loss/sooner``, lambda 0.2 or 0.5; 'up to' would be defined if the reductions of two pairs
+        of runs at one setting seldom differed by more than 0.2.
 
     Statement
         "reduces iterations required to achieve 0.9 clustering purity by up to 98 %, 21 % and 97 %": P(two reductions

@@ -85,7 +85,7 @@ ALLOWED = 0.05
 """Largest failure probability that counts as certain."""
 
 NARROW = 8000
-"""Runs if the failure probability is near the allowed one, so that the interval is narrow enough."""
+"""Number of runs if the failure probability is near the allowed one; the interval is then narrow enough."""
 
 SEPARATIONS = (0.5, 1.0, 2.0, 4.0, 8.0)
 """Separations, at noise 1."""

@@ -35,7 +35,7 @@ Curvature = Annotated[Fraction, rationals(Fraction(1, 2), 2, 2, upwards=True)]
 
 @dataclass(frozen=True)
 class Sums:
-    """Over h < H, with [h] = 1 + r + ... + r^(h-1) and [[h]] = 1 + r^2 + ... + r^(2h-2).
+    """Sums over h < H, with [h] = 1 + r + ... + r^(h-1) and [[h]] = 1 + r^2 + ... + r^(2h-2).
 
     Attributes
     ----------

@@ -24,7 +24,7 @@ Column = dict[str, Fraction]
 
 
 def column(printed: str) -> Column:
-    """Read a table's column, methods in the order of the rows."""
+    """Read a column of a table, whose rows are the methods."""
     return dict(zip(METHODS, map(Fraction, printed.split()), strict=True))
 
 
@@ -252,8 +252,8 @@ def sentences_on_tables() -> dict[str, Sides]:
     Lines
         (abstract)
             "In different non-IID settings, SoFL's model accuracy improvements ranged from 9 to 18% compared to FedAvg
-            and FedProx", in all settings of Tables 3 to 5. False: the settings are the reading's; of Table 3 it is
-            true, see (5.2.5, over FedAvg).
+            and FedProx", in all settings of Tables 3 to 5. False. The settings are the reading's; for Table 3 alone it
+            is true, see (5.2.5, over FedAvg).
         (Table 2, ...)
             "K-means still produces incorrect judgements between clients 1-5 and 11-14. SOM produces redundant
             categories, although it does not misclassify. SOM + K-means correctly classifies the clients."
@@ -267,17 +267,17 @@ def sentences_on_tables() -> dict[str, Sides]:
         (5.2.5, over CFL)
             3.83, 2.4, 1.92 and 1.1 %. False as printed: the third is 1.95, a mistake.
         (5.2.5, over CFL, range)
-            The part of it that holds: the gains are from 1.1 to 3.83 %.
+            The true part: the gains are from 1.1 to 3.83 %.
         (5.2.6, Table 4, best)
             "Among the three clustering federated-learning algorithms, SoFL has consistently maintained better
             accuracy." False as printed: CIFAR-10, K = 2. The line (above FedAvg and FedProx) holds.
         (5.2.6, drop of each)
             From K = 2 to 8 "the accuracies of FedAvg and FedProx on the MNIST and CIFAR-10 experiments drop by 33% and
-            20%, respectively". False of each method, as the reading takes it; true of the mean of the two, (5.2.6, drop
-            in the mean), and of FedAvg on MNIST with FedProx on CIFAR-10.
+            20%, respectively". False for each method, as the reading takes it; true for the mean of the two, (5.2.6,
+            drop in the mean), and for FedAvg on MNIST with FedProx on CIFAR-10.
         (5.2.6, Table 5)
             "When alpha gradually increases, the accuracy of FedAvg and FedProx decreases slightly", from phi = 0.5 to 1
-            and 10. Each step is within two standard errors of the test sets: it does not establish it.
+            and 10. Each step is within two standard errors of the test sets, and so does not establish the decrease.
         (Section 6)
             "the accuracy of SoFL in MNIST experiment is 13-18% higher than that of FedAvg", in Table 3, rounded. As
             ratios they would be 16 and 24 %; the range leaves out Tables 4 and 5.

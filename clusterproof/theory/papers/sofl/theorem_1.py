@@ -150,7 +150,7 @@ def theorem_1_at_the_end(learning_rate: Fraction = RATE, near: Fraction = Q[0:1]
 
     Hypotheses
         The schedule of SoFL, (12) and (13), over a run of T_max updates with independent samples. N is the winner alone
-        or all neurons; the claim takes the one that ends nearer. Winners by (9). Two neurons, and two equally likely
+        or all neurons; the claim takes the case that ends nearer. Winners by (9). Two neurons, and two equally likely
         samples in each cell. ``near`` is g of the other neuron at the end, exp(-9 / 2 sigma_0^2) for sigma_0 / 3.
 
     Statement
@@ -166,9 +166,9 @@ def theorem_1_at_the_end(learning_rate: Fraction = RATE, near: Fraction = Q[0:1]
     Proof
         No sample changes its winner: every update keeps d >= g b and a >= g c, where (a, b) and (c, d) are the
         neurons and g <= 1 does not grow, as lengths differ by less than a factor of 2; hence also a d > b c. With such
-        cells E(w - m) and E||w - m||^2 obey a linear recursion that forgets its start at the speed of eta. Over
-        T -> infinity updates it follows its fixed point at (eta(T), sigma(T)): eta / (2 - eta) of the cell's
-        variance with the winner alone in N, see ``sofl/frozen-cell-variance``, and more with the neighbour's pull.
+        cells E(w - m) and E||w - m||^2 obey a linear recursion that forgets its start at the speed of eta. As T ->
+        infinity, the recursion follows its fixed point at (eta(T), sigma(T)). With the winner alone in N this is eta /
+        (2 - eta) of the cell's variance, see ``sofl/frozen-cell-variance``; with the neighbour's pull it is more.
     """
     alone, everything = (end_of_long_runs(learning_rate / 3, g) for g in (Fraction(0), near))
     return equal((min(alone, everything), 0))

@@ -84,7 +84,7 @@ def within_the_basin(
     along: Fraction = SHARE,
     bent: Fraction = SHARE,
 ) -> dict[str, Sides]:
-    """Distances of (A10) without units, at most D and B."""
+    """The line "(A10), meant", with distances of at most D and B."""
     reach = square_of_sum(apart, cosine, off)
     square, gradient = known(lambda: reach, lambda of: of >= 0), gradient_square(root**2, along, bent)
     return {

@@ -170,7 +170,7 @@ def false_members(
 
 @false_members.line("(A15), regressions", evaluations=75)
 def expected_of_regressions(task: NoisyTask, stream: Stream) -> Sides:
-    """The expected number on regressions, by exact errors between pairs of models."""
+    """(A15) on regressions, with exact errors between pairs of models."""
     models = basin_models(task, stream)
     expected, variance = 0.0, 0.0
     for cluster in range(1, task.clusters):
@@ -201,7 +201,7 @@ def displacement(
     stream: Stream,
     replicates: Replicates,
 ) -> Sides:
-    """The displacement of drawn rounds, lambda_1 = lambda_2 = ``level``."""
+    """(A17) on drawn rounds, with lambda_1 = lambda_2 = ``level``."""
     failure = (task.clusters + 1) * float(level)
     suppose("P lambda_1 + lambda_2 < 1", failure < 1)
     suppose_units(task)
@@ -239,7 +239,7 @@ def exact_displacement(
 
 
 def suppose_levels(first: Fraction, second: Fraction) -> float:
-    """Return P lambda_1 + lambda_2 for two clusters, if it is less than 1."""
+    """Return P lambda_1 + lambda_2 for two clusters, and suppose that it is less than 1."""
     suppose("P lambda_1 + lambda_2 < 1", 2 * first + second < 1)
     return float(2 * first + second)
 
@@ -259,7 +259,7 @@ def noise_across(
     noise: int = among(10**6, 1),
     level: Fraction = among(Fraction(33, 100), Fraction(1, 4)),
 ) -> Sides:
-    """Gradients with normal noise in 10^6 directions across the line of the models, where no loss depends on it.
+    """(A17) for normal noise in 10^6 directions across the line of the models, on which no loss depends.
 
     Only the part of T_2 across the line is measured. lambda_1 = lambda_2.
     """

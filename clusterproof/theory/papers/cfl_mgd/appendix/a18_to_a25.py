@@ -150,7 +150,7 @@ def momentum_of_fixed_members(
     momentum: Fraction = SHARE,
     model: Fraction = ANY,
 ) -> Sides:
-    """The same members in all rounds, with any sums of their gradients; eta = 1, no move before the first round.
+    """(A19)-(A21), meant, for fixed members and any sums of their gradients; eta = 1, no move before the first round.
 
     By line 15 each member's buffer is the mean of beta u_i + g_i over the members.
     """

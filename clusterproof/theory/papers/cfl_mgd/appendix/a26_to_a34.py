@@ -113,7 +113,7 @@ def momentum_of_clients_that_err(
     jump: Fraction = Q[Fraction(1, 4) :: 4],
     level: Fraction = among(Fraction(1, 1000), Fraction(1, 10), Fraction(1, 2), Fraction(99, 100)),
 ) -> Sides:
-    """The probability that the false members' momentum exceeds the first term, at most lambda_2.
+    """(A33): the false members' momentum exceeds the first term with probability at most lambda_2.
 
     Two scalar clusters, rounds without noise, and a law with two values by which clients err in round t.
     """
@@ -265,7 +265,7 @@ def momentum_of_false_members(
     rarity: Fraction = among(*(Fraction(1, 10**k) for k in (4, 6, 8))),
     level: Fraction = among(Fraction(1, 4)),
 ) -> Sides:
-    """The probability with which one false member's momentum is larger, with more clients and rounds.
+    """(A32): the probability that one false member's momentum is larger, with more clients and rounds.
 
     Outcomes with noise in some gradient are left out; the square root is compared by squares.
     """

@@ -312,7 +312,8 @@ def misprints(recursion: Recursion, p: int = Z[1:4]) -> dict[str, Sides]:
     Lines
         (A40)
             (sqrt(mu / L) Delta / 4) (1 - l mu / 8L)^T = (8 rho_0 / l) sqrt(L / mu) for T = (8L / l mu) log(l mu Delta
-            / (32 rho_0 L)), not rounded. It is less, since log(1 - x) < -x. Divided by the right side.
+            / (32 rho_0 L)), not rounded. The left side is less, since log(1 - x) < -x. Both sides are divided by the
+            right side.
         Theorem 1, rho
             After T = (8L / l mu) log(Delta / 2 rho) rounds, rounded up, the error is at most rho = (16 L / mu p) rho_0,
             with p for l. Since p >= 1 >= 2 l, the floor (8L / l mu) rho_0 of (A39) alone reaches it.

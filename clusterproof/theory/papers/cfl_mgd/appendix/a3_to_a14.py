@@ -180,7 +180,7 @@ def second_moment(
     rarity: Fraction = among(Fraction(1, 2), Fraction(1, 3), Fraction(1, 10)),
     jump: Fraction = Q[Fraction(1, 4) :: 4],
 ) -> Sides:
-    """The second moment of the noise, over all two-valued batches."""
+    """(A11): the second moment of the noise, over all two-valued batches."""
     rare, common = jump, -jump * rarity / (1 - rarity)
     variance = rarity * rare**2 + (1 - rarity) * common**2
     drawn, moment = clients * samples, Fraction(0)
@@ -251,7 +251,7 @@ def clients_that_stay(count: int = Z[1:1000], sixteenths: int = among(8, 10, 12,
 
 @clients_that_stay.line("(A4)")
 def a4(law: TwoPointLosses) -> Sides:
-    """The exact probability of the wrong choice, for two-valued losses."""
+    """(A4) for two-valued losses, with the exact probability of the wrong choice."""
     suppose("n' >= 256 (P - 1) sigma^2 / (mu^2 Delta^4)", law.samples >= CONSTANT * law.needed_samples)
     return at_most(law.error_probability, half=Fraction(1, 2))
 

@@ -150,7 +150,7 @@ def two_values(own: int, foreign: int, jump: float) -> TwoPointMixture:
 
 
 def suppose_units(task: Mixture) -> None:
-    """State the hypothesis max ||chi*_p|| <= 1: the constant 1 where Assumption 4 says <~ 1."""
+    """State the hypothesis max ||chi*_p|| <= 1, which is Assumption 4's <~ 1 with the constant 1."""
     suppose("max ||chi*|| <= 1", np.linalg.norm(task.optima, axis=-1).max() <= 1 + 1e-12)
 
 

@@ -177,7 +177,7 @@ def algorithm_rounds_and_samples(rows: int = Z[1000:3000]) -> dict[str, Sides]:
 
 
 SHARE, START = Fraction(1, 2), Fraction(1, 4)
-"""Two equal scalar clusters at +-1, and the distance of both models from their optima."""
+"""Share of each of two equal scalar clusters at +-1, and distance of both models from their optima."""
 
 
 def delayed_path(momentum: Fraction, rounds: int) -> list[Fraction]:
@@ -262,7 +262,7 @@ def algorithm_line_8_delayed(momentum: Fraction = MOMENTUM, rounds: int = Z[10:1
 
 CENTERS = (Fraction(-1, 2), Fraction(0), Fraction(1, 2), Fraction(1))
 STARTS = (Fraction(-1, 4), Fraction(-1))
-"""With these values the first client changes its cluster after round 1."""
+"""Starting models from which the first client changes its cluster after round 1."""
 
 
 def second_models(momentum: Fraction) -> list[Fraction]:

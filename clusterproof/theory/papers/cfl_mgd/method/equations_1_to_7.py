@@ -77,7 +77,7 @@ def objective(clusters: int = Z[2:], clients_each: int = Z[1:]) -> dict[str, Sid
 def loss_of_a_client(
     first_x: int = Z[0:], first_y: int = Z[0:], second_x: int = Z[0:], second_y: int = Z[0:]
 ) -> Sides:
-    """Two models, where neither has the smaller loss in R^2, at distances from the client's minimiser."""
+    """(2) for two models at distances from the client's minimiser; in R^2, neither has the smaller loss."""
     first, second = (first_x**2, first_y**2), (second_x**2, second_y**2)
     least = [all(a <= b for a, b in zip(*pair, strict=True)) for pair in ((first, second), (second, first))]
     return at_least(

@@ -135,7 +135,7 @@ Momentum = Annotated[float, reals(0, Fraction(9, 10))]
 def local_moves(
     task: QuadraticMixture, algorithm: CFLMGD, points: np.ndarray, momenta: np.ndarray
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Move every client its local steps, one by one; end points and momenta, (m, d)."""
+    """Move every client by its local steps, one by one; return the end points and momenta, (m, d)."""
     ends, after = points.copy(), momenta.copy()
     for client in range(task.clients):
         for _ in range(algorithm.local_steps):

@@ -227,7 +227,8 @@ def row_lemma(spread: Spread, correlation: Correlation, *, scale: float = 2.0) -
         e = chi - theta, s ``noise``.
 
     Source
-        Ours. The bound is tight: equal to second order at nu = 0, and the 2 in the argument cannot be a 1.
+        Ours. The bound is tight: both sides are equal to second order at nu = 0, and the 2 in the argument cannot be a
+        1.
     """
     covariance, x = correlation * spread, spread
     return at_most(

@@ -96,7 +96,7 @@ def counts(clients: Clients, marked: Marked, drawn: Drawn, tail: Tail) -> Sides:
 
 
 def hypergeometric(clients: int, marked: int, drawn: int) -> dict[int, Fraction]:
-    """Return P(k) for the marked clients among those drawn."""
+    """Return P(k), the probability of k marked clients among the drawn clients."""
     least, largest = max(0, drawn - clients + marked), min(marked, drawn)
     every = comb(clients, drawn)
     return {
