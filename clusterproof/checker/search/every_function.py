@@ -81,7 +81,7 @@ def decide(tried: Tried) -> Mapping[str, WorstCase]:
                             break
                 elif at.proofs is not None:
                     _evaluate_witness(tried, setting, name, line)
-    except Refused as refused:
+    except (Refused, TypeError) as refused:  # on a drawn function a wrong call is an error with its line
         return {"": WorstCase(refused=str(refused), not_shown=why)}
     return {line: WorstCase(tuple(several), complete, not_shown=why) for line, several in found.items()}
 

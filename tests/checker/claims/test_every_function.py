@@ -267,3 +267,16 @@ def test_what_no_function_of_a_class_answers_is_an_error_with_its_line() -> None
         verdict_on(coordinates)
     line = coordinates.__code__.co_firstlineno + 2
     assert f"test_every_function.py, line {line}" in "".join(caught.value.__notes__)
+
+
+def two_conditions(alpha: Annotated[Fraction, rationals(0, 1, 12)], f: Smooth) -> Sides:
+    """A claim in which a hypothesis has one condition too many."""
+    suppose("0 < alpha < 1", alpha > 0, alpha < 1)  # type: ignore[call-arg]  # that is the mistake
+    return at_most(f.minimum, bound=f(f.start))
+
+
+def test_a_wrong_call_is_an_error_with_its_line() -> None:
+    with pytest.raises(InvalidArgument, match="one value more than suppose takes") as caught:
+        verdict_on(two_conditions)
+    line = two_conditions.__code__.co_firstlineno + 2
+    assert f"test_every_function.py, line {line}" in "".join(caught.value.__notes__)
