@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from clusterproof.algorithms import FedAvg, ProxSkip, Scaffold, client_arrays
+from clusterproof.algorithms import FedAvg, ProxSkip, Scaffold, from_method
 from clusterproof.algorithms.base import State
 from clusterproof.common import InvalidArgument
 from clusterproof.running import run
@@ -56,9 +56,9 @@ def test_proxskip_communicates_with_its_probability():
 def test_a_state_of_more_than_half_of_the_memory_is_refused_with_its_size(kind, monkeypatch):
     """Five clients with three numbers of eight bytes: 120 bytes, of a memory of 239 and of 240."""
     made, start = kind(step_size=0.1), np.zeros((1, 3))
-    monkeypatch.setattr(client_arrays, "_memory", lambda models: 240)
+    monkeypatch.setattr(from_method, "_memory", lambda models: 240)
     assert isinstance(made.initialise(start, QUADRATIC), State)
-    monkeypatch.setattr(client_arrays, "_memory", lambda models: 239)
+    monkeypatch.setattr(from_method, "_memory", lambda models: 239)
     with pytest.raises(
         InvalidArgument, match=r"state of 1\.12e-07 GiB.* half of the memory of 2\.23e-07 GiB"
     ):

@@ -1,11 +1,14 @@
-"""Algorithms whose server splits the clients into groups with one model each: CFL and SoFL."""
+"""Algorithms without a method in ``methods``: CFL and SoFL, whose server splits the clients, and GL-CFL.
+
+Their rounds depend on comparisons of all updates or of moves of the models, for which methods have no words.
+"""
 
 from collections.abc import Callable, Mapping
 from typing import Any
 
 import numpy as np
 
-from clusterproof.methods.exact import descend
+from clusterproof.methods.exact import descend, mean, members, shares
 
 
 def averaged(models: Any, updates: Any, groups: Any, weights_of: Callable[[Any], Any]) -> Any:
@@ -133,3 +136,49 @@ def sofl_round(
         )
         groups = groups if after is None or len(after) == 0 else np.reshape(after, -1)
     return averaged(models, updates, groups, weights_of), groups, clustered
+
+
+def likeness(gradient: Any, change: Any, step_size: Any, count: int, settings: Mapping[str, Any]) -> float:
+    """Return S_ik, by (3) or as the negative distance printed below it; the printed sign uses the gradient itself."""
+    descent = settings["sign"] == "descent"
+    if settings["similarity"] == "euclidean":
+        apart = gradient + change / step_size if descent else count * gradient - change
+        return -float(np.linalg.norm(apart))
+    product, lengths = gradient @ change, np.linalg.norm(gradient) * np.linalg.norm(change)
+    cosine = float(product / lengths) if lengths else 0.0
+    return -cosine if descent else cosine
+
+
+def gradient_loss_round(
+    losses: Any,
+    gradients: Any,
+    models: Any,
+    moves: Any,
+    step_size: Any,
+    batches: Any,
+    settings: Mapping[str, Any],
+    finished: int,
+    weights: Any,
+) -> tuple[Any, Any, Any]:
+    """Return the models after a round, their moves, and each participant's choice: lines 3 to 14 of Algorithm 1."""
+    weight, rule, summed = settings["weight"], settings["empty_cluster"], settings["loss_reduction"] == "sum"
+
+    def score(i: int, k: int) -> Any:  # (4); batches are the numbers of samples in a client's mini-batch
+        count = batches[i] if summed else 1  # (1)
+        alike = likeness(gradients[i](models[k]), moves[k], step_size, count, settings)
+        return weight * (alike if finished else 0.0) - (1 - weight) * count * losses[i](models[k])
+
+    every = range(len(models))
+    chosen = [max(every, key=lambda k: score(i, k)) for i in range(len(losses))]
+    trained = list(chosen)
+    if rule == "always" or (rule == "when-empty" and len(set(chosen)) < len(models)):
+        trained[: len(models)] = every[
+            : len(chosen)
+        ]  # as in II-C, but with the first participants instead of random ones
+
+    def moved(k: int) -> Any:  # (5) and (7)
+        ends = [descend(gradient, models[k], step_size, 1) for gradient in members(gradients, trained, k)]
+        return mean(ends, shares(weights, trained, k)) if ends else models[k]
+
+    after = [moved(k) for k in every]
+    return after, [new - old for new, old in zip(after, models, strict=True)], chosen  # (2)

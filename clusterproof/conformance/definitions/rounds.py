@@ -1,0 +1,137 @@
+"""Rounds of methods as ``conform`` compares them: with the clients' choices, the iterations of a round, and groups."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+
+from clusterproof.methods.clustered import (
+    cfl_mgd_option_1,
+    cfl_mgd_option_2,
+    client_momenta_option_1,
+    delayed_option_1,
+    ifca,
+)
+from clusterproof.methods.controls import proxskip
+from clusterproof.methods.pairs import fpfc, shrinkage
+
+
+def proxskip_round(
+    clients: Any, model: Any, controls: Any, *, step_size: Any, probability: Any
+) -> tuple[Any, Any]:
+    """Return x and all h_i after K iterations; only the last iteration communicates."""
+    settings = {"step_size": step_size, "probability": probability}
+    ends = list(clients.to_all(model))
+    for number in range(1, max(client.steps for client in clients.participants)):
+        on = [i for i, client in enumerate(clients.participants) if client.steps > number]
+        some = replace(clients, participants=[clients.participants[i] for i in on], weights=None)
+        states = [ends[i] for i in on], [controls[i] for i in on]
+        moved, _ = proxskip(some, *states, **settings, communicates=False)
+        for i, end in zip(on, moved, strict=True):
+            ends[i] = end
+    models, controls = proxskip(clients, ends, controls, **settings, communicates=True)
+    return models[0], controls
+
+
+def ifca_round(clients: Any, models: Any, *, step_size: Any, averaging: str) -> tuple[Any, Any]:
+    """Return the models after a round, and each participant's choice."""
+    chosen = clients.chosen(models)
+    return ifca(clients, models, step_size=step_size, averaging=averaging, chosen=chosen), chosen
+
+
+def cfl_mgd_round(
+    clients: Any,
+    models: Any,
+    momenta: Any,
+    pending: Any,
+    client_momenta: Any,
+    client_pending: Any,
+    *,
+    step_size: Any,
+    momentum: Any,
+    averaging: str,
+    momentum_owner: str,
+    update_order: str,
+    reset_momentum: bool,
+    normalisation: str,
+    empty_cluster: str,
+) -> tuple[Any, ...]:
+    """Return models, the clusters' and participants' momenta and delayed gradients, and each participant's choice."""
+    chosen, delayed = clients.chosen(models), update_order == "as-printed"
+    settings = {"step_size": step_size, "momentum": momentum, "chosen": chosen}
+    option_1 = {**settings, "divisors": divisors_of(clients, models, chosen, normalisation)}
+    before = models, momenta
+    if averaging == "model":
+        start = 0 * momenta if reset_momentum else momenta
+        models, momenta = cfl_mgd_option_2(clients, models, start, **settings, delayed=delayed)
+    elif momentum_owner == "client":  # line 15 has no weights
+        models, client_momenta, client_pending = client_momenta_option_1(
+            replace(clients, weights=None),
+            models,
+            client_momenta,
+            client_pending,
+            **option_1,
+            delayed=delayed,
+        )
+    elif delayed:
+        models, momenta, pending = delayed_option_1(clients, models, momenta, pending, **option_1)
+    else:
+        models, momenta = cfl_mgd_option_1(clients, models, momenta, **option_1)
+    if empty_cluster == "freeze":
+        models, momenta = (
+            [new if cluster in chosen else old for cluster, (new, old) in enumerate(zip(*each, strict=True))]
+            for each in zip((models, momenta), before, strict=True)
+        )
+    return models, momenta, pending, client_momenta, client_pending, chosen
+
+
+def divisors_of(clients: Any, models: Any, chosen: Sequence[int], normalisation: str) -> Sequence[int]:
+    """Return the divisor of each cluster's sum of gradients in (5), 1 for an empty cluster, whose sum is 0."""
+    if normalisation == "cluster":
+        return [max(1, chosen.count(cluster)) for cluster in range(len(models))]
+    return [clients.count if normalisation == "clients" else len(chosen)] * len(models)
+
+
+def fusion_round(
+    clients: Any,
+    models: Any,
+    differences: Any,
+    duals: Any,
+    *,
+    participants: Any,
+    step_size: Any,
+    augmentation: Any,
+    strength: Any,
+    smoothing: Any,
+    samples: Any,
+    settings: Mapping[str, Any],
+) -> tuple[Any, Any, Any, Any, Any]:
+    """Return all w_i, theta_ij and v_ij after a round, and the groups with their models."""
+
+    def shrink(delta: Any) -> Any:
+        length = float(np.linalg.norm(delta))
+        if settings["penalty"] == "l1":
+            return max(0.0, 1 - strength / (augmentation * length)) * delta if length else delta
+        return shrinkage(length, strength, settings["concavity"], smoothing, augmentation) * delta
+
+    own = {"step_size": step_size, "augmentation": augmentation, "participants": participants}
+    after = fpfc(clients, models, differences, duals, **own, shrink=shrink)
+    models, differences, duals = map(np.array, after)
+    groups = groups_of(differences, settings["threshold"])
+    return models, differences, duals, groups, group_models_of(models, groups, samples)
+
+
+def groups_of(differences: np.ndarray, threshold: float) -> Any:
+    """Return the connected components of the pairs with ||theta_ij|| <= nu, (N,)."""
+    lengths = np.linalg.norm(differences, axis=-1)
+    near = (lengths <= threshold) | np.eye(len(lengths), dtype=bool)
+    # the powers of the adjacency matrix connect all clients of a component
+    reached = np.linalg.matrix_power(near.astype(float), len(near)) > 0
+    return reached.argmax(axis=1)
+
+
+def group_models_of(models: np.ndarray, groups: np.ndarray, samples: np.ndarray) -> Any:
+    """Return the mean of the models of each client's group with weights n_i, (N, d)."""
+    weights = (groups[:, None] == groups[None]) * samples
+    return weights @ models / weights.sum(axis=1, keepdims=True)
