@@ -1,6 +1,7 @@
 """FPFC, fusion-penalised federated clustering (Yu, Liu, Sun and Wang, AAAI 2023).
 
-FPFC cannot be a function of ``methods``: its server keeps vectors of pairs, and a method cannot express this.
+``methods.pairs`` states the round client by client. Here the server's arrays hold each pair of clients once, which no
+``@method`` can express.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """FPFC, whose state has a vector for each ordered pair of clients.
 
-``@method`` declares no states of pairs, so that ``algorithms/fpfc.py`` keeps its own arrays of unordered pairs.
+The round cannot be a ``@method``, which has no states of pairs: ``algorithms.fpfc`` keeps arrays of its own.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """Algorithms without a method in ``methods``: CFL and SoFL, whose server splits the clients, and GL-CFL.
 
-Their rounds depend on comparisons of all updates or of moves of the models, for which methods have no words.
+Their rounds compare all updates, or gradients with moves, and a method cannot express this.
 """
 
 from collections.abc import Callable, Mapping
