@@ -1,8 +1,8 @@
 """The steps of the proof of a high-probability bound, each with two sides to compare.
 
 If a bound is loose as a whole (Chebyshev's inequality costs a factor of up to ten), no number of runs reveals a wrong
-rate or a wrong floor. So each step of its proof is compared with the exact value separately: the noise-free envelope,
-the variance, the misclassification in the basin, and then the whole.
+rate or a wrong floor. So each step of its proof is compared with the exact value separately. The steps are the
+noise-free envelope, the variance, the misclassification in the basin, and then the whole bound.
 """
 
 from __future__ import annotations
@@ -102,8 +102,8 @@ def misclassification(
 ) -> dict[str, Sides | Excluded]:
     """Compare pi with the exact F tail at models on the boundary of an admissible basin.
 
-    The cluster's model is displaced along the steepest direction, and the other one towards the cluster's optimum along
-    the flattest direction, which is the worst case. Further pairs are displaced in random directions.
+    In the worst case, the cluster's model is displaced along the steepest direction, and the other model towards the
+    cluster's optimum along the flattest direction. Further pairs are displaced in random directions.
     """
     steep, flat = np.eye(task.dimension)[[-1, 0]]
     pair = RegressionMixture(

@@ -1,14 +1,14 @@
 """The tube: a deterministic bound on every round's error, computed forward from bounds on earlier rounds.
 
-Theorem D bounds the distance of a run from its noise-free path, round by round: r_t uses bounds y_k on the errors of
-rounds k < t only, so no fixed point is needed. The proof freezes the noise at the first *bad round*, in which a model
-leaves its tube or a count exceeds its quantile. Up to there the error is a sum: the noise-free path, the drift of
-misassigned clients, and a martingale sum whose increments the tube bounds. By Lemma N and a union over rounds and
+Theorem D bounds the distance of a run from its noise-free path, round by round. The bound r_t uses bounds y_k on the
+errors of rounds k < t only, so no fixed point is needed. The proof freezes the noise at the first *bad round*, in which
+a model leaves its tube or a count exceeds its quantile. Up to there the error is a sum: the noise-free path, the drift
+of misassigned clients, and a martingale sum whose increments the tube bounds. By Lemma N and a union over rounds and
 clusters, the martingale sum stays below W. Hence by induction no round is bad.
 
 A *chain* is one cluster of one run. The chains of one run share the tube's widest model, on which wrong choices depend.
-A chain has two kinds of misassigned clients: *false members* (clients of other clusters that chose its model) and
-*missing members* (clients of its cluster that did not).
+A chain has two kinds of misassigned clients. *False members* belong to another cluster and chose its model; *missing
+members* belong to its cluster and chose another model.
 """
 
 from __future__ import annotations

@@ -102,7 +102,7 @@ def leaderboard(
     sampling
         (N - S) / (S (N - 1)) if S of N clients take part in a round.
     server_step_size, proximal, probability, option
-        eta_g; m of FedProx, L if None; p of ProxSkip, 1 / K if None; "I" or "II" of SCAFFOLD, II if None.
+        eta_g, m of FedProx (L if None), p of ProxSkip (1 / K if None), and "I" or "II" of SCAFFOLD (II if None).
     rounds
         Numbers of rounds.
     task

@@ -39,7 +39,8 @@ def theorem_4(
     """A round of FedProx lowers the expected loss by rho times the squared gradient.
 
     Hypotheses
-        F_k are L-smooth, here a = (1, a_2), b = (0, b_2), L = 1; plain mean; exact solves; rho > 0.
+        F_k are L-smooth, here a = (1, a_2), b = (0, b_2), L = 1. The server takes the plain mean of exact solutions;
+        rho > 0.
 
     Statement
         E f(w+) <= f(w) - rho |grad f(w)|^2, where the function ``gain`` computes rho.

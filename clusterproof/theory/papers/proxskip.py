@@ -194,7 +194,7 @@ def identity(clients: PlanarClients, start: Start) -> Sides:
     """An iteration changes E Psi exactly as independent gradient steps and the factor 1 - p^2 do.
 
     Hypotheses
-        Any differentiable f_i, not necessarily convex; any gamma > 0, p in (0, 1] and N >= 1; sum of h_i = 0.
+        Any differentiable f_i, not necessarily convex, any gamma > 0, p in (0, 1] and N >= 1; the sum of the h_i is 0.
 
     Statement
         E Psi+ = sum ||(x_i - gamma grad f_i(x_i)) - (x* - gamma g_i*)||^2
@@ -224,7 +224,8 @@ def sharp(clients: PlanarClients, start: Start) -> Sides:
     """One iteration contracts by max{(1 - gamma mu)^2, (1 - gamma L)^2, 1 - p^2}, and no smaller factor is true.
 
     Hypotheses
-        f_i L-smooth and mu-strongly convex, exact gradients; any gamma > 0, p in (0, 1] and N >= 1; sum of h_i = 0.
+        f_i L-smooth and mu-strongly convex, exact gradients, any gamma > 0, p in (0, 1] and N >= 1; the sum of the h_i
+        is 0.
 
     Statement
         E Psi+ <= max{(1 - gamma mu)^2, (1 - gamma L)^2, 1 - p^2} Psi.
@@ -253,7 +254,8 @@ def theorem_6(clients: PlanarClients, start: Start) -> Sides:
     """ProxSkip converges linearly, at max{1 - gamma mu, 1 - p^2}.
 
     Hypotheses
-        f_i L-smooth and mu-strongly convex, exact gradients; 0 < gamma <= 1 / L, p in (0, 1]; sum of h_i = 0.
+        f_i L-smooth and mu-strongly convex, exact gradients, 0 < gamma <= 1 / L and p in (0, 1]; the sum of the h_i is
+        0.
 
     Statement
         E Psi_T <= max{(1 - gamma mu)^T, (1 - p^2)^T} Psi_0, with Psi as in ``proxskip/identity``. Here T = 1, from any

@@ -35,9 +35,9 @@ def repaired(
 
     Hypotheses
         f mu-strongly convex, expected smoothness with A'': E ||g(x, xi) - g(x*, xi)||^2 <= 2 A'' D_f(x, x*); A = 2 A'',
-        C = 2 Var, Var = E ||g(x*, xi)||^2; 0 < gamma <= min{1 / mu, 1 / A}. Tried on one quadratic with the curvatures
-        mu (1 - s) and mu (1 + s), s = ``spread``, so that A'' = mu (1 + s^2), each with a gradient at 0, v or -v; gamma
-        is ``pace`` times the largest step.
+        C = 2 Var, Var = E ||g(x*, xi)||^2; 0 < gamma <= min{1 / mu, 1 / A}. The claim is tried on one quadratic with
+        the curvatures mu (1 - s) and mu (1 + s), s = ``spread``, so that A'' = mu (1 + s^2). Each curvature has the
+        gradient v or -v at 0, and gamma is ``pace`` times the largest step.
 
     Statement
         E Psi_T <= max{(1 - gamma mu)^T, (1 - p^2)^T} Psi_0 + gamma^2 C / min{gamma mu, p^2} with Psi_T = ||x_T - x*||^2

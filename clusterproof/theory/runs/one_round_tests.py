@@ -69,8 +69,8 @@ def compare_rounds(
     Returns
     -------
     tuple
-        Whether the laws differ, and the reason. The result is also "holds", with an empty sentence, if the models of
-        two rounds and the choices do not determine the law of the next round.
+        Whether the laws differ, and the reason. The result is also "holds", with an empty sentence, if two rounds'
+        models and the choices do not determine the law of the next round.
 
     Notes
     -----

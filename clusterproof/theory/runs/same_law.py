@@ -64,7 +64,8 @@ def assert_same_law(task: Mixture, trace: Trace, *, algorithm: Algorithm[Any] | 
 
     Models and choices may determine the law of the next round, as in FedAvg, FedProx, IFCA, and CFL-MGD's option I with
     the server's momentum. Then each round is also compared with rounds of the library from the same models, with the
-    same participants and choices: variance, step and momentum, pooled over all rounds, replicates and coordinates.
+    same participants and choices. These tests compare variance, step and momentum, pooled over all rounds, replicates
+    and coordinates.
 
     Parameters
     ----------
@@ -129,8 +130,9 @@ def same_law(
 ) -> tuple[Kind, str]:
     """Return whether the laws differ, and why.
 
-    See ``assert_same_law`` for parameters and errors. If ``for_bound``, the caller asked for a bound, not for this
-    test: single precision counts as rounding, and samples are "not compared" if this would reveal little or take long.
+    See ``assert_same_law`` for parameters and errors. If ``for_bound``, the caller compares a bound, and this test is
+    an addition. Then single precision counts as rounding, and samples are "not compared" if this would reveal little or
+    take long.
     """
     check_same_task(task, trace)
     algorithm = dynamics_of(trace) if algorithm is None else algorithm

@@ -317,8 +317,8 @@ def factorises(
 ) -> Sides:
     """The identity in each coordinate, summed over nine pairs of batches: one to choose by any rule, one to descend.
 
-    A batch has three properties: a weight, whose share of the sum is its probability; a probability, up to one factor,
-    that the client chooses the model on it; and a gradient. The claim is that the sum factorises.
+    A batch has a weight, whose share of the sum is its probability. It also has the probability, up to one factor, that
+    the client chooses the model on it, and a gradient. The claim is that the sum factorises.
     """
     weights, gradients = (first, second, third), (gradient_first, gradient_second, gradient_third)
     choices = (chosen_first, chosen_second, chosen_third)

@@ -61,7 +61,7 @@ def equations_12_to_18(identical: IdenticalClients, round_: int = Z[0:6]) -> dic
 
     Hypotheses
         Option II with one local step, L-smooth losses, no noise, chi^(-1) = chi^0, eps_(-1) = eps_(-2) = eps_0, and
-        mean chi_i^t = chi_p^t by (6). eta L <= 1; eps_0 <= 1/2 in (16) and (17), the basin for Delta = 2; eps_0 <= 1
+        mean chi_i^t = chi_p^t by (6). eta L <= 1. eps_0 <= 1/2 in (16) and (17), the basin for Delta = 2; eps_0 <= 1
         after (17).
 
     Statement
@@ -190,7 +190,7 @@ def one_local_step(
     """With one local step the mean model moves by the mean gradient and its own momentum.
 
     Hypotheses
-        Option II, H = 1, full participation, no client changes its cluster; chi^(-1) = chi^0; phi_i is L_i-smooth.
+        Option II, H = 1, full participation, and no client changes its cluster. chi^(-1) = chi^0; phi_i is L_i-smooth.
 
     Statement
         For H > 1: ``cfl-mgd/model-averaging-recursion``.

@@ -65,8 +65,8 @@ def lemma_1(pair: Pair, *, c_1: float = CONSTANT, power_of_samples: float = 1) -
     """A client prefers a given wrong model with probability at most c_1 sigma^2 / (Delta^4 mu^2 n').
 
     Hypotheses
-        Assumptions 1-4 in the round at hand: ||chi_p - chi*_p|| <= sqrt(mu/L) Delta / 4 for all p;
-        sigma^2 bounds the variance of one row's loss at the compared models.
+        Assumptions 1-4 in the round at hand: ||chi_p - chi*_p|| <= sqrt(mu/L) Delta / 4 for all p. Here sigma^2 bounds
+        the variance of one row's loss at the compared models.
 
     Statement
         P(phi_i(chi_p) >= phi_i(chi_p')) <= c_1 sigma^2 / (Delta^4 mu^2 n'), c_1 = 128.
@@ -175,8 +175,8 @@ def lemma_1_cantelli(pair: Pair) -> Sides:
     """A client prefers a given wrong model with probability at most 64 s^2 / (64 s^2 + n' mu^2 D^4).
 
     Hypotheses
-        The hypotheses of Lemma 1: models in the paper's basin, sigma^2 (s^2 in the title) bounds the variance of
-        one row's loss at the two models, Delta (D in the title) the separation.
+        The hypotheses of Lemma 1: models are in the paper's basin, and sigma^2 (s^2 in the title) bounds the variance
+        of one row's loss at the two models. Delta (D in the title) is the separation.
 
     Statement
         P(phi_i(chi_p) >= phi_i(chi_p')) <= 64 sigma^2 / (64 sigma^2 + n' mu^2 Delta^4).

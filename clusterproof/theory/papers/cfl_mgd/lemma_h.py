@@ -225,7 +225,7 @@ def bound_trace(task: Mixture, trace: Trace, failure_probability: float | None =
     ------
     InvalidArgument
         If the task is not a noise-free quadratic, the run is not option I with step at most 1/L, or a client chose a
-        model other than its own cluster's.
+        wrong model.
     """
     settings, algorithm = task.settings, dynamics_of(trace)
     quadratic = settings["task"] == "quadratic" or (

@@ -358,8 +358,8 @@ def model_averaging_limit(
     """Model averaging converges to the minimiser of the cluster's loss, at the order 1 / T.
 
     Hypotheses
-        L-smooth strongly convex clients, eta = 1/L, 0 < beta < 1, as (19) and (20) divide by beta, H local steps;
-        the clients' minimisers may differ, as they do with finite data, and chi*_p minimises their mean loss.
+        L-smooth strongly convex clients, eta = 1/L, H local steps, and 0 < beta < 1, as (19) and (20) divide by beta.
+        The clients' minimisers may differ, as they do with finite data, and chi*_p minimises their mean loss.
 
     Statement
         ||chi_p^T - chi*_p|| <= (C / T) ||chi_p^0 - chi*_p||. Checked for C = 1, and since the error stays

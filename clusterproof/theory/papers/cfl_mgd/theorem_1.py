@@ -1,4 +1,4 @@
-"""Theorem 1: vacuous by its constant c_4; its probability; smaller constants, larger Delta; and Remark 1."""
+"""Theorem 1: the constant c_4 that makes it vacuous, its probability, smaller constants, larger Delta, and Remark 1."""
 
 from __future__ import annotations
 

@@ -167,7 +167,7 @@ def weakest_link(similarities: np.ndarray) -> tuple[float, int]:
     """Return the largest similarity across the best cut, and the number of comparisons that find it.
 
     Prim's algorithm always connects the client that is most similar to the connected ones. Every cut crosses an edge at
-    least as similar as the least similar edge of the tree, and the cut at that edge crosses none that is more similar.
+    least as similar as the least similar edge of the tree. The cut at that edge crosses no edge that is more similar.
     """
     size = len(similarities)
     best, outside = similarities[0].copy(), list(range(1, size))

@@ -151,8 +151,8 @@ def one_term(case: EveryPair, stream: Stream) -> Sides | Expectation:
         T = 2 the right-hand side is at least 0. So the ||G||^2 of rounds 1 to K add up to no more than the ||M||^2 of
         rounds 0 to K, which lower L_rho by ||M||^2 / (p A). Else y = g_T + rho (w - w+) with <X, w - w+> >= 0, and the
         right-hand side is at least -2 ||g_T||^2, which is at least -(||g_1||^2 + ... + ||g_{T-1}||^2) and at least
-        -(2 / T)(||g_0||^2 + ... + ||g_{T-1}||^2), as these gradients never grow; each lowers L_rho by alpha
-        (1 - alpha L_h / 2) times itself. The note "FPFC's theorem, repaired" has the lines.
+        -(2 / T)(||g_0||^2 + ... + ||g_{T-1}||^2), as these gradients never grow. Each square lowers L_rho by alpha (1 -
+        alpha L_h / 2) times itself. The note "FPFC's theorem, repaired" has the lines.
 
     Source
         Ours; ``fpfc/repaired-models`` with one term less.
@@ -448,9 +448,9 @@ def one_term_waiting(
 
     Source
         Ours: the statement of ``fpfc/one-term``, which holds if every pair is updated in every round. If one client of
-        many moves, grad_{w_i} L_0 and grad_{w_i} L_rho differ by the last moves of all others, for which the local
-        steps have not paid. In the limit of many clients and short steps the pairs pay for them from rho = (1 +
-        sqrt(2)) L_g on. For rho >= 8 L_g the inequality is true.
+        many moves, grad_{w_i} L_0 and grad_{w_i} L_rho differ by the last moves of all others. The decrease of L_rho by
+        local steps does not cover this difference. In the limit of many clients and short steps the pairs pay for them
+        from rho = (1 + sqrt(2)) L_g on. For rho >= 8 L_g the inequality is true.
     """
     instance = Simplex(clients, ratio, share)
     setting, rounds = instance.setting, instance.rounds

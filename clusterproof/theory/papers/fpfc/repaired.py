@@ -185,9 +185,9 @@ def repaired_models(case: Random, stream: Stream) -> Sides | Expectation:
     """The mean of E||grad_w L_0||^2 over K rounds is at most (A + B) D_0 / K.
 
     Hypotheses
-        L_f-smooth losses, a common start, pairs with a participant are updated, participants drawn
-        independently from round to round, p_i >= p > 0, P the least probability that one of two clients takes
-        part; xi < lambda, rho > 2 L_g, 0 < alpha <= 1 / (L_f + rho), any T_i >= 1.
+        L_f-smooth losses and a common start. Pairs with a participant are updated. Participants are drawn independently
+        from round to round, p_i >= p > 0, and P is the least probability that one of two clients takes part. xi <
+        lambda, rho > 2 L_g, 0 < alpha <= 1 / (L_f + rho), any T_i >= 1.
 
     Statement
         The statement is the title, with A = 2 L_h / (p (1 - (1 - alpha L_h)^(2T))), T = min T_i, B = 4 rho L_g^2 (m -
@@ -270,9 +270,9 @@ def repaired_mapping(
         smoothing alone.
 
     Proof
-        For a > 2 the unit proximal map of SCAD is single-valued, and leaves theta where ||theta|| > xi. Else
-        theta + v has length (1 + lambda / xi) t, t <= xi: the map gives 0, or t + lambda t / xi - lambda; the
-        distance is at most lambda xi / (lambda + xi), at t = lambda xi / (lambda + xi).
+        For a > 2 the unit proximal map of SCAD is single-valued, and leaves theta where ||theta|| > xi. Else theta + v
+        has length (1 + lambda / xi) t, t <= xi. The map gives 0, or t + lambda t / xi - lambda, and the distance is at
+        most lambda xi / (lambda + xi), at t = lambda xi / (lambda + xi).
 
     Source
         Ours; the second inequality of Theorem 1 of Yu et al. (2023), ``fpfc/theorem-1-mapping``, with m (m - 1) for

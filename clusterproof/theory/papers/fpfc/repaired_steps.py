@@ -45,9 +45,10 @@ def lagrangian(
 def follow(case: Random, stream: np.random.Generator) -> tuple[np.ndarray, float]:
     """Follow a run of a setting that meets the hypotheses, and return seven quantities of each round, and a scale.
 
-    Fall of L_rho by the local steps, and the sum over participants of ||M_i||^2; fall of L_rho by the pairs' update,
-    and the sums over ordered pairs of ||d theta||^2 and ||d v||^2; largest entry of grad_{w_i} L_0 - M_i +
-    (rho / m) sum_j r_ij; L_rho - F after the round. The scale, for rounding, is L_rho at the start.
+    The first two are the fall of L_rho by the local steps, and the sum over participants of ||M_i||^2. The next three
+    are the fall of L_rho by the pairs' update, and the sums over ordered pairs of ||d theta||^2 and ||d v||^2. The last
+    two are the largest entry of grad_{w_i} L_0 - M_i + (rho / m) sum_j r_ij, and L_rho - F after the round. The scale,
+    for rounding, is L_rho at the start.
     """
     setting, task = case
     suppose_the_hypotheses(setting)

@@ -70,10 +70,10 @@ def empty_cluster_rule(allocation: int = Z[0:99], away: int = Z[3:]) -> Sides:
         sure that each cluster will have one device per FL training iteration".
 
     Source
-        Lin et al. (2023), Section II-C. The text does not state in which rounds, whether before or after the vote, and
-        whether purity counts the allocated or the voted cluster, nor whether the baseline has it. Our reading: after
-        the vote, in rounds with an empty cluster (``"when-empty"``) or in all (``"always"``), and purity counts the
-        votes.
+        Lin et al. (2023), Section II-C. The text does not state in which rounds clients are allocated, and whether
+        before or after the vote. Nor does it state whether purity counts the allocated or the voted cluster, and
+        whether the baseline has this rule. Our reading: after the vote, in rounds with an empty cluster
+        (``"when-empty"``) or in all (``"always"``), and purity counts the votes.
     """
     task = scalar_task([Fraction(b) for b in (-1, -1, 1, 1)])
     start, rules = np.array([[0.0], [float(away)]]), ("when-empty", "always")
@@ -150,7 +150,7 @@ def pinning(
     """With pinning in rounds with an empty cluster, every model is trained in every round.
 
     Hypotheses
-        At least K participants; the gradients of the clients at the models do not vanish; alpha L < 1.
+        There are at least K participants, the gradients of the clients at the models do not vanish, and alpha L < 1.
 
     Statement
         If some cluster has no client after the vote, K distinct random clients are sent to clusters 1 ..

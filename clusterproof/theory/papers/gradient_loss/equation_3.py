@@ -74,7 +74,7 @@ def equation_3(
 
     Source
         Lin et al. (2023), (3) and (4), by which "the cluster identity is estimated". The reading adds that the estimate
-        is right for these clients; it is the purpose of (4), and the paper does not claim it for every round. Delta w
+        is right for these clients. This is the purpose of (4), but the paper does not claim it for every round. Delta w
         points against the gradients, see ``gradient-loss/equation-2``, so that the own cluster has the least S and
         another one may have the largest.
     """

@@ -44,7 +44,8 @@ def purity_as_accuracy(true: str = among("001122", "000111", "0011"), found: str
 
     Statement
         P = (1 / M) sum_k max_j |M*_j and M_k|, with M_k the clients of cluster k and M*_j the clients of true cluster
-        j, is at most the share of clients in the true cluster that names theirs, for the best one-to-one naming.
+        j, is at most the share of clients in the true cluster that gives their cluster its name, for the best
+        one-to-one naming.
 
     Source
         Lin et al. (2023), Section III-A3: "purity which is defined as the percentage of devices that are classified
@@ -135,8 +136,8 @@ def class_overlap(data: str = among(*OVERLAPS), unused: int = Z[0:]) -> Sides:
         8 clusters with 40.
 
     Statement
-        Any two clusters share at least 6 classes; for EMNIST 47 classes remain, and any two clusters share
-        at least 33. 8 clusters drop 7 of 47 each, so that some class is dropped twice.
+        Any two clusters share at least 6 classes. For EMNIST 47 classes remain, and any two clusters share at least 33.
+        There 8 clusters drop 7 of 47 classes each, so that some class is dropped twice.
 
     Source
         Lin et al. (2023), Section III-A1 (MNIST, Fashion-MNIST, CIFAR10; 33 is ours).

@@ -270,8 +270,8 @@ def reduction_ceiling(
         iteration with purity at least 0.9, counted from 1.
 
     Statement
-        The first iteration is the baseline's own: T_new >= min(2, T_IFCA), hence the reduction is at most
-        1 - 2 / T_IFCA for T_IFCA >= 2, and 99 % needs a baseline of at least 200 iterations.
+        The first iteration is the baseline's own, so T_new >= min(2, T_IFCA). For T_IFCA >= 2 the reduction is at most
+        1 - 2 / T_IFCA. A reduction of 99 % therefore needs a baseline of at least 200 iterations.
 
     Source
         Ours. Proof: in the first iteration both maximise -L_ik.
@@ -304,9 +304,9 @@ def reduction_up_to(stream: Stream, replicates: Replicates, weight: float = amon
     """The method reduces the iterations to purity 0.9 by up to 98 %, 21 % and 97 %.
 
     Hypotheses
-        The paper states none: neither lambda nor seeds, batch size, learning rate or initial models. Tried in the
-        setting of ``gradient-loss/sooner``, lambda 0.2 or 0.5; 'up to' would be defined if the reductions of two pairs
-        of runs at one setting seldom differed by more than 0.2.
+        The paper states none: neither lambda nor seeds, batch size, learning rate or initial models. The claim is tried
+        in the setting of ``gradient-loss/sooner``, with lambda 0.2 or 0.5. 'Up to' would be defined if the reductions
+        of two pairs of runs at one setting seldom differed by more than 0.2.
 
     Statement
         "reduces iterations required to achieve 0.9 clustering purity by up to 98 %, 21 % and 97 %": P(two reductions
@@ -347,8 +347,8 @@ def cost_of_an_iteration(clusters: Annotated[int, integers(1, 8, upwards=True)])
     """An iteration costs a client 3 K forward passes; the baseline's costs K + 2.
 
     Hypotheses
-        One mini-batch a client and iteration, a backward pass as two forward ones, and no pass repeated: the
-        chosen model's step uses the gradient, or the forward pass, that is already computed.
+        A client uses one mini-batch in an iteration, a backward pass costs two forward passes, and no pass is repeated.
+        The chosen model's step uses the gradient, or the forward pass, that is already computed.
 
     Statement
         K forward and K backward passes, K + 2 K, against K and one, K + 2. So T iterations cost less than T_IFCA of

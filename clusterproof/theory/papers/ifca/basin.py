@@ -98,8 +98,8 @@ def basin(
     """With exact losses IFCA is certain to converge from within Delta / (1 + sqrt(kappa)).
 
     Hypotheses
-        phi_p between mu and L, gradient averaging with eta <= 1/L, full participation; losses and
-        gradients are the expected ones; ||w_p - chi*_p|| <= B < Delta / (1 + sqrt(kappa)) for all p.
+        Curvatures of phi_p are between mu and L. Gradient averaging with eta <= 1/L and full participation; losses and
+        gradients are the expected ones. ||w_p - chi*_p|| <= B < Delta / (1 + sqrt(kappa)) for all p.
 
     Statement
         Every client chooses its own cluster in every round, and ||w_p^t - chi*_p|| <= (1 - eta l_p mu)^t

@@ -131,10 +131,11 @@ def bias(curvature: Curvature, local_steps: LocalSteps) -> Sides:
         ``curvature``.
 
     Symbols
-        gamma the step size, H ``local_steps``, N clients; b = E_pi x - x*, the mean of the stationary law; [h] = 1 + r
-        + ... + r^(h-1). In the linear system M_h is the second moment of a client's point after h local steps, X the
-        second moment of x, V the variance of c_i - c (0 for FedAvg): b = -(gamma tau / 2) sum over h < H of r^(H-1-h)
-        M_h / (1 - r^H), M_h = r^(2h) X + (gamma [h])^2 V + gamma^2 sigma^2 (1 + r^2 + ... + r^(2h-2)).
+        gamma is the step size, H is ``local_steps``, and there are N clients. b = E_pi x - x*, the mean of the
+        stationary law; [h] = 1 + r + ... + r^(h-1). In the linear system M_h is the second moment of a client's point
+        after h local steps, X the second moment of x, V the variance of c_i - c (0 for FedAvg): b = -(gamma tau / 2)
+        sum over h < H of r^(H-1-h) M_h / (1 - r^H), M_h = r^(2h) X + (gamma [h])^2 V + gamma^2 sigma^2 (1 + r^2 + ... +
+        r^(2h-2)).
     """
     sums = sums_of(Fraction(1), local_steps, without_a_step)
     printed = Fraction((local_steps - 1) * (5 * local_steps - 1), local_steps) / (12 * curvature)

@@ -33,8 +33,8 @@ def convex(clients: PlanarClients, start: Start) -> dict[str, Sides]:
     """On convex clients a round of SCAFFOLD gains the gap at its start (I), or the gaps along the clients' paths (II).
 
     Hypotheses
-        f_i convex and L-smooth, any number of clients, all of them in every round, exact gradients, eta_g = 1, eta L K
-        <= 1; c = mean c_i; x* any minimiser of f = mean f_i.
+        f_i convex and L-smooth, any number of clients, all of them in every round, exact gradients, eta_g = 1 and eta L
+        K <= 1. c = mean c_i; x* is any minimiser of f = mean f_i.
 
     Statement
         I: Psi+ <= Psi - (1/4) eta K (f(x) - f*) with Psi = ||x - x*||^2 + (1/4) (K eta)^2 mean ||c_i - c - g_i*||^2.

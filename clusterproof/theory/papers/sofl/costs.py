@@ -62,12 +62,12 @@ def ifca_consumption(clusters: int = CLUSTERS, local_steps: int = STEPS) -> Side
 
     Statement
         IFCA sends K models to a client and one back, (K + 1) / 2 times SoFL's numbers. Its clients make K - 1 forward
-        passes more, (3 E + K - 1) / (3 E) times SoFL's work: twice for K = 4 and E = 1, 1.02 times for E = 50. 'Several
-        times' is read as K times the models sent to a client; for the work it is not judged.
+        passes more, which is (3 E + K - 1) / (3 E) times SoFL's work: twice for K = 4 and E = 1, 1.02 times for E = 50.
+        We read 'several times' as K times the models sent to a client; for the work we do not judge it.
 
     Source
-        Zhang and Qiao (2024), on IFCA: "several times" holds for the models sent to clients, K times, and not for
-        the work as soon as there are some local steps.
+        Zhang and Qiao (2024), on IFCA: "several times" holds for the models sent to clients, K times. It does not hold
+        for the work if there are some local steps.
     """
     ours = cost_of_a_round(SoFL(step_size=0.1, local_steps=local_steps), task(clusters))
     theirs = cost_of_a_round(IFCA(step_size=0.1, averaging="model", local_steps=local_steps), task(clusters))
@@ -102,9 +102,9 @@ def clustering_condition(
         (a) 0 < ||sum_i Delta w_i|| < delta_1 and (b) max_i ||Delta w_i|| > delta_2 > 0.
 
     Source
-        Zhang and Qiao (2024), Section 4.1. Our reading: the mean for the sum of (a), as in Sattler et al., and (a)
-        alone; thresholds that are fixed before training would make (b) a condition again, but no value
-        is given. The paper's alternative, a round that is specified, is ``trigger="round"``.
+        Zhang and Qiao (2024), Section 4.1. Our reading: the mean in place of the sum in (a), as in Sattler et al., and
+        (a) alone. Thresholds that are fixed before training would make (b) a condition again, but the paper gives no
+        value. The paper's alternative, a round that is specified, is ``trigger="round"``.
 
     Proof
         10 delta_1 = max ||Delta w_i||, so (b) is true for every delta_2 < 10 delta_1 and false at the end.

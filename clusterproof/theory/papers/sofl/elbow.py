@@ -68,14 +68,14 @@ def elbow_exact_winners(
     Source
         Zhang and Qiao (2024), Section 4.1 (b): "By analyzing the WCSS curves of the winning neurons, the accuracy of
         the K value of the number of clusters is ensured", and Algorithm 1, line 14, K = elbow(M). The reading adds the
-        detector, because the paper names none: the point farthest below the chord of the curve's ends; any that needs a
-        point on both sides behaves alike. Maps with as many winners as clusters are provided for in Section 5.2.2: "a
-        closer resolution can be taken, when the SOM will degenerate into a K-means algorithm". A count without this
-        flaw: ``sofl/guarded-count``.
+        detector, because the paper names none: the point farthest below the chord of the curve's ends. Every detector
+        that needs a point on both sides behaves alike. Maps with as many winners as clusters are provided for in
+        Section 5.2.2: "a closer resolution can be taken, when the SOM will degenerate into a K-means algorithm". A
+        count without this flaw: ``sofl/guarded-count``.
 
     Proof
-        WCSS_z = 0 is the end of the curve, where the distance to the chord is zero; so the elbow is below z,
-        and with z = K winners it gives fewer than K clusters.
+        WCSS_z = 0 is the end of the curve, where the distance to the chord is zero. So the elbow is below z, and with z
+        = K winners it gives fewer than K clusters.
     """
     winners = [(x1, y1), (x2, y2), (x3, y3)]
     apart = all(p[0] * q[1] != q[0] * p[1] for p, q in combinations(winners, 2))
@@ -118,9 +118,8 @@ def elbow_below_chord(
     Proof
         Make k - 1 random points clusters of their own and the rest one cluster. Its sum is the sum of the squared
         distances of its pairs over z - k + 1. The mean over the choices is WCSS_1 (z - k) / (z - 1), and the least sum
-        is at most the mean. At k = z
-        - 1 the sum is half of one pair's squared distance: if the least equals the mean, all pairs are equal, and then
-          every partition attains it.
+        is at most the mean. At k = z - 1 the sum is half of one pair's squared distance. If the least sum equals the
+        mean, all pairs are equal, and then every partition attains it.
     """
     points: list[Point] = [tuple(map(Fraction, each)) for each in zip(x, y, z, strict=True)]
     distances = [squared_distance(p, q) for p, q in combinations(points, 2)]
@@ -187,7 +186,7 @@ def guarded_count(stream: Stream, replicates: Replicates) -> Frequency:
 
     Statement
         P(K_hat != K) <= 0.05. K_hat is the number k among 2 .. z whose partition of the clients, by k-means on the z
-        winners, has the largest mean cosine silhouette; it is 1 if that silhouette is below 0.25.
+        winners, has the largest mean cosine silhouette. It is 1 if this silhouette is below 0.25.
 
     Source
         Ours on Zhang and Qiao (2024), Algorithm 1, line 14. Clusters at a large cosine of each other may be merged, so

@@ -217,10 +217,10 @@ def algorithm_line_30(first: int = Z[1:], second: int = Z[1:], other: int = Z[1:
         M = |C_i|, W_i = sum_(m=1)^M (n_m / n) w_m, n_m the data of client m: the weights sum to 1.
 
     Source
-        Zhang and Qiao (2024), Algorithm 1, lines 1 and 27-31. With the input's n the weights of a cluster
-        sum to its share of the data and the model shrinks with each round; before the clustering the
-        same line is an average. Line 29 takes all clients of the cluster, line 8 trains m of them. Our reading: n
-        is the data of the cluster, and all its clients take part: ``sofl/aggregation-in-cluster``.
+        Zhang and Qiao (2024), Algorithm 1, lines 1 and 27-31. With the input's n the weights of a cluster sum to its
+        share of the data, and the model shrinks with each round. Before the clustering the same line is an average.
+        Line 29 takes all clients of the cluster, line 8 trains m of them. Our reading: n is the data of the cluster,
+        and all its clients take part: ``sofl/aggregation-in-cluster``.
     """
     everything = first + second + other
     return equal(

@@ -80,8 +80,8 @@ def mean_square_distortion_nearest(
     """With the nearest neuron as the winner the mean update never raises the mean square distortion.
 
     Hypotheses
-        The winner is the nearest neuron, and the update (10) goes towards the sample; in the mean over the samples,
-        with the winner alone in the neighbourhood. With rate 1 the map has degenerated into k-means.
+        The winner is the nearest neuron, and alone in its neighbourhood. The update (10) goes towards the sample, and
+        is averaged over the samples. With rate 1 the map has degenerated into k-means.
 
     Statement
         The sum of squared distances of the samples from their winners does not rise.
@@ -150,10 +150,10 @@ def initialisation(stream: Stream, replicates: Replicates) -> Frequency:
     """From another start the map gives the same clusters in most runs, and k-means in fewer.
 
     Hypotheses
-        Twenty clients, five around each of four random directions in 30 dimensions, with half their length of noise;
-        a map of 6 x 6 neurons that starts at random unit vectors, 500 updates, and k-means on its winners. K-means on
-        the clients themselves has one random start. Both have the number of clusters. eta_0 = 1/2, sigma_0 = 1 and
-        500 updates, where Section 5.2.2 has 0.1, 1.5 and 300; winners by the cosine.
+        Twenty clients, five around each of four random directions in 30 dimensions, with noise of half their length.
+        The map has 6 x 6 neurons, which start at random unit vectors, and 500 updates; k-means runs on its winners.
+        K-means on the clients themselves has one random start. Both have the number of clusters. eta_0 = 1/2, sigma_0 =
+        1 and 500 updates, where Section 5.2.2 has 0.1, 1.5 and 300; winners by the cosine.
 
     Statement
         Two starts on the same updates give different partitions with probability at most 0.1 for the map with k-means

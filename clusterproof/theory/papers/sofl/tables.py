@@ -285,7 +285,7 @@ def sentences_on_tables() -> dict[str, Sides]:
             SoFL's number is the larger one in all 32 comparisons of Tables 3 to 5.
         (Tables 3 and 4, one model)
             Ours: for label skew with K = 4 the accuracies of FedAvg and FedProx differ by more than six standard errors
-            of two independent test sets, a fifth of the data each. No sentence equates them.
+            of two independent test sets, each with a fifth of the data. No sentence equates them.
         (Tables 3 and 4, clusters)
             Ours: the accuracies of CFL, IFCA and SoFL do not differ so much, so that one model seems to be measured in
             two ways. For phi from 0.5 to 10, Table 5 has 24.78 to 26.75 for FedAvg on MNIST.

@@ -103,7 +103,7 @@ def theorem_1(rate: Fraction = RATE) -> Sides:
         w_c(n) -> m_c = (1 / P(X_c)) int_(X_c) x f(x) dx as n -> infinity, for all c in Y.
 
     Source
-        Zhang and Qiao (2024), Theorem 1, on "the SOM algorithm", after Yin and Allinson (1995), who assume eta -> 0
+        Zhang and Qiao (2024), Theorem 1, on "the SOM algorithm", after Yin and Allinson (1995). They assume eta -> 0
         with sum eta = infinity and sum eta^2 finite, and a neighbourhood that shrinks to the winner alone. Without
         hypotheses on eta it is true for one rate and false for another. At a constant rate a neuron keeps eta / (2 -
         eta) of its cell's variance, ``sofl/frozen-cell-variance``. m_c is 0 / 0 for a neuron that wins no sample.
@@ -158,10 +158,10 @@ def theorem_1_at_the_end(learning_rate: Fraction = RATE, near: Fraction = Q[0:1]
 
     Source
         Zhang and Qiao (2024), Section 4.1: "the corresponding neurons will be located at the center-of-mass position
-        of the client subset". The reading takes it for the end of a run, in mean square and in the limit of long
-        runs; the paper has no quantity there, and "usually located" in Step 5. The schedule ends at eta_0 / 3 and
-        sigma_0 / 3, for every T_max. Theorem 1 is about n -> infinity, see ``sofl/theorem-1``: in a run that goes on
-        past T_max the distance vanishes.
+        of the client subset". The reading takes the sentence for the end of a run, in mean square and in the limit of
+        long runs. The paper has no quantity there, and writes "usually located" in Step 5. The schedule ends at eta_0 /
+        3 and sigma_0 / 3, for every T_max. Theorem 1 is about n -> infinity, see ``sofl/theorem-1``: in a run that goes
+        on past T_max the distance vanishes.
 
     Proof
         No sample changes its winner: every update keeps d >= g b and a >= g c, where (a, b) and (c, d) are the

@@ -216,7 +216,7 @@ def false_members(
     """The false members' weighted past gradients are near the present one, up to noise.
 
     Hypotheses
-        Assumptions 1-4 with the constants of the proof; given the clusters; lambda_4 = ``level``. The constants: n'
+        Assumptions 1-4 with the constants of the proof, given the clusters, and lambda_4 = ``level``. The constants: n'
         >= 256 (P - 1) sigma^2 / (mu^2 Delta^4), max ||chi*|| <= 1; sigma^2 bounds the loss's variance in the basins.
 
     Statement

@@ -59,7 +59,7 @@ def own_clients(
             C*_1|)). The previous line prints E ||T_12||^2 = v^2 / (n' |C_1 n C*_1|), but means <=.
         (A8)
             With probability at least 1 - lambda_0 - 2 exp(-clm), c = 1/8, ||T_1|| <= (1 - l mu / 8L) ||chi_1 -
-            chi*_1|| + 2 v / (lambda_0 L sqrt(l m n')), from (A3), (A6) and (A7); with at most l_1 m own clients the
+            chi*_1|| + 2 v / (lambda_0 L sqrt(l m n')), from (A3), (A6) and (A7). With at most l_1 m own clients the
             floor is v sqrt(l_1) / (lambda_0 L sqrt(m n')), smaller by up to 2 / l.
 
     Source
@@ -126,7 +126,8 @@ def false_members(
     """The false members move model 1 by at most 3 L eta times their share, plus noise.
 
     Hypotheses
-        The hypotheses of (A10); batches independent of each other and of the choice of clusters; lambda_1 = ``level``.
+        The hypotheses of (A10). Batches are independent of each other and of the choice of clusters; lambda_1 =
+        ``level``.
 
     Statement
         With the probability of each line, by Markov's inequality, if some client of cluster 2 joins C_1; p = 2.

@@ -211,8 +211,8 @@ def algorithm_line_8(momentum: Fraction = MOMENTUM, rounds: int = Z[2:14]) -> Si
         Option I, no noise, full participation.
 
     Statement
-        Round t broadcasts chi_p^t (line 2); g_i^t = grad phi_i(chi_p^t) (line 7); u_i^t = beta u_i^(t-1) + g_i^(t-1)
-        (line 8); chi_p^t = chi_p^(t-1) - (eta / m) sum u_i^t (line 15).
+        Round t broadcasts chi_p^t (line 2). Then g_i^t = grad phi_i(chi_p^t) (line 7), u_i^t = beta u_i^(t-1) +
+        g_i^(t-1) (line 8) and chi_p^t = chi_p^(t-1) - (eta / m) sum u_i^t (line 15).
 
     Source
         Zhao et al. (2023), Algorithm 1. Lines 7, 8 and 15 as equations are (3), (9) and (32). Line 2, "broadcast

@@ -183,7 +183,7 @@ def equation_9_broadcast(task: Scattered, step_size: StepSize, momentum: Momentu
     """The gradient update of cluster p uses the clients that chose the broadcast model.
 
     Hypotheses
-        Full participation; u_i^0 = 0; after a round u_i is the mean of its cluster (line 15).
+        Full participation, and u_i^0 = 0. After a round u_i is the mean of its cluster (line 15).
 
     Statement
         C_p = {i : p = argmin phi_i(chi_p^(t-1))}, u_i^t = beta u_i^(t-1) + grad phi_i(chi_p^(t-1)),

@@ -220,7 +220,7 @@ def row_lemma(spread: Spread, correlation: Correlation, *, scale: float = 2.0) -
         Sigma e e' Sigma and gamma(z) = 2 (-log(1 - z) - z) / z^2.
 
     Proof
-        <nu, g> is a product of two Gaussians; the left side is [psi(c + x) + psi(c - x)] / 2 with c = nu' Sigma e,
+        <nu, g> is a product of two Gaussians. The left side is [psi(c + x) + psi(c - x)] / 2 with c = nu' Sigma e,
         x = tau sqrt(nu' Sigma nu), psi(z) = -log(1 - z) - z, and psi(z) / z^2 increases.
 
     Symbols
