@@ -373,7 +373,7 @@ def _is_same(function: Any, known: Any) -> bool:
 
 
 def heading_of(label: str, source: str, error_kind: str = "false statement") -> str:
-    """Return the label, then the source unless it is ``printed``, then the kind of error unless it is the default."""
+    """Return the label; then the source, unless it is ``printed``; then the kind of error, unless it is the default."""
     word = {"printed": "", "reading": ", reading", "ours": " (ours)"}[source]
     return f"{label}{word}" + ("" if error_kind == "false statement" else f" ({error_kind})")
 

@@ -1,7 +1,7 @@
 """Random functions, sets and operators of a class, in small fractions and with an exact common solution.
 
 All of them are built in an orthonormal basis, one coordinate at a time. A function has a piecewise linear derivative in
-each coordinate, with jumps if the function is not smooth. A set is a box. An operator can also turn pairs of
+each coordinate, with jumps if the function is not smooth. A set is a box. An operator can also rotate pairs of
 coordinates.
 """
 

@@ -59,7 +59,7 @@ def load_module(source: str | Path, argument: str = "module") -> str:
     Raises
     ------
     InvalidArgument
-        If the source does not exist or cannot be imported. None of its claims is then kept.
+        If the source does not exist or cannot be imported. In this case, none of its claims is kept.
     """
     text = str(source)
     path = Path(text)

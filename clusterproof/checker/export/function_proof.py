@@ -191,7 +191,7 @@ class Place:
         return steps
 
     def below(self, small: Any, large: Any, sum_: Sum) -> tuple[list[str], str]:
-        """Return steps, and a proof by them that one number that depends on functions is at most another."""
+        """Return steps, and a proof with these steps that one number that depends on functions is at most another."""
         k = self._evidence(sum_)
         self._define(f"small_{k}", "form", self._form(small))
         self._define(f"large_{k}", "form", self._form(large))
@@ -202,7 +202,7 @@ class Place:
     def least_below(
         self, numbers: Sequence[Any], weights: Sequence[str], large: Any, sum_: Sum
     ) -> tuple[list[str], str]:
-        """Return steps, and a proof by them that one of several numbers is at most another number."""
+        """Return steps, and a proof with these steps that one of several numbers is at most another number."""
         k = self._evidence(sum_)
         pairs = [f"({weight}, {self._form(each)})" for weight, each in zip(weights, numbers, strict=True)]
         self._define(f"numbers_{k}", "list (formula * form)", listed(pairs))

@@ -32,15 +32,15 @@ WIDEST = 130
 """Largest number of characters in a row of multipliers."""
 SHOWN = {
     "exhausted": "Every instance of the finite space was computed in fractions.",
-    "signs": "Written as a quotient of polynomials, the right side minus the left one has no negative "
-    "coefficient on the box (Bernstein's test), and no divisor is zero there.",
-    "squares": "The right side minus the left one is a sum of squares, and of squares times ranges and hypotheses.",
-    "induction": "The invariant of the loop holds of its start; if it holds of a state, it holds of what a round "
-    "makes of it; and the conclusion follows from it. Each is shown by coefficients on the box (Bernstein's test) or "
-    "by sums of squares.",
-    "family": "The right side minus the left one is a sum of multiples of the conditions of the class, and of a "
-    "positive semidefinite form. The multipliers are quotients of polynomials of the parameters.",
-    "empty": "In every case one of the hypotheses fails at every value.",
+    "signs": "The right side minus the left side is a quotient of polynomials. It has no negative coefficient on the "
+    "box (Bernstein's test), and no divisor is zero there.",
+    "squares": "The right side minus the left side is a sum of squares, and of squares times ranges and hypotheses.",
+    "induction": "The invariant of the loop holds at its start. If it holds for a state, it holds after one more "
+    "round. The conclusion follows from it. Each of these steps is proved with coefficients on the box (Bernstein's "
+    "test) or with sums of squares.",
+    "family": "The right side minus the left side is a sum of multiples of the conditions of the class, and of a "
+    "positive semidefinite form. The multipliers are quotients of polynomials in the parameters.",
+    "empty": "In every case, one of the hypotheses fails at all values.",
 }
 
 
@@ -168,7 +168,7 @@ def _counterexample(exporter: Exporter, record: Mapping[str, Any]) -> Iterator[s
     rows: list[tuple[str, Any]] = [(q.name, q.expression.value) for q in formulas.quantities]
     rows += [(name, value) for name, value in formulas.texts.items() if isinstance(value, str | bool)]
     if rows:
-        yield "The hypotheses hold, and the conclusion does not, at"
+        yield "The hypotheses hold, but the conclusion fails, at"
         yield from _table(rows)
     assert formulas.sides is not None
     for slack in formulas.sides.slacks:

@@ -12,30 +12,30 @@ from clusterproof.checker.kernel import printed
 PAGE = """\
 # Theorems of this folder
 
-Each line of the table below is one theorem. Nothing here needs the program that wrote it.
+Each row of the table below is one theorem. You can check all theorems without the program that wrote this folder.
 
-1. `python3 -I -S replay.py` lets the kernel decide every line again, from its text and its evidence. It needs Python
-   alone. Its status is 1 if a line is not shown.
-2. `make -j2` lets Rocq (coqc 8.16 or newer) check every proof. Then it prints the axioms on which all theorems rest. It
-   refuses other axioms than those of Rocq's real numbers, `sig_forall_dec` and `functional_extensionality_dep`.
+1. With `python3 -I -S replay.py`, the kernel decides every line again from its text and its evidence. This needs only
+   Python. The exit status is 1 if a line is not shown again.
+2. With `make -j2`, Rocq (coqc 8.16 or newer) checks every proof. Then it prints the axioms on which all theorems rest.
+   It refuses all axioms except those of Rocq's real numbers, `sig_forall_dec` and `functional_extensionality_dep`.
 
-## In which order to read
+## Order of reading
 
-1. In the folder of a line, read `claim.txt`: the statement as the kernel reads it, with all that its functions name.
+1. In the folder of a line, read `claim.txt`: the statement as the kernel reads it, with all definitions that it uses.
    Compare it with the paper. No program can do this for you.
 2. Read the last theorem of the file for Rocq, and the definitions that it names. Compare them with `claim.txt`, which
    stands above them as a comment. The comment says what is left out.
-3. Read the definitions that the table names: in `functions.v`, which is short and has nothing else, and in
+3. Read the definitions that the table names: in `functions.v`, which is short and contains only definitions, and in
    `prelude.v`. The lemmas of `prelude.v` and `duals.v` are proved.
-4. `statement.tex` is the statement as a page. `evidence.json` is what `replay.py` reads.
+4. `statement.tex` is the statement in LaTeX. `replay.py` reads `evidence.json`.
 
 ## What is not proved
 
-That `claim.txt` says what the paper says, and that the definitions for Rocq say what `claim.txt` says.
+No program proves that `claim.txt` says what the paper says, or that the definitions for Rocq say what `claim.txt` says.
 
 ## Index
 
-| line | verdict | theorem | definitions to be read | title |
+| line | verdict | theorem | definitions to read | title |
 | --- | --- | --- | --- | --- |
 """
 THEOREM = re.compile(r"^Theorem (\w+)", re.MULTILINE)

@@ -15,45 +15,47 @@ from clusterproof.checker.export.rocq_text import Names, comment, every, places
 from clusterproof.checker.kernel import Refused, printed
 
 SHOWN = {
-    "instance": """an instance of the space meets the hypotheses and breaks the conclusion. The formulas are
-   those that the source computes at this instance: where it repeats or decides something, the numbers on
-   which that depends are listed as branches, which the instance meets. Texts and truth values are put in. Of a
-   function of a class its points, gradients and values stand above the formulas: left out is that it is of the
-   class (the conditions of interpolation.py are sufficient, too), and that the numbers of the conclusion are what the
-   source makes of it; replay.py computes both.""",
-    "exhausted": """at every instance of the finite space the hypotheses imply the conclusion. The last theorem says
-   that each instance of the space is one for which a case is computed, and what holds in this case. The branches of
-   a case are what the source decides there. Truth values, and what the source computes of numbers of its own, are
-   put in.""",
-    "signs": """for all real numbers of the space that meet the hypotheses the conclusion holds, and some numbers meet
-   them. The last theorem says this of the whole space. If something is chosen, or the source branches, it says that
-   one of the cases applies, and what holds in this case. The branches of a case are what the source decides there.""",
-    "induction": """for all real numbers of the space that meet the hypotheses the conclusion holds, however often the
-   source's loops (iterate) repeat, and some numbers meet them. A round is one pass of such a loop: the relation
-   between the states before and after it. A value that the proof uses only by what the source says of it is given by
-   the ways that lead to it, one for each path through the source's branches. The last theorem says this of the whole
-   space, in each case of what is chosen. Left out: that the ways are all. A choice of numbers may be taken for all
-   numbers between them.""",
-    "empty": """no real numbers of the space meet the hypotheses. The last theorem says this of the whole space, in each
-   case of what is chosen.""",
-    "dual": """in every real inner product space and for every function of the class the line holds, at each setting of
-   the other quantities. Each setting has its proposition, case_1 and so on, which defines the algorithm on the
-   function and its gradient, as the source runs; the theorem says that all of them hold. The classes and the space are
-   defined in functions.v. Left out: that the settings are all, and that some function meets the hypotheses.""",
-    "family": """in every real inner product space, for every function of the class, every value of the parameters in
-   their ranges and every number of rounds the line holds. The algorithm is defined on the function and its gradient; a
-   round is a function of the state, which is applied as often as the number of rounds says (after_rounds). The
-   invariant, by which the proof goes by induction, is no part of the theorem. An integer that is no number of rounds
-   stands for every real number in its range. Left out: that the cases of the choices are all, and that some function
-   meets the hypotheses.""",
+    "instance": """an instance of the space meets the hypotheses and breaks the conclusion. The formulas are those
+   that the source computes at this instance. The instance meets the conditions that are called branches: they decide
+   which branches the source takes, and how often its loops run. Texts and truth values are replaced by their values.
+   For a function of a class, its points, gradients and values stand above the formulas. Left out: that the function is
+   in the class (the conditions in interpolation.py are also sufficient), and that the source computes the numbers in
+   the conclusion from it. replay.py computes both.""",
+    "exhausted": """at every instance of the finite space, the hypotheses imply the conclusion. The last theorem says
+   that a case is computed for each instance of the space, and what holds in this case. The branches of a case are the
+   conditions that the source decides there. Truth values, and numbers that the source computes from constants, are
+   replaced by their values.""",
+    "signs": """the conclusion holds for all real numbers of the space that meet the hypotheses, and some numbers meet
+   them. The last theorem says this about the whole space. If a quantity is chosen from a list, or the source branches,
+   the theorem says that one of the cases applies, and what holds in this case. The branches of a case are the
+   conditions that the source decides there.""",
+    "induction": """the conclusion holds for all real numbers of the space that meet the hypotheses, however often the
+   source's loops (iterate) repeat, and some numbers meet the hypotheses. A round is one pass of such a loop: the
+   relation between the states before and after it. If the proof uses only some facts about a value, the value is given
+   by the ways that lead to it, one for each path through the source's branches. The last theorem says this about the
+   whole space, in each case of the chosen quantities. Left out: that there are no other ways. If a quantity is chosen
+   from numbers, the theorem may be about all numbers between them.""",
+    "empty": """no real numbers of the space meet the hypotheses. The last theorem says this about the whole space, in
+   each case of the chosen quantities.""",
+    "dual": """the line holds in every real inner product space and for every function of the class, at each setting of
+   the other quantities. Each setting has a proposition (case_1 and so on), which defines the algorithm on the function
+   and its gradient, as the source runs it. The theorem says that all these propositions hold. The classes and the
+   space are defined in functions.v. Left out: that there are no other settings, and that some function meets the
+   hypotheses.""",
+    "family": """the line holds in every real inner product space, for every function of the class, all values of the
+   parameters in their ranges, and every number of rounds. The algorithm is defined on the function and its gradient. A
+   round is a function of the state, which is applied once for each round (after_rounds). The proof uses induction with
+   an invariant, which is not a part of the theorem. For an integer that is not a number of rounds, the theorem is about
+   every real number in its range. Left out: that there are no other cases of the choices, and that some function meets
+   the hypotheses.""",
 }
 SHOWN["squares"] = SHOWN["signs"]
-BELIEVED = """The space may be narrower than the hypotheses and the statement in the docstring: ranges that stay off 0,
-   fixed numbers, families of functions. What is shown is of the space. What is to be believed: Rocq; its real
-   numbers (the axioms that make prints); and that the definitions below are what the source above says, which a
-   reader compares. Of prelude.v only the definitions that they use are to be read: what it shows is proved. A name of
-   the source begins with the_ where Rocq or the prelude has it. It has a number behind it where several values have
-   it, and for the entries of a sequence, from 0 on."""
+BELIEVED = """The space may be narrower than the hypotheses and the statement in the docstring: for example, ranges may
+   exclude 0, numbers may be fixed, and functions may be of one family. The theorem is about the space. You must
+   believe Rocq, its real numbers (the axioms that make prints), and that the definitions below say what the source
+   above says, which you compare. In prelude.v, read only the definitions that are used here, because its lemmas are
+   proved. A name of the source begins with the_ if Rocq or the prelude has the same name. It ends with a number if
+   several values have the same name, and for the entries of a sequence (from 0)."""
 IMPORTS = """\
 From Coq Require Import Rbase Rfunctions QArith List.
 From Clusterproof Require Import prelude.
@@ -104,14 +106,14 @@ def rocq_file(claim: Claim[..., Any], text: str, record: Mapping[str, Any], word
     if re.search(rf"^(Definition|Variables)\b[^:]*\b{name}\b", "\n".join(body), re.MULTILINE):
         body = written(f"theorem_{name}")
     means = {
-        "vacuous": "That it holds shows that the claim says nothing of the algorithm: "
+        "vacuous": "Because the line holds, the claim says nothing about the algorithm: "
         * bool(claim.says_nothing)
         + claim.says_nothing,
-        "ill-posed": "That an instance breaks it shows that what is printed has no single meaning.",
+        "ill-posed": "Because an instance breaks the line, the printed statement has no single meaning.",
     }
     head = [
         f"{claim.id}{f', {line}' if line else ''}: {word}. {means.get(word, '')}".rstrip(),
-        f'One line of this claim, which it does not decide alone: "{claim.title}"' if line else claim.title,
+        f'One line of this claim; the claim also depends on others: "{claim.title}"' if line else claim.title,
         *(["", claim.text] if record["statement"] else []),
         "",
         text,

@@ -66,7 +66,7 @@ class _Case:
 
     @property
     def weights(self) -> list[Fraction]:
-        """Weights of the numbers whose least is the measured side; 1 for a single number."""
+        """Weights of the numbers whose minimum is the measured side; 1 for a single number."""
         return [Fraction(read(code)) for code in self.proof.get("weights", [1])]
 
 

@@ -29,7 +29,7 @@ class Group:
     Attributes
     ----------
     formulas, made
-        The formulas, and their section.
+        The formulas, and the section that contains them.
     instances
         The values of the quantities at each instance, by name.
     """

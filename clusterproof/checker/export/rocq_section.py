@@ -276,7 +276,7 @@ def _sides(root: Any) -> Iterator[Any]:
 
 
 def _computed(compared: Sequence[Any]) -> set[int]:
-    """Return the identities of a line's sides if all are numbers, because branches of the source then decide them."""
+    """Return the identities of the sides of a line if all are numbers, as branches of the source then decide it."""
     sides = [side for slack in compared for side in sides_of(slack) if isinstance(side, Expression)]
     return {id(side) for side in sides} if all(side.operator == "number" for side in sides) else set()
 

@@ -275,7 +275,8 @@ class Asked:
         oracle = self.trace.oracles[place]
         triplet = oracle.evaluate(point.value)
         at = place, next(k for k, each in enumerate(oracle.triplets) if each is triplet)
-        if at not in self._triplets or self._triplets[at][0] is not triplet:  # others were forgotten
+        # The world may have forgotten earlier triplets.
+        if at not in self._triplets or self._triplets[at][0] is not triplet:
             self._triplets.pop(at, None)
             self._triplets[at] = triplet, self._written(place, point, triplet)
         written = self._triplets[at][1]

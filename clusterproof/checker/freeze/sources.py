@@ -170,7 +170,7 @@ class Writer(ast.NodeTransformer):
         return self.unhidden(own)
 
     def unhidden(self, own: str) -> str:
-        """Return a text's name, which no variable of the functions around it hides."""
+        """Return a name of the text, if no variable of the enclosing functions hides it."""
         first = own.partition(".")[0]
         if any(kinds.get(first) == "local" for kinds in self.scope.kinds):
             raise Refused(f"{first} is also the name of a variable: rename the variable")

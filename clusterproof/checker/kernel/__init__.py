@@ -41,21 +41,21 @@ It imports only the standard library, and trusts no code that searches, freezes 
 Read the modules in this order. Each rule is one theorem about these definitions.
 
 =======================================================  ===============================================================
-``words``                                                judge a text, by records of evidence
-``evidence``                                             what a record must be, field by field
-``reading``, ``definitions``, ``range_words``            from a text to its claim
-``rules``                                                what each kind of evidence must show
-``induction``                                            every value, and loops of any number of rounds
-``families``, ``multipliers``                            every function of a class, at every value of the parameters
+``words``                                                judge a text with its evidence
+``evidence``                                             the form of evidence, field by field
+``reading``, ``definitions``, ``range_words``            read a claim from its text
+``rules``                                                the facts that each kind of evidence must show
+``induction``                                            proofs for all values, and for loops with any number of rounds
+``families``, ``multipliers``                            proofs for every function of a class, at all parameters
 ``positivity``                                           the three theorems on polynomials that the rules use
 ``statement``, ``spaces``, ``ranges``, ``symbolic``      a function on its quantities
-``claim_words``, ``vocabulary``, ``loops``               suppose, at_most, iterate and their like
-``grammar``, ``expressions``, ``language``               the Python of a text, and how it is compiled
+``claim_words``, ``vocabulary``, ``loops``               suppose, at_most, iterate and similar functions
+``grammar``, ``expressions``, ``language``               the Python code of a text, and its compilation
 ``operations``, ``library``, ``sentences``, ``records``  operators and Python's functions, texts, and frozen records
 ``numbers``, ``polynomials``, ``quotients``              exact numbers, and symbols
 ``interpolation``                                        the conditions of a class of functions
-``worlds``, ``traces``, ``listed``, ``functions``        every function of a class, and one that is known at some points
-``evaluation``                                           fuel, and what is known at each place
+``worlds``, ``traces``, ``listed``, ``functions``        every function of a class, and functions known at some points
+``evaluation``                                           fuel, and the facts known at each place
 =======================================================  ===============================================================
 """
 

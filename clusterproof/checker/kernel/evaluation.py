@@ -127,7 +127,7 @@ class Evaluation:
         Largest number of symbols that were used at once.
     own
         In a part that may or may not run, or may run repeatedly: the lists, dictionaries and generators created in this
-        part, by identity. Only these may change in the part. None elsewhere, where all may change.
+        part, by identity. Only these may change in the part. Elsewhere this is None, and all may change.
     """
 
     now: Context = field(default_factory=Context)

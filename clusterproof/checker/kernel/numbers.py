@@ -247,8 +247,8 @@ def compare(sign: str, left: Any, right: Any) -> Any:
     sign
         One of <, <=, >, >=, ==, !=.
     left, right
-        Numbers or symbols, or lists or tuples of them, compared entry by entry. With == and !=, also texts, None and
-        records.
+        Numbers or symbols, or lists or tuples of them, compared entry by entry. For == and !=, they may also be texts,
+        None and records.
     """
     spend(1)
     if isinstance(left, Abstract) or isinstance(right, Abstract):

@@ -51,8 +51,8 @@ def replay(claim_id: str, counterexample: Mapping[str, Any]) -> Line:
     Raises
     ------
     InvalidArgument
-        If the claim is unknown, or if the numbers are no instance that meets its hypotheses. The message names the
-        hypothesis, or the quantity that is missing, unknown or out of range.
+        If the claim is unknown, or if the numbers do not define an instance that meets its hypotheses. The message
+        names the hypothesis, or the quantity that is missing, unknown or out of range.
     """
     claim = find_claim(claim_id)
     remedy = f"take it from the JSON of `clusterproof check {arguments_of(claim_id)}`"

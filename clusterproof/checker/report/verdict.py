@@ -165,7 +165,7 @@ class Verdict(Line):
 
     @property
     def heading(self) -> str:
-        """The label, then the source unless ``printed``, then the kind of error unless a false statement."""
+        """The label; then the source, unless it is ``printed``; then the kind of error, unless it is the default."""
         failed = (self.error_kind,) if self.word == Kind.VIOLATED else ()
         return heading_of(self.label, self.source, *failed)
 

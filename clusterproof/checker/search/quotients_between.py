@@ -202,7 +202,7 @@ def irreducible(p: Polynomial) -> list[Polynomial]:
 
 
 def factors_of(p: Polynomial) -> tuple[Fraction, list[tuple[Polynomial, int]]]:
-    """Return the number and the powers of irreducible factors whose product a polynomial is."""
+    """Factor a polynomial: return a number, and irreducible factors with their powers."""
     number, found = _of_flint(p).factor()
     common = lcm(*(Fraction(value).denominator for value in p.values()))
     return Fraction(int(number), common), [

@@ -17,7 +17,7 @@ from clusterproof.theory.rates.traced_rounds import RULES, TracedRounds, setting
 
 SOURCE = '''"""{statement}
 
-The claim is of the clients' losses as one function of all their models, in units of the step.
+The claim treats the clients' losses as one function of all their models. The step is the unit of length.
 """
 
 from fractions import Fraction
@@ -35,7 +35,7 @@ LOSSES = functions(smoothness=SMOOTHNESS, strong_convexity={own!r})
 
 @claim("rate/round")
 def one_round(f: Function = LOSSES) -> Sides:
-    """One round, whatever the number of clients."""
+    """Bound one round for any number of clients."""
     means, apart = [f.start - f.minimiser], [{apart}]
     start, error, spread = means[0], apart[0], apart[1:]
     after = {rule}(f, (means, apart), SETTING)

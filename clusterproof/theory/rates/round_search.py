@@ -22,7 +22,7 @@ SMALL = Fraction(1, 1000)
 """Share of the decrease of the distance in a round that is added to the constant when margins are computed."""
 
 MAX_SCALE = 1e4
-"""Largest D^2 / G of the program, in units of the step; beyond it the best rate is constant to 1e-8."""
+"""Largest D^2 / G in the program, in units of the step; for larger values, the best rate changes by at most 1e-8."""
 
 MEAN = ("mean 0", "mean 1")
 """Conditions of the clients' mean: between the start and x*, and between x* and the start."""

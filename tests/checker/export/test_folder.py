@@ -96,7 +96,7 @@ def test_the_head_says_what_a_reader_compares(out: Path, tmp_path: Path) -> None
     ), "an end"
     assert "one of the cases applies" in head(out, "cfl_mgd_a7_step_at_least")
     assert "has no single meaning" in head(out, "cfl_mgd_a7_step_at_least_printed")
-    assert "says nothing of the algorithm: a pair" in head(
+    assert "says nothing about the algorithm: a pair" in head(
         tmp_path, "fpfc_theorem_1_mapping_theta_beyond_lambda"
     )
     renamed = (tmp_path / "scaffold_bias" / "scaffold_bias.v").read_text()
