@@ -152,7 +152,7 @@ class Groups(ExactClients):
     """Groups of equal clients instead of single clients: the sum over the clients is N times the mean."""
 
     def total(self, values: Any) -> Any:
-        """Return the sum over all clients, where each group counts as one of N."""
+        """Return the sum over all clients, where each group counts as one of N clients."""
         return self.count * self.mean(values)
 
 

@@ -5,7 +5,8 @@ The value above the least one is any number from mu ||d||^2 / 2 + (L - mu) ||z||
 d> - ||z||^2 / 2). These are the interpolation conditions of two points. They are necessary and sufficient for a
 function of the class (Taylor, Hendrickx and Glineur 2017, Theorem 4).
 
-The units are mu and ||d||, with kappa = L / mu. Shares from 0 to 1 describe the rest: ``along`` is <z, d>. ``bent`` is
+The units are mu and ||d||, with kappa = L / mu. Shares from 0 to 1 describe all other numbers: ``along`` is <z, d>.
+``bent`` is
 ||z||^2 - <z, d>^2 divided by its largest value, <z, d> - <z, d>^2. ``raised`` is the position of the value between its
 least (0) and its largest (1).
 """

@@ -357,7 +357,7 @@ def _curve_d(run: ClusterRun, found: Outcome, bound: TraceBound, compared: Compa
 
 
 def _printed_curves(run: ClusterRun) -> tuple[Curve, Curve]:
-    """Return Theorem 1's rho, and its factor alone."""
+    """Return the curve of Theorem 1's rho, and the curve of its factor alone."""
     one, rounds = run.printed, np.arange(len(run.errors))
     level = "" if one.known else r"$\rho$, at least "
     words = rf"Theorem 1 (printed): error $\leq$ {level}{one.conclusion:.3g}"

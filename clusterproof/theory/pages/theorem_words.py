@@ -155,7 +155,7 @@ def _first(one: Outcome, told: dict[str, Any]) -> str:
 
 
 def _above(one: Outcome) -> str:
-    """Return how many runs are above a bound; return no text for a sure bound that no run exceeds."""
+    """Return how many runs are above a bound; return no text for a deterministic bound that no run exceeds."""
     if not any(each.allowed for each in one.above):
         return ""
     parts = [

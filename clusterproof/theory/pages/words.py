@@ -138,7 +138,7 @@ def run_sentences(facts: Facts) -> list[str]:
 
 
 def _is_chosen(name: str, run: RunFacts) -> bool:
-    """Return whether a setting is no default; another sentence has the participation."""
+    """Return whether a setting differs from its default; another sentence has the participation."""
     return name != "participation" and name not in run.usual and run.settings[name] is not None
 
 

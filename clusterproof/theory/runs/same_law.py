@@ -86,7 +86,7 @@ def assert_same_law(task: Mixture, trace: Trace, *, algorithm: Algorithm[Any] | 
     Inconclusive
         If the replicates are too few; the message says how many would show so large a difference.
     InvalidArgument
-        If the task is another one, or the algorithm is unknown.
+        If the task is not the run's task, or the algorithm is unknown.
 
     Notes
     -----

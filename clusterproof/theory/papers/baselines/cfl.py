@@ -40,7 +40,7 @@ STEP = Q[Fraction(3, 10) : 1 : 10]
 
 
 def stationary_cosines(task: QuadraticMixture, step: float, local_steps: int) -> np.ndarray:
-    """Run FedAvg to rest and return the cosines of the clients' next updates, (m, m)."""
+    """Run FedAvg until it converges, and return the cosines of the clients' next updates, (m, m)."""
     algorithm = FedAvg(step_size=step, local_steps=local_steps)
     model = np.array(rest(algorithm, task, start_of(task, 1)).models)[0]
     clients, stream = np.arange(task.clients), np.random.default_rng(0)
@@ -76,15 +76,15 @@ def stationary_cosine(
 
     Hypotheses
         Clusters of equal size whose minimisers are the vertices of a regular simplex. Every client has the Hessian a I
-        and its cluster's minimiser, and FedAvg is at rest.
+        and its cluster's minimiser, and FedAvg is at its fixed point.
 
     Statement
         cos(Delta w_i, Delta w_j) = -1 / (K - 1) for clients of different clusters, 1 inside a cluster: every
         cut along clusters has the same largest similarity.
 
     Source
-        Ours; CFL, Sattler et al. (2020), has this setting. Identity: the updates are multiples of b_c - mean b, whose
-        sum is 0.
+        Ours; CFL, Sattler et al. (2020), has this setting. The claim is an identity: the updates are multiples of b_c -
+        mean b, whose sum is 0.
     """
     rotation = np.linalg.qr(stream.standard_normal((clusters, clusters)))[0]
     optima = float(size) * simplex(clusters) @ rotation + stream.standard_normal(clusters)
@@ -116,13 +116,13 @@ def two_clusters(
     """At a stationary point two clusters pull in exactly opposite directions.
 
     Hypotheses
-        Two clusters of any sizes and minimisers. All clients share one Hessian A, and FedAvg is at rest.
+        Two clusters of any sizes and minimisers. All clients share one Hessian A, and FedAvg is at its fixed point.
 
     Statement
         The cosine of two updates is -1 across the clusters and 1 inside.
 
     Source
-        Ours; CFL, Sattler et al. (2020), has this setting. Identity: n_1 g_1 + n_2 g_2 = 0.
+        Ours; CFL, Sattler et al. (2020), has this setting. The claim is an identity: n_1 g_1 + n_2 g_2 = 0.
     """
     labels = np.repeat([0, 1], [first, second])
     rotation = np.linalg.qr(stream.standard_normal((dimension, dimension)))[0]

@@ -264,8 +264,8 @@ def model_averaging_reset(
         any case. If the minimisers differ, the bound holds for the distance from the fixed point.
 
     Proof
-        B_i^H (e, 0) has first block Pi_H(eta A_i) e: from u = 0, H steps are heavy ball from rest. Symmetric matrices:
-        ||mean Pi_H(eta A_i)|| <= max |Pi_H|. Lemma H (``cfl-mgd/lemma-h``) bounds Pi_H.
+        B_i^H (e, 0) has first block Pi_H(eta A_i) e: from u = 0, H steps are heavy ball from rest. The matrices are
+        symmetric, so ||mean Pi_H(eta A_i)|| <= max |Pi_H|. Lemma H (``cfl-mgd/lemma-h``) bounds Pi_H.
 
     Source
         Ours; repairs option II.

@@ -60,7 +60,7 @@ def theorem_1(
         all p, rho_0 as (A36) with c_1 .. c_6 of the appendix (c_4 = 1/4, ``floor.py``), so that rho_0 >= c_4 l.
 
     Source
-        Zhao et al. (2023), Theorem 1 and Appendix B; the printed 16L / (mu p) is read as (A42).
+        Zhao et al. (2023), Theorem 1 and Appendix B; the reading takes (A42) for the printed 16L / (mu p).
         ``cfl-mgd/theorem-1-small-constant`` treats constants that, by the paper, only exist.
     """
     floor, start = C_4 * share, separation / (4 * root_of_kappa)

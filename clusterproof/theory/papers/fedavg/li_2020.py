@@ -54,7 +54,7 @@ def second_moment(offset: Any, factor: Any, expectation: Any, square: Any) -> An
 
 
 def gap_and_gradients(problem: Problem, sampling: Fraction) -> tuple[Any, Any]:
-    """Return E F(w_T) - F*, and G^2 along the run; ``sampling`` is the variance share of drawing clients."""
+    """Return E F(w_T) - F*, and G^2 along the run; ``sampling`` is the share of variance from drawing clients."""
     a_2, b_2, steps = problem.curvature, problem.center, problem.local_steps
     moments, largest = (problem.start, problem.start**2), F(0)  # E w and E w^2 of the server
     for first in range(0, problem.rounds * steps, steps):

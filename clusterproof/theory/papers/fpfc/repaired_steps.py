@@ -162,7 +162,8 @@ CURVATURES = [" ".join(each) for steps in range(1, 5) for each in product(FIVE, 
 def scalar_functions(curvatures: str = among(*CURVATURES), quarters: int = Z[1:4]) -> Sides:
     """The steps on a scalar function, convex, concave or neither, with L_h = 1 and alpha = z of some ``quarters``.
 
-    With z <= 1 the points are in order, so that each curvature is the function's between two of them.
+    With z <= 1 the points are in order, so that each curvature is the function's second derivative between two
+    neighbouring points.
     """
     z = Fraction(quarters, 4)
     gradient, fall = Fraction(1), Fraction(0)

@@ -1,7 +1,7 @@
 """Bounds of FPFC's theorem, repaired and as printed where it holds, on a run, which may be of a user's algorithm.
 
 A trace holds the models only; the printed rule determines the differences and multipliers of the pairs from them. So a
-run whose server deviates from it violates the bounds on its models.
+run whose server deviates from this rule violates the bounds on its models.
 """
 
 from __future__ import annotations
@@ -311,7 +311,7 @@ class ResidualSeries:
 def residual_series(algorithm: FPFC, task: QuadraticMixture, trace: Trace) -> ResidualSeries:
     """Follow the pair variables of a run from a common start once, and measure all residuals.
 
-    The latest run's residuals are kept: bounds on several residuals follow its pair variables once.
+    The residuals of the latest run are kept, so that bounds on several residuals follow the pair variables only once.
     """
     digest = hashlib.blake2b(repr((algorithm, trace.models.shape)).encode())
     for array in (task.hessians, task.centers, trace.models):

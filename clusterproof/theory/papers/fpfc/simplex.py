@@ -88,7 +88,7 @@ class Simplex:
 
     @property
     def reach(self) -> float:
-        """Distance of each client from 0 at rest, in units of its corner's vector."""
+        """Distance of each client from 0 at the fixed point, in units of its corner's vector."""
         return float(SLOPE * SMOOTHING / np.sqrt(2) / (self.curvature + SLOPE))
 
     @cached_property

@@ -49,7 +49,7 @@ class Constants:
 
     @property
     def contraction(self) -> float:
-        """c, of the square of the distance in one local step."""
+        """c, the factor of the squared distance in one local step."""
         convexity, smoothness = self.algorithm.augmentation - self.weak_convexity, self.local_smoothness
         return 1 - 2 * self.algorithm.step_size * convexity * smoothness / (smoothness + convexity)
 

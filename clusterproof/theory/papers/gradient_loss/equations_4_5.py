@@ -42,7 +42,7 @@ def loss_margin(
 
     Statement
         L_(i, s_i) - min_k L_ik <= 2 lambda / (1 - lambda), with mean losses: 1/2 for lambda = 0.2. With the
-        sum of (1) over B rows the mean loss may differ by 1 / B of that: 1/100 for B = 50.
+        sum of (1) over B rows the mean loss may differ by this bound divided by B: 1/100 for B = 50.
 
     Source
         Ours. The similarities of two models differ by at most 2.

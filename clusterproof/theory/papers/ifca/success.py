@@ -25,7 +25,7 @@ from clusterproof.synthetic import RegressionMixture
 from clusterproof.synthetic.mixture import make_labels
 
 ROUNDS = 60
-"""T: later, only single clients near a tie change their clusters."""
+"""T, the number of rounds: later, only single clients near a tie change their clusters."""
 
 PAPER_RADIUS = 0.25
 """Distance of a start from its optimum, in units of the separation, that the papers allow at kappa = 1."""

@@ -112,14 +112,14 @@ def elbow_below_chord(
         other set of z >= 3 winners, and never z.
 
     Source
-        Ours on Zhang and Qiao (2024), Algorithm 1, line 14 and (6). The bound is tight. So the elbow calls
-        exactly those sets of winners one cluster that most clearly form z clusters.
+        Ours on Zhang and Qiao (2024), Algorithm 1, line 14 and (6). The bound is tight. So the elbow returns one
+        cluster for exactly the sets of winners that most clearly form z clusters.
 
     Proof
-        Make k - 1 random points clusters of their own and the rest one cluster. Its sum is the sum of the squared
-        distances of its pairs over z - k + 1. The mean over the choices is WCSS_1 (z - k) / (z - 1), and the least sum
-        is at most the mean. At k = z - 1 the sum is half of one pair's squared distance. If the least sum equals the
-        mean, all pairs are equal, and then every partition attains it.
+        Make k - 1 random points clusters of their own and all other points one cluster. The sum of this cluster is the
+        sum of the squared distances of its pairs over z - k + 1. The mean over the choices is WCSS_1 (z - k) / (z - 1),
+        and the least sum is at most the mean. At k = z - 1 the sum is half of one pair's squared distance. If the least
+        sum equals the mean, all pairs are equal, and then every partition attains it.
     """
     points: list[Point] = [tuple(map(Fraction, each)) for each in zip(x, y, z, strict=True)]
     distances = [squared_distance(p, q) for p, q in combinations(points, 2)]

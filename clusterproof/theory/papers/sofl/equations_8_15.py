@@ -41,7 +41,7 @@ def equation_10(
             sum_j ||xi_j - mu_(i(j))||^2 does not rise in (14) or (15).
         (14), (15): rests
             After finitely many rounds all centres are unchanged, by the stopping rule. The result is a local minimum:
-            the paper's Table 2 shows a wrong one of k-means, from one start.
+            the paper's Table 2 shows a wrong local minimum of k-means, from one start.
 
     Source
         Zhang and Qiao (2024), (8)-(10), (14), (15) and the stopping rule after them.
@@ -102,7 +102,7 @@ def shrinking_neighbourhood(updates: int = Z[1:]) -> Sides:
 
 
 LONGEST = 50
-"""Number of rounds after which the centres must be at rest, many more than the partitions of a run."""
+"""Number of rounds after which the centres must no longer move, many more than the partitions of a run."""
 
 
 def half_steps(points: Sequence[Point], centres: list[Point]) -> tuple[list[Fraction], int]:

@@ -227,8 +227,8 @@ def a23_meant(
         bias sum_k beta^(t-1-k) grad phi^1(chi^k) is not noise, and is part of the heavy ball (Theorem D).
 
     Source
-        The true part of (A23) of Zhao et al. (2023): the terms are martingale differences. Equality up to the factor 1
-        - beta^(2t).
+        The true part of (A23) of Zhao et al. (2023): the terms are martingale differences. The two sides are equal up
+        to the factor 1 - beta^(2t).
     """
     law = {jump: rarity, -jump * rarity / (1 - rarity): 1 - rarity}
     variance = sum(weight * value**2 for value, weight in law.items())

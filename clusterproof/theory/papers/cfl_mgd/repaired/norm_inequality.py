@@ -64,7 +64,7 @@ Positive = Annotated[Fraction, rationals(Fraction(1, 4), 3, 4, upwards=True)]
 def norm_inequality(
     dimension: Dimension, rows: Rows, failure: Failure, replicates: Replicates, stream: Stream
 ) -> Sides:
-    """The norm of a sum of heavy-tailed rows pays the root of the logarithm of the failure probability.
+    """The norm of a sum of heavy-tailed rows grows with the root of the logarithm of the failure probability.
 
     Hypotheses
         S = sum_k xi_k in R^d with log E[exp<theta, xi_k> | past] <= (theta' V_k theta / 2) gamma(Gamma ||theta||)

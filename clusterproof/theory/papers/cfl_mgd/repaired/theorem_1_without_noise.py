@@ -141,7 +141,7 @@ def theorem_1_without_noise(
     """Without noise and wrong assignments the error falls exponentially, for every momentum and every T.
 
     Hypotheses
-        Option I with all clients, exact gradients and right assignments, from rest. The expected loss of cluster p is
+        Option I with all clients, exact gradients and correct assignments, from rest. The expected loss of cluster p is
         L-smooth and mu-strongly convex with 0 < mu <= L / 4; momentum beta in [0, 1), and 0 < s <= 1 - beta, s = eta L
         l_p.
 
