@@ -1142,9 +1142,6 @@ Proof.
   - destruct (Z.eq_dec z lo) as [->|N]. left; reflexivity. right. apply (IH _ hi); [exists z; reflexivity| | |lia].
     all: rewrite <- ?minus_IZR, <- ?plus_IZR; apply IZR_lt; lia.
 Qed.
-Fixpoint one_of (l : list Prop) : Prop := match l with [] => False | P :: l => P \/ one_of l end.
-Lemma one_of_ok l : forall k, nth k l False -> one_of l.
-Proof. induction l as [|P l IH]; intros [|k] H; simpl in *; auto. right. exact (IH k H). Qed.
 
 (* ---- Loops: the states that rounds lead to, and the principle of induction *)
 

@@ -25,9 +25,12 @@ Each row of the table below is one theorem. You can check all theorems without t
    Compare it with the paper. No program can do this for you.
 2. Read the last theorem of the file for Rocq, and the definitions that it names. Compare them with `claim.txt`, which
    stands above them as a comment. The comment says what is left out.
-3. Read the definitions that the table names: in `functions.v`, which is short and contains only definitions, and in
-   `prelude.v`. The lemmas of `prelude.v` and `duals.v` are proved.
-4. `statement.tex` is the statement in LaTeX. `replay.py` reads `evidence.json`.
+3. A counterexample is a program, a claim and an instance: its source as a tree, the ranges of its quantities, and
+   their values. `language.v` says what programs compute, with rational numbers and without axioms. Read it once, from
+   `evaluate` on, with the functions that the program names.
+4. For the other theorems, read the definitions that the table names: in `functions.v`, which is short and contains only
+   definitions, and in `prelude.v`. The lemmas of `prelude.v` and `duals.v` are proved.
+5. `statement.tex` is the statement in LaTeX. `replay.py` reads `evidence.json`.
 
 ## What is not proved
 
@@ -67,6 +70,7 @@ def _to_be_read(proof: str) -> list[str]:
     stated = re.findall(r"^Definition[^.]*?: (?:Prop|R) :=.*?\.$", plain, re.DOTALL | re.MULTILINE)
     theorem = list(re.finditer(r"^Theorem .*?\.$", plain, re.DOTALL | re.MULTILINE))[-1][0]
     words = set(re.findall(r"\w+", " ".join([*stated, theorem])))
-    library = "".join(each.read_text() for each in LIBRARY)
+    imported = re.findall(r"^From Clusterproof Require Import (.*)\.$", proof, re.MULTILINE)[0].split()
+    library = "".join(each.read_text() for each in LIBRARY if each.stem in imported)
     known = re.findall(r"^(?:Definition|Fixpoint|Inductive|Record) (\w+)", library, re.MULTILINE)
     return [name for name in known if name in words]

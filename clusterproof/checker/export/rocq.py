@@ -8,6 +8,7 @@ from typing import Any
 
 from clusterproof.checker.claims.claim import Claim
 from clusterproof.checker.export.formulas import Exporter
+from clusterproof.checker.export.rocq_computed import broken, exhausted, nowhere
 from clusterproof.checker.export.rocq_dual import dual
 from clusterproof.checker.export.rocq_family import family
 from clusterproof.checker.export.rocq_symbols import RULES
@@ -15,16 +16,17 @@ from clusterproof.checker.export.rocq_text import Names, comment, every, places
 from clusterproof.checker.kernel import Refused, printed
 
 SHOWN = {
-    "instance": """an instance of the space meets the hypotheses and breaks the conclusion. The formulas are those
-   that the source computes at this instance. The instance meets the conditions that are called branches: they decide
-   which branches the source takes, and how often its loops run. Texts and truth values are replaced by their values.
-   For a function of a class, its points, gradients and values stand above the formulas. Left out: that the function is
-   in the class (the conditions in interpolation.py are also sufficient), and that the source computes the numbers in
-   the conclusion from it. replay.py computes both.""",
-    "exhausted": """at every instance of the finite space, the hypotheses imply the conclusion. The last theorem says
-   that a case is computed for each instance of the space, and what holds in this case. The branches of a case are the
-   conditions that the source decides there. Truth values, and numbers that the source computes from constants, are
-   replaced by their values.""",
+    "instance": """an instance of the space meets the hypotheses and breaks the line. The program is the source above as
+   a tree, which Rocq runs on the instance. Names and texts stand in quotes; f $ [a; b] is a call, x <~ a assigns, and
+   a .: "x" is an attribute. A function of a class is given by its points, gradients and values, which meet the
+   conditions of interpolation; left out is that these suffice for a function of the class to have them.""",
+    "exhausted": """at every instance of the finite space a hypothesis fails or the line is true, and at some instance
+   it is true. The instances are those that `instances` of language.v lists. The program is the source above as a tree,
+   which Rocq runs. Names and texts stand in quotes; f $ [a; b] is a call, x <~ a assigns, and a .: "x" is an
+   attribute.""",
+    "nowhere": """at every instance of the finite space a hypothesis fails. The instances are those that `instances` of
+   language.v lists. The program is the source above as a tree, which Rocq runs. Names and texts stand in quotes;
+   f $ [a; b] is a call, x <~ a assigns, and a .: "x" is an attribute.""",
     "signs": """the conclusion holds for all real numbers of the space that meet the hypotheses, and some numbers meet
    them. The last theorem says this about the whole space. If a quantity is chosen from a list, or the source branches,
    the theorem says that one of the cases applies, and what holds in this case. The branches of a case are the
@@ -70,8 +72,25 @@ From Clusterproof Require Import functions prelude duals.
 Import ListNotations.
 Open Scope R_scope.
 """
+IMPORTS_OF_PROGRAMS = """\
+From Coq Require Import ZArith QArith String List.
+From Clusterproof Require Import language.
+Import ListNotations.
+Open Scope Z_scope. Open Scope string_scope. Open Scope source_scope.
+"""
+BELIEVED_OF_PROGRAMS = """The space may be narrower than the hypotheses and the statement in the docstring. What is to
+   be believed: Rocq, without axioms; that language.v computes what Python does with such a program; and that the tree
+   is the source, which a reader compares. In language.v a list is a value, and a function keeps the values that the
+   variables around it have where it is made. The words= of a line are left out."""
+OF_PROGRAMS = {"instance": broken, "exhausted": exhausted, "nowhere": nowhere}
+"""By the rule of a record that is computed, what writes its theorem."""
 OF_FUNCTIONS = {"dual": dual, "family": family}
 """Functions that write the theorems of evidence about functions of a class, by its rule."""
+
+
+def program_rule(record: Mapping[str, Any]) -> str:
+    """Return the rule of a record; of one about an empty finite space, which is computed, ``nowhere``."""
+    return "nowhere" if record["rule"] == "empty" and record.get("listed") else str(record["rule"])
 
 
 def rocq_file(claim: Claim[..., Any], text: str, record: Mapping[str, Any], word: str) -> str:
@@ -91,13 +110,15 @@ def rocq_file(claim: Claim[..., Any], text: str, record: Mapping[str, Any], word
     Refused
         If the statement has no formula, or if there is no theorem for Rocq about its rule.
     """
-    rule = record["rule"]
+    rule = program_rule(record)
     if rule not in SHOWN:
         raise Refused(f"the rule {rule} has no theorem for Rocq yet")
     line = printed(record["statement"], record["line"])
     name = Names().new(re.sub(r"\W+", "_", f"{claim.id} {line}", flags=re.ASCII).strip("_"))
 
     def written(own: str) -> list[str]:
+        if rule in OF_PROGRAMS:
+            return OF_PROGRAMS[rule](text, record, own)
         if rule in OF_FUNCTIONS:
             return OF_FUNCTIONS[rule](text, record, own)
         return [*RULES[rule](Exporter(text, record["statement"], record), record, own), "", every([own])]
@@ -119,7 +140,10 @@ def rocq_file(claim: Claim[..., Any], text: str, record: Mapping[str, Any], word
         text,
         "",
         f"What is shown: {SHOWN[rule]}",
-        BELIEVED,
+        BELIEVED_OF_PROGRAMS if rule in OF_PROGRAMS else BELIEVED,
     ]
-    imports = IMPORTS_OF_FUNCTIONS if rule in OF_FUNCTIONS else IMPORTS
+    of_rule = dict.fromkeys(OF_PROGRAMS, IMPORTS_OF_PROGRAMS) | dict.fromkeys(
+        OF_FUNCTIONS, IMPORTS_OF_FUNCTIONS
+    )
+    imports = of_rule.get(rule, IMPORTS)
     return "\n".join([comment("\n".join(head)), "", imports, *places("\n".join(body)), *body, ""])

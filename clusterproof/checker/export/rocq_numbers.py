@@ -3,32 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import replace
 from typing import Any
 
-from clusterproof.checker.export.formulas import Exporter, Formulas
+from clusterproof.checker.export.formulas import Formulas
 from clusterproof.checker.export.rocq_section import Section
-from clusterproof.checker.export.rocq_text import comment, joined
+from clusterproof.checker.export.rocq_text import joined
 
 Record = Mapping[str, Any]
 BEFORE = ("space", "branches", "hypotheses")
-
-
-def instance(exporter: Exporter, record: Record, name: str) -> list[str]:
-    """Write the theorem that an instance of the space meets the hypotheses and breaks the line."""
-    written = record["instance"]
-    formulas = exporter.at(record["line"], exporter.stated.space.read(written))
-    formulas = replace(formulas, texts={name: written[name] for name in formulas.texts})
-    made = Section(formulas)
-    broken = f"~ {made.applied('conclusion')}", f"(Not {made.code('conclusion')})"
-    words = ", ".join(f"{own} = {value!r}" for own, value in formulas.texts.items())
-    return [
-        *([comment(words)] if words else []),
-        *made.text,
-        "",
-        made.scope.environment(),
-        *there_is(made, f"Theorem {name}", values_of(formulas), broken),
-    ]
 
 
 def values_of(formulas: Formulas) -> dict[str, Any]:

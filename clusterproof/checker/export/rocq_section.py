@@ -12,7 +12,6 @@ from clusterproof.checker.export.rocq_text import Scope, comment, joined, listed
 from clusterproof.checker.kernel.quotients import Fact
 
 Ends = tuple[Fact | None, Fact | None, Fact | None]
-COMPUTED = comment("what the source makes of these choices, where it takes these branches")
 Written = tuple[str, str]
 """A proposition in Rocq's notation, and as data for the checker."""
 
@@ -63,9 +62,8 @@ class Section:
         branches = [] if on_symbols else _branches(formulas)
         ends = [end for q in formulas.quantities for end in (q.low, q.high, *q.options)]
         slacks = [*(f.slack for f in facts), *(f.slack for f, _ in branches), *compared]
-        computed = set[int]() if on_symbols else _computed(compared)
         roots = [side for root in (*ends, *slacks) for side in _sides(root)]
-        self.scope = scope = Scope(roots, names, computed)
+        self.scope = scope = Scope(roots, names)
         self.entries: list[str] = []
         self.links: list[str] = []
         self.bounds: list[str] = []
@@ -126,8 +124,7 @@ class Section:
     def _define(self, roots: Iterable[Any]) -> None:
         for root in roots:
             for name, node in self.scope.add(root):
-                text = f"Definition {name} : R := {self.scope.text(node, define=True)}."
-                self._definitions.append(f"{text} {COMPUTED}" if node.operator == "number" else text)
+                self._definitions.append(f"Definition {name} : R := {self.scope.text(node, define=True)}.")
                 self.entries.append(f"Defined {self.scope.formula(node, define=True)}")
 
     def _suppose_space(self, conditions: Sequence[Written]) -> None:
@@ -237,7 +234,7 @@ class Section:
         """Write the list of values at the given values of the quantities."""
         return " ".join(["env", *(f"({self.scope.text(values[name])})" for name in self.scope.quantities)])
 
-    def decided(self, values: Mapping[str, Any], claim: str, number: str = "") -> tuple[list[str], str]:
+    def decided(self, values: Mapping[str, Any], claim: str) -> tuple[list[str], str]:
         """Write definitions, and with them the proof of a claim that the values of the quantities decide."""
         nodes = [node for _, node in self.scope.entries]
         known = evaluated(nodes, values)
@@ -247,7 +244,7 @@ class Section:
         )
         given = listed(rational(known[id(node)]) for node in nodes)
         definitions = [
-            (f"{name}{number}", f"Definition {name}{number} : {kind} :=\n  {text}.")
+            (name, f"Definition {name} : {kind} :=\n  {text}.")
             for name, kind, text in (
                 ("program", "list formula", program),
                 ("given", "list Q", f"{given}%Q"),
@@ -273,12 +270,6 @@ def _sides(root: Any) -> Iterator[Any]:
     """Yield the two sides of a slack; for any other expression, the expression itself."""
     if isinstance(root, Expression):
         yield from sides_of(root) if root.operator == "-" else (root,)
-
-
-def _computed(compared: Sequence[Any]) -> set[int]:
-    """Return the identities of the sides of a line if all are numbers, as branches of the source then decide it."""
-    sides = [side for slack in compared for side in sides_of(slack) if isinstance(side, Expression)]
-    return {id(side) for side in sides} if all(side.operator == "number" for side in sides) else set()
 
 
 def entries_of(formulas: Formulas, names: dict[int, tuple[Any, str]]) -> list[list[Fact]]:

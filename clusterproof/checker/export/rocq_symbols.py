@@ -8,8 +8,7 @@ from clusterproof.checker.export.formulas import Exporter, Formulas
 from clusterproof.checker.export.rocq_compose import Case, Witness, composed
 from clusterproof.checker.export.rocq_induction import by_induction
 from clusterproof.checker.export.rocq_lemma import Blocks, Lemma, by_definition, conjunction, given
-from clusterproof.checker.export.rocq_listed import exhausted
-from clusterproof.checker.export.rocq_numbers import Record, instance, theorem, there_is, values_of
+from clusterproof.checker.export.rocq_numbers import Record, theorem, there_is, values_of
 from clusterproof.checker.export.rocq_section import Section
 from clusterproof.checker.export.rocq_text import listed
 from clusterproof.checker.export.whole_space import Chosen, flat
@@ -99,8 +98,6 @@ def _none(made: Section) -> list[str]:
 
 def empty(exporter: Exporter, record: Record, name: str) -> list[str]:
     """Write that in every case of the choices, one of the hypotheses fails at every value."""
-    if record.get("listed"):
-        return exhausted(exporter, record, name)
     cases = list[Case]()
     for chosen in exporter.cases():
         formulas = exporter.hypotheses(record["line"], chosen)
@@ -111,8 +108,6 @@ def empty(exporter: Exporter, record: Record, name: str) -> list[str]:
 
 
 RULES = {
-    "instance": instance,
-    "exhausted": exhausted,
     "signs": on_symbols,
     "squares": on_symbols,
     "induction": on_symbols,

@@ -18,8 +18,8 @@ LONGEST = 40
 """Number of digits above which a number is written in base 16, which Rocq reads faster."""
 PLACES = 64
 """Least index in the list of values that has a name; Rocq would write large natural numbers in base 1."""
-LIBRARY = [Path(__file__).with_name(name) for name in ("functions.v", "prelude.v", "duals.v")]
-"""Libraries that the Rocq files import, in order; the first one contains only definitions."""
+LIBRARY = [Path(__file__).with_name(name) for name in ("functions.v", "prelude.v", "duals.v", "language.v")]
+"""Libraries that the Rocq files import, in order; the first has only definitions, the last is about programs."""
 OWN = """
     Axiom CoFixpoint Definition Fixpoint Hypothesis Parameter Theorem Variable Type Set Prop SProp R Q Z S O
     as at by cofix else end exists exists2 fix for forall fun if IF in let match mod
@@ -33,7 +33,7 @@ DECLARED = r"(?:Definition|Fixpoint|Lemma|Theorem|Inductive|Record) (\w\w+)|\| (
 """Pattern for names that the library declares, and for its constructors."""
 TAKEN = {
     *OWN.split(),
-    *(a or b for a, b in re.findall(DECLARED, "".join(each.read_text() for each in LIBRARY))),
+    *(a or b for a, b in re.findall(DECLARED, "".join(each.read_text() for each in LIBRARY[:-1]))),
 }
 """Names that mean something else in a file, alone or with a number; only names of proofs contain a prime."""
 
@@ -122,8 +122,6 @@ class Scope:
         Everything to write.
     names
         By identity, names of expressions in the source, or names that they are given.
-    computed
-        Identities of the numbers that get a name; other numbers are written as digits.
 
     Attributes
     ----------
@@ -134,9 +132,7 @@ class Scope:
         names.
     """
 
-    def __init__(
-        self, roots: Sequence[Any], names: dict[int, tuple[Any, str]], computed: Container[int] = ()
-    ) -> None:
+    def __init__(self, roots: Sequence[Any], names: dict[int, tuple[Any, str]]) -> None:
         self.outside, self.module, self.called = False, "", dict[str, str]()
         self.entries: list[tuple[str, Expression]] = []
         self._place: dict[int, int] = {}
@@ -152,7 +148,7 @@ class Scope:
         for node in nodes:
             depth[id(node)] = 1 + max((depth[id(part)] for part in operands(node)), default=-1)
             name = names.get(id(node), (None, ""))[1]
-            if node.operator == "quantity" or (node.operator == "number" and id(node) not in computed):
+            if node.operator in ("quantity", "number"):
                 continue
             if name or uses[id(node)] > 1 or depth[id(node)] > DEEPEST:
                 self._defined[id(node)] = name or "v"
@@ -225,7 +221,7 @@ class Scope:
     def _text(self, value: Any, define: bool = False) -> tuple[str, int]:
         if not isinstance(value, Expression):
             return _number(value)
-        if value.operator == "number" and (define or id(value) not in self._place):
+        if value.operator == "number":
             return _number(value.parts[0])
         if value.operator == "quantity":
             own = self.quantities[value.parts[0]]
@@ -249,7 +245,7 @@ class Scope:
         """Write a number or an expression as data for the checker."""
         if not isinstance(value, Expression):
             return _number_formula(value)
-        if value.operator == "number" and (define or id(value) not in self._place):
+        if value.operator == "number":
             return _number_formula(value.parts[0])
         if id(value) in self._place and not define:
             place = self._place[id(value)]

@@ -129,14 +129,9 @@ class WholeSpace:
         return one_of_several(parts)
 
     def split(
-        self,
-        cases: Sequence[Chosen],
-        leaf: Callable[[Chosen], list[str]],
-        so_far: Chosen,
-        *,
-        nested: bool = True,
+        self, cases: Sequence[Chosen], leaf: Callable[[Chosen], list[str]], so_far: Chosen
     ) -> list[str]:
-        """Prove by cases over all values of the choices; if ``nested``, the goal is written by ``nested``."""
+        """Prove what ``nested`` writes, by cases over all values of the choices."""
         name = self._next(cases, so_far)
         if name is None:
             return leaf(so_far)
@@ -144,8 +139,8 @@ class WholeSpace:
         own = self.names[name]
         lines = self._all_values(name, [value for value, _ in groups])
         for k, (value, several) in enumerate(groups):
-            inner = self.split(several, leaf, {**so_far, name: value}, nested=nested)
-            step = f"{chosen_from(k, len(groups))}refine (conj eq_refl _)." if nested else ""
+            inner = self.split(several, leaf, {**so_far, name: value})
+            step = f"{chosen_from(k, len(groups))}refine (conj eq_refl _)."
             lines += [f"{{ subst {own}. {step}", *(f"  {line}" for line in inner), "}"]
         return lines
 

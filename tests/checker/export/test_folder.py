@@ -14,7 +14,6 @@ from clusterproof.checker.claims.claim import find_claim
 from clusterproof.checker.export.exported import Decided
 from clusterproof.checker.export.folder import decided, folder_names, write_folder
 from clusterproof.checker.export.latex import of_verdict
-from clusterproof.checker.export.rocq import rocq_file
 from clusterproof.checker.export.rocq_text import LIBRARY
 
 NAMES = (
@@ -70,11 +69,11 @@ def test_the_theorem_is_the_claim_by_name(out: Path) -> None:
     text = (out / "cfl_mgd_lemma_2" / "cfl_mgd_lemma_2.v").read_text()
     _, _, after = text.partition("*)\n")
     for written in (
-        "Variables clients own momentum start round_ : R.",
-        "Definition curvature : R := own / clients.",
-        "momentum <= 9 / 10",
-        "Theorem cfl_mgd_lemma_2 : exists clients own momentum start round_ : R",
-        "~ conclusion clients own momentum start.",
+        '("momentum", Rationals 0 (9 / 10));',
+        'function := "',
+        '("momentum", Number (2 # 3))',
+        "Theorem cfl_mgd_lemma_2 :\n  is_inside the_claim the_instance = true",
+        'line_of the_claim "" the_instance = Found (Line false).',
     ):
         assert written in after
     assert "claim('cfl-mgd/lemma-2')" in text.partition("*)\n")[0], "the text stands above"
@@ -103,17 +102,13 @@ def test_the_head_says_what_a_reader_compares(out: Path, tmp_path: Path) -> None
     assert re.search(r"Variables .* the_power .*\(\* the_power is power of the source", renamed)
 
 
-@pytest.mark.parametrize("name", ["fedavg/fixed-steps-fail", "gradient-loss/equation-1", "sofl/equation-3"])
-def test_no_conclusion_compares_bare_numerals(name: str) -> None:
-    """A side that the source decides by branches has its name, and its value in a definition."""
-    for each in decided(find_claim(name)):
-        text = rocq_file(each.claim, each.text, each.record, str(each.word))
-        found = re.search(r"Definition conclusion : Prop :=\n(.*?)\.\n", text, re.DOTALL)
-        assert found is not None
-        sides = re.split(r"<=|<|=|/\\", re.sub(r"\(\*.*?\*\)", "", found[1]))
-        assert all(re.search("[a-z]", side) for side in sides)
-        for side in map(str.strip, sides):
-            assert f"Definition {side} : R :=" in text
+def test_a_program_has_the_sources_words_and_no_run(out: Path) -> None:
+    """Its functions are those of the text, a loop stands as it is written, and no number of the run is stated."""
+    text, own = ((out / "cfl_mgd_lemma_2" / name).read_text() for name in ("cfl_mgd_lemma_2.v", "claim.txt"))
+    _, _, after = text.partition("*)\n")
+    assert re.findall(r'Function_of "(\w+)"', after) == re.findall(r"^def (\w+)", own, re.MULTILINE)
+    assert after.count("For ") == len(re.findall(r"^ +for ", own, re.MULTILINE))
+    assert "31 # 144" not in after, "the error after the last round"
 
 
 def test_no_two_lines_share_a_folder() -> None:
