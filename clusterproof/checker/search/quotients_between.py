@@ -12,7 +12,7 @@ import numpy as np
 
 from clusterproof.checker.kernel.evaluation import limited
 from clusterproof.checker.kernel.multipliers import Need
-from clusterproof.checker.kernel.polynomials import Polynomial, constant, divided, plus, times
+from clusterproof.checker.kernel.polynomials import Polynomial, constant, divided, plus, raised, times
 from clusterproof.checker.kernel.quotients import Quotient, joined
 from clusterproof.checker.search.family_programs import Point, polynomial_at
 from clusterproof.checker.search.hints import Ratio
@@ -44,6 +44,8 @@ LIMITS = (100, 1000, 3000)
 """Limits for the denominators of coefficients if each coefficient has its own denominator."""
 FACTORS = 10
 """Largest number of polynomials with a known sign that serve as factors."""
+MOST_REPEATED = 5
+"""Largest power of a factor with several symbols."""
 LONGEST = 40
 """Largest number of terms of a denominator that is factorised."""
 DEGREE = {1: 7}
@@ -136,6 +138,14 @@ class Quotients:
         """Yield quotients of products of nonnegative and of positive factors, with their values, by degree."""
         nonnegative = self._nonnegative()
         tops = _powers(nonnegative, 4 if len(nonnegative) < 6 else 3, self.one)
+        tops += [  # powers of a contraction's factor, such as 1 - step mu
+            (count + power, times(raised(p, power, p.width), q))
+            for p in nonnegative
+            if len(p.places) > 1
+            for power in range(2, MOST_REPEATED + 1)
+            for count, q in _powers(nonnegative, 1, self.one)
+            if count + power > 3
+        ]
         bottoms = _powers(self.factors, 2, self.one)
         above, below = ([_values(p, self.floats) for _, p in each] for each in (tops, bottoms))
         pairs = sorted(

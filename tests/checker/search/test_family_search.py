@@ -320,6 +320,21 @@ def test_a_function_value_determines_a_multiplier() -> None:
     assert {(2, 0, 1): 1, (4, 0, 1): -1} in gains
 
 
+def two_steps(mu: Share, step: Share, f: Curved) -> Sides:
+    """Two gradient steps contract by (1 - s mu)^4; of the first one the multipliers are s (1 - s mu)^3, twice."""
+    suppose("mu < L", mu < 1)
+    x = f.start
+    for _ in range(2):
+        x = x - step * f.gradient(x)
+    return at_most((x - f.minimiser) @ (x - f.minimiser), rate=(1 - step * mu) ** 4 * f.distance**2)
+
+
+def test_multipliers_may_be_powers_of_a_rate() -> None:
+    data = family_of(in_language(two_steps).statements[""], "")
+    witness = {"f": member(), "mu": "1/2", "step": 1}
+    assert shown(two_steps, **data, witness=witness).word is kernel.Word.CERTIFIED
+
+
 def with_least(f: Smooth, rounds: int = Z[1:]) -> Sides:
     best = iterate(lambda best: least(best, f(f.start)), f(f.start), rounds, invariant=lambda best, n: n >= 0)
     return at_most(best, bound=f(f.start))
