@@ -1,4 +1,4 @@
-"""Every statement of every paper, found by its number; and the papers by the names that begin the ids of claims."""
+"""Statements of papers, by their numbers, and the papers, by the names with which the ids of claims begin."""
 
 PAPERS = {
     "cfl-mgd": "CFL-MGD: Zhao et al. 2023, Electronics 12, 1972",

@@ -137,7 +137,7 @@ def corollary_1(
     gap: int = GAP,
     root: int = among(2, 4, 6, 10),
 ) -> Sides:
-    """The rate 1 / sqrt(M T), here with M = 4 clients, two of each kind, and T = root^2.
+    """The mean iterate has the rate 1 / sqrt(M T), here with M = 4 clients, two of each kind, and T = root^2.
 
     Statement
         f(x) - f* <= 8 L |x_0 - x*|^2 / sqrt(M T) + 3 M sigma^2 H^2 / (2 L T), with x as in Theorem 1, H <= sqrt(T / M)

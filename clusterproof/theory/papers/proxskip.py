@@ -263,8 +263,8 @@ def theorem_6(clients: PlanarClients, start: Start) -> Sides:
         past.
 
     Source
-        Variance Reduced ProxSkip (2022), Theorem 6, read in a transcription. The claim is an upper bound; if the first
-        branch decides, it is loose by 2 in the exponent, and ``proxskip/sharp`` has its square.
+        Variance Reduced ProxSkip (2022), Theorem 6, read in a transcription. The claim is an upper bound. If the first
+        branch decides, the bound is loose by a factor of 2 in the exponent; ``proxskip/sharp`` has its square.
     """
     suppose("gamma <= 1 / L", start.step_length <= 1)
     rate, before, after, _ = contraction(clients, start, short_steps=True)

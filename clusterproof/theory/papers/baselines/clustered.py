@@ -48,7 +48,7 @@ def cfl_mgd_gradient(task: Task, momentum: Fraction = MOMENTUM) -> Sides:
     """The fixed point of option I of CFL-MGD is the exact optimum of each cluster, with zero momentum.
 
     Hypotheses
-        Quadratic clients, clusters right from the start, a stable step size and momentum.
+        Quadratic clients, clusters that are correct from the start, and a stable step size and momentum.
 
     Statement
         chi_p = (sum A_i)^-1 sum A_i b_i over the cluster's clients, and its buffer is 0.

@@ -224,7 +224,7 @@ def norms_fall(case: EveryPair, stream: Stream) -> Sides:
 
 
 def lost_and_kept(lost: np.ndarray, gradients: list[np.ndarray]) -> Sides:
-    """||X||^2 / 2 + 2 <X, y> is at least minus its bound in the proof; X ``lost``, g_0 to g_{T-1} given.
+    """||X||^2 / 2 + 2 <X, y> is at least minus its bound in the proof, where X is ``lost``.
 
     The bound is, for T >= 3, the smaller of the sum of the later squares and 2 / T of the sum of all; 0 for T <= 2.
     """
@@ -334,7 +334,8 @@ def one_term_large_augmentation(case: LargeAugmentation, stream: Stream) -> Side
         one counts in A_1: the proof does not give A. The note "FPFC's theorem, repaired" has the lines.
 
     Source
-        Ours; ``fpfc/repaired-models`` with one term less. Next to rho = 2 L_g it is false: ``fpfc/one-term-waiting``.
+        Ours; ``fpfc/repaired-models`` with one term less. Close to rho = 2 L_g the statement is false, see
+        ``fpfc/one-term-waiting``.
     """
     setting, measured = case[0], averages(case, stream)
     suppose_large_augmentation(setting)

@@ -116,8 +116,8 @@ class ScalarSetting:
     def least_squared_difference(self, clients: Any, rounds: Any) -> Any:
         """Return a bound on the mean over rounds of E (w_i - w_j)^2, minimisers 1 and -1, one participant per round.
 
-        No pair ever moves: theta = v = 0, and all participants get the mean of the models, which leaves the difference.
-        (E (w_i - w_j))^2 is at most the mean square, and numbers are rounded down.
+        No pair ever moves: theta = v = 0, and all participants get the mean of the models, which does not change the
+        difference. (E (w_i - w_j))^2 is at most the mean square, and numbers are rounded down.
         """
         moves = (1 - (1 - self.step_size * (1 + self.augmentation)) ** self.local_steps) / clients
         keeps, gains = rounded_down(1 - moves), rounded_down(2 * moves / (1 + self.augmentation))

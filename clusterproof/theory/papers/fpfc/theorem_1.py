@@ -418,8 +418,8 @@ def theorem_1_duals(clients: int = Z[2:4], rounds: int = among(1000, 2000)) -> S
         public code does. The paper does not define L_0. The reading takes it for the Lagrangian with the sum over
         ordered pairs, divided by 2m; with the sum over unordered pairs the left-hand side doubles. With one client per
         round, which Assumption 3 allows, no pair ever has two participants. Then theta = v = 0 for ever, the models
-        part, and the left-hand side tends to a positive number, for every constant. By Jensen's inequality the mean
-        models' left-hand side is no larger; the claim measures theirs.
+        part, and the left-hand side tends to a positive number, for every constant. By Jensen's inequality the
+        left-hand side of the mean models is no larger; the claim measures the mean models.
     """
     rho = Fraction(5)
     setting = ScalarSetting(rho, Fraction(3, 10), 10)

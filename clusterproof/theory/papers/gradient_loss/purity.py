@@ -132,8 +132,8 @@ def class_overlap(data: str = among(*OVERLAPS), unused: int = Z[0:]) -> Sides:
     """Clients in different clusters have at least 6 common classes.
 
     Hypotheses
-        10 classes, each cluster with 8 of them. EMNIST: 62 classes, 15 pairs of them merged, and each of
-        8 clusters with 40.
+        There are 10 classes, and each cluster has 8 of them. EMNIST has 62 classes, 15 pairs of them are merged, and
+        each of 8 clusters has 40 classes.
 
     Statement
         Any two clusters share at least 6 classes. For EMNIST 47 classes remain, and any two clusters share at least 33.

@@ -147,8 +147,8 @@ def sooner(stream: Stream, replicates: Replicates) -> dict[str, Frequency]:
 
     Source
         Lin et al. (2023), Section III-B: "the proposed algorithm .. can reduce 99% iterations to achieve 0.9
-        clustering purity". The interval is ours. The printed sign and the summed loss are not used:
-        ``gradient-loss/equation-3``, ``gradient-loss/equation-1``.
+        clustering purity". The interval is ours. The claim does not use the printed sign and the summed loss, see
+        ``gradient-loss/equation-3`` and ``gradient-loss/equation-1``.
     """
     baseline, proposed = race(Setting(distance=APART), stream, replicates)
     return {
@@ -226,7 +226,7 @@ def weight_at_start(stream: Stream, replicates: Replicates) -> dict[str, Frequen
     """A higher weight of the similarity, 0.5 against 0.1, gives a higher purity at the beginning.
 
     Hypotheses
-        The hypotheses of ``gradient-loss/sooner``, models that start at 0.3 separations.
+        The hypotheses of ``gradient-loss/sooner``, but the models start at 0.3 separations.
 
     Statement
         P(mean purity of iterations 2-4 with lambda = 0.5 < the same mean with lambda = 0.1) <= 1/2.
@@ -377,7 +377,7 @@ def fewer_passes(stream: Stream, replicates: Replicates) -> Frequency:
     """With the similarity, clients reach purity 0.9 after no more passes than with the loss alone.
 
     Hypotheses
-        The hypotheses of ``gradient-loss/sooner``; passes as ``gradient-loss/cost-of-an-iteration``.
+        The hypotheses of ``gradient-loss/sooner``; passes are counted as in ``gradient-loss/cost-of-an-iteration``.
 
     Statement
         P(12 T > 6 T_IFCA) <= 1/2.
@@ -448,7 +448,8 @@ def training_loss_in_passes(stream: Stream, replicates: Replicates) -> Frequency
     """After equal work the training loss is lower than the baseline's.
 
     Hypotheses
-        The hypotheses of ``gradient-loss/training-loss``; passes as ``gradient-loss/cost-of-an-iteration``.
+        The hypotheses of ``gradient-loss/training-loss``; passes are counted as in
+        ``gradient-loss/cost-of-an-iteration``.
 
     Statement
         P(mean over iterations 1 to 6 of the training loss > the baseline's over iterations 2, 4, ..., 12) <= 1/2.

@@ -122,8 +122,8 @@ def bias(curvature: Curvature, local_steps: LocalSteps) -> Sides:
         gamma^3).
 
     Source
-        Tang and Peng (2026), Beyond Client Averaging, Theorem 4.1, which we read. Here to first order in tau: the claim
-        compares the coefficients of gamma / N and gamma^2, but not the remainder.
+        Tang and Peng (2026), Beyond Client Averaging, Theorem 4.1, which we read. The claim is to first order in tau:
+        it compares the coefficients of gamma / N and gamma^2, but not the remainder.
 
     Hypotheses
         Equal clients f_i = f in one dimension, all of them in every round, eta_g = 1, H >= 2 local steps, independent

@@ -79,7 +79,7 @@ def whole_round(
 ) -> dict[str, Sides]:
     """The sum of the inequalities of all local steps.
 
-    The step is the step "round" of ``scaffold/sharp-option-1``. ``gained`` is the gain of I, ``losses`` the sum over k
+    This is the step "round" of ``scaffold/sharp-option-1``. ``gained`` is the gain of I, ``losses`` the sum over k
     of mean h(d_k), and ``used_of_2`` the sum of k / K^2.
     """
     first, second = distance + used * controls - lost - gained, distance + used_of_2 * controls - lost_of_2

@@ -70,8 +70,8 @@ def elbow_exact_winners(
         the K value of the number of clusters is ensured", and Algorithm 1, line 14, K = elbow(M). The reading adds the
         detector, because the paper names none: the point farthest below the chord of the curve's ends. Every detector
         that needs a point on both sides behaves alike. Maps with as many winners as clusters are provided for in
-        Section 5.2.2: "a closer resolution can be taken, when the SOM will degenerate into a K-means algorithm". A
-        count without this flaw: ``sofl/guarded-count``.
+        Section 5.2.2: "a closer resolution can be taken, when the SOM will degenerate into a K-means algorithm".
+        ``sofl/guarded-count`` has a count without this flaw.
 
     Proof
         WCSS_z = 0 is the end of the curve, where the distance to the chord is zero. So the elbow is below z, and with z

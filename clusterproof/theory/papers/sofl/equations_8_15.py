@@ -87,8 +87,8 @@ def shrinking_neighbourhood(updates: int = Z[1:]) -> Sides:
         Zhang and Qiao (2024), Section 3.3: "The range of N shrinks with time and only includes BMU after a certain
         time", and Section 4.2: sigma(t) "determines the update range of the BMU neighborhood". (10) leaves the units
         outside N as they are, and no line defines N. With N the units within sigma(t) of the winner the sentence is
-        true, from t > T_max / 4 on. With N all units, whose g by (11) is positive, it is not: at the end the next one
-        still makes exp(-9 / 2 sigma_0^2) = 0.135 of the winner's move. A radius that vanishes, as in
+        true, from t > T_max / 4 on. With N all units, whose g by (11) is positive, the sentence is false: at the end
+        the next unit still makes exp(-9 / 2 sigma_0^2) = 0.135 of the winner's move. A radius that vanishes, as in
         ``sofl/theorem-1-robbins-monro``, makes the two alike in the limit.
     """
     width = Fraction(3, 2) / (1 + updates / Fraction(updates, 2))

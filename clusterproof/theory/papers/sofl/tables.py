@@ -242,8 +242,9 @@ def sentences_on_tables() -> dict[str, Sides]:
     Statement
         Each sentence below, with percent as points of accuracy. Whole per cents, approximate ones too, are met within
         half a point, other gains within half their last digit; a fall is 0.01 or more. In Table 2 a client is
-        misclassified outside its found cluster's majority, and more than four clusters are redundant. To the server's
-        model chance may add what Hoeffding's inequality allows with probability 10^-4.
+        misclassified if its true cluster is not the majority of its found cluster, and more than four clusters are
+        redundant. For the server's model, chance may add as much as Hoeffding's inequality allows with probability
+        10^-4.
 
     Source
         Zhang and Qiao (2024), Tables 2 to 5 and the quoted sentences; each line's additions to its sentence are the

@@ -39,7 +39,7 @@ def after(row: Row, sample: Any) -> Row:
 def running_mean(
     updates: int = UPDATES, neurons: tuple[Fraction, ...] = NEURONS, samples: tuple[Fraction, ...] = SAMPLES
 ) -> Sides:
-    """A winner that alone moves, by one over its hits, is the mean of all samples that it has won.
+    """If only the winner moves, by one over its hits, it is the mean of all samples that it has won.
 
     Hypotheses
         sigma -> 0: only the best matching unit moves; its n-th sample moves it with eta = 1/n. Three neurons and any
@@ -141,7 +141,7 @@ def mean_field_fixed_point(
 ) -> tuple[np.ndarray, np.ndarray]:
     """Return the zero of the mean update, w_j = sum_k g_jk P_k m_k / sum_k g_jk P_k, (C,), and g_jk P_k there, (C, C).
 
-    Iterated from equal cells; radius 0 gives g = identity.
+    The iteration starts from equal cells; radius 0 gives g = identity.
 
     Raises
     ------

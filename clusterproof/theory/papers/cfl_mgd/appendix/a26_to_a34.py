@@ -183,7 +183,7 @@ def law_of(rarity: Fraction) -> list[tuple[Fraction, Fraction]]:
 def scripts(
     clients: int, round_: int, start: Fraction, rarity: Fraction
 ) -> Iterator[tuple[Fraction, Table, Table, list[Fraction]]]:
-    """Yield every outcome of the gradient batches before round t, with probability, tables and models.
+    """Yield every outcome of the gradient batches before round t, with its probability, tables and models.
 
     Cluster 1 has m - 1 clients without noise and chi_1^0 = chi*_1 = 1; cluster 2 has one client and chi_2^0 = -1 +
     start. The client chooses on -1 in rounds 0 .. t - 1 and on its rare value +1 in round t. Choices and gradients use

@@ -186,7 +186,7 @@ class Recursion:
     share, separation
         l and Delta.
     part_of_floor
-        rho_0 > 0, as a part of what (A38) allows.
+        rho_0 > 0, as a share of the largest rho_0 that (A38) allows.
     """
 
     root: Annotated[Fraction, among(Fraction(1), Fraction(3, 2), Fraction(2), Fraction(3))]

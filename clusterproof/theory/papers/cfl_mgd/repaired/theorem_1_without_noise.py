@@ -158,8 +158,9 @@ def theorem_1_without_noise(
         chi*_p|| <= b_T, b_(t+1) = (1 - s mu / L) b_t + s delta, b_0 the larger of ||chi_p^0 - chi*_p|| and delta.
 
     Remarks
-        Kept of Theorem 1: its algorithm with momentum, its loss class, an exponential rate. Its factor 1 - l mu / 8L
-        for the step 1/L is weaker. Not kept: noise and wrong assignments, and therefore its floor and its probability.
+        The claim keeps Theorem 1's algorithm with momentum, its loss class and an exponential rate. Its factor 1 - l mu
+        / 8L for the step 1/L is weaker. The claim keeps neither noise nor wrong assignments, and therefore neither the
+        floor nor the probability.
 
     Proof
         V = ||chi + beta / (1 - beta) (chi - chi_prev) - chi*||^2 + 2 s beta / ((1 - beta)^2 rho) (f(chi_prev) - f*) has

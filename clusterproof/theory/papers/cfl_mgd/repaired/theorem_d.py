@@ -72,9 +72,9 @@ def theorem_d(
         Freeze the noise at the first bad round; from there on the error is a linear recursion. Lemma R
         (``cfl-mgd/row-lemma``) and Lemma N (``cfl-mgd/norm-inequality``) bound its martingale part, and Lemma P
         (``cfl-mgd/pairwise-error``) the counts. Take a union over rounds and clusters. By induction there is no bad
-        round. Given the record the rows keep their law. The mean over a cluster's participants follows the recursion of
-        T H steps; inside a round a client's own noise replaces the mean's. A centred hypergeometric count is
-        sub-Gaussian (Hoeffding 1963, Serfling 1974). The full proof is in ``docs/explanation/theorem-d.md``.
+        round. Given the record, the rows have the same law as before. The mean over a cluster's participants follows
+        the recursion of T H steps; inside a round a client's own noise replaces the mean's. A centred hypergeometric
+        count is sub-Gaussian (Hoeffding 1963, Serfling 1974). The full proof is in ``docs/explanation/theorem-d.md``.
 
     Symbols
         m ``clients``, n' ``samples``, alpha_p = eta l_p, Pi_t the noise-free response, K participants, k_(t,p) the
