@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -19,6 +20,7 @@ from clusterproof.checker.freeze.agreement import (
 from clusterproof.checker.freeze.ranges import range_in
 from clusterproof.checker.freeze.sources import quoted
 from clusterproof.checker.freeze.texts import TRIED, Text
+from clusterproof.checker.kernel import Claim as Known
 from clusterproof.checker.kernel import Refused, printed, read
 from clusterproof.checker.kernel.definitions import WORDS, Vocabulary
 from clusterproof.checker.kernel.evaluation import limited, printable
@@ -85,7 +87,11 @@ class Lines:
 
 
 def freeze(
-    claim: Claim[..., Any], lines: Mapping[str, tuple[str, ...]] | None = None, *, compared: bool = True
+    claim: Claim[..., Any],
+    lines: Mapping[str, tuple[str, ...]] | None = None,
+    *,
+    compared: bool = True,
+    known: Known | None = None,
 ) -> Frozen:
     """Write the text of a claim.
 
@@ -98,6 +104,8 @@ def freeze(
     compared
         Whether to compare the text with the function at instances. If you write many texts, it is enough to compare the
         last one.
+    known
+        The claim as the kernel read it from an earlier text, which is not read again if the text is the same.
     """
     found = Lines(lines or {})
     outside: dict[str, str] = {}
@@ -107,7 +115,8 @@ def freeze(
             return Frozen(None, outside, {each.name: found.of_function(each) for each in claim.statements})
         names = {each.name: found.names(each) for each in claim.statements}
         try:
-            stated = read(text).statements
+            digest = hashlib.sha256(text.encode()).hexdigest()
+            stated = (known if known is not None and known.digest == digest else read(text)).statements
         except Refused as refused:
             return Frozen(None, {each.name: str(refused) for each in claim.statements}, names)
         inside = [each for each in claim.statements if each.name not in outside]

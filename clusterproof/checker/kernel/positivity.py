@@ -116,6 +116,8 @@ def sign_of(p: Polynomial, box: Sequence[Ends], facts: Sequence[Fact] = ()) -> i
     """
     if not p:
         return 0
+    if p.numerators.keys() == {0}:  # a number
+        return 1 if p.numerators[0] > 0 else -1
     if is_nonnegative(p, box, strictly=True):
         return 1
     if is_nonnegative(-p, box, strictly=True):

@@ -201,7 +201,7 @@ def is_text_of(claim: Claim[..., Any], text: str) -> bool:
 
 def _is_text_of(claim: Claim[..., Any], text: str, read: kernel.Claim, *, compared: bool) -> bool:
     lines = {name: each.lines for name, each in read.statements.items()}
-    return freeze(claim, lines, compared=compared).text == text
+    return freeze(claim, lines, compared=compared, known=read).text == text
 
 
 def _judged(

@@ -13,7 +13,7 @@ import os
 import sys
 import sysconfig
 from collections.abc import Iterable, Iterator
-from functools import lru_cache
+from functools import cached_property, lru_cache
 from importlib import metadata, util
 from pathlib import Path
 from types import ModuleType
@@ -66,7 +66,7 @@ def key_of(claim: Claim[..., Any]) -> str | None:
         if file is None or name.startswith(CHECKER):
             continue
         content = _parsed(str(file), file.stat().st_mtime_ns)
-        if content is None or (content.unknown and top != OWN):
+        if content is None or (top != OWN and content.unknown):
             return None
         found[_plain(name)] = content.digest
         waiting += _imported(name, module, content.imports)
@@ -75,26 +75,41 @@ def key_of(claim: Claim[..., Any]) -> str | None:
 
 
 class _File:
-    """A source file: its digest, its imports, and whether it may run text or read what no import names."""
+    """A source file: its digest and its imports."""
 
     def __init__(self, content: bytes) -> None:
         self.digest = hashlib.sha256(content).hexdigest()
         self.imports: list[tuple[int, str, tuple[str, ...]]] = []
-        named: set[str] = set()
-        for node in ast.walk(ast.parse(content)):
+        self.content = content
+        for node in _statements(ast.parse(content)):
             if isinstance(node, ast.ImportFrom):
                 self.imports.append((node.level, node.module or "", tuple(each.name for each in node.names)))
-                named |= {each.name for each in node.names}
             elif isinstance(node, ast.Import):
                 self.imports += [(0, each.name, ()) for each in node.names]
-            elif isinstance(node, ast.Name | ast.Attribute):
+
+    @cached_property
+    def unknown(self) -> bool:
+        """Whether the file may run text as code, or read what no import names."""
+        named = {name for _, _, names in self.imports for name in names}
+        for node in ast.walk(ast.parse(self.content)):
+            if isinstance(node, ast.Name | ast.Attribute):
                 named.add(node.id if isinstance(node, ast.Name) else node.attr)
         modules = {said.partition(".")[0] for level, said, _ in self.imports if not level}
-        self.unknown = bool(
+        return bool(
             modules & sys.stdlib_module_names - PURE
             or named & UNKNOWN
             or any(each.startswith(READS) for each in named)
         )
+
+
+def _statements(tree: ast.AST) -> Iterator[ast.AST]:
+    """Yield the statements of a file, also those within others. Expressions, which import nothing, take far longer."""
+    waiting = [tree]
+    while waiting:
+        node = waiting.pop()
+        yield node
+        for part in ("body", "orelse", "finalbody", "handlers", "cases"):
+            waiting += getattr(node, part, ())
 
 
 @lru_cache(maxsize=2048)
