@@ -10,7 +10,8 @@ import numpy as np
 from clusterproof.conformance.definitions import Definition
 from clusterproof.conformance.observation import Start, Unusable, as_array
 from clusterproof.conformance.tasks import ConformanceTask
-from clusterproof.methods.exact import descend, mean
+from clusterproof.methods.averaging import fedavg
+from clusterproof.methods.exact import ExactClient, ExactClients, descend
 
 
 @dataclass(frozen=True, eq=False)
@@ -33,8 +34,10 @@ class FedAvgInHalves(Definition, name="fedavg"):
 
     def average(self, participants: Sequence[int], ends: Sequence[np.ndarray]) -> None:
         """Move the server's model towards the mean of the participants' models."""
-        moved = mean(ends, list(self.weights(participants))) - self.model
-        self.model = self.model + self.settings["server_step_size"] * moved
+        trained = [ExactClient(None, path=lambda *_, end=end: end) for end in ends]
+        clients = ExactClients(trained, self.task.clients, list(self.weights(participants)))
+        settings = {"step_size": self.step_size, "server_step_size": self.settings["server_step_size"]}
+        self.model = fedavg(clients, self.model, **settings)
 
 
 def from_rules(*, client: Any = None, server: Any = None) -> Start:
