@@ -176,7 +176,7 @@ def _naming(own: Mapping[str, str]) -> Iterator[None]:
 
 
 def _alone(algorithm: str, *, everything: bool = False) -> App:
-    """Return the command line with only the command of an algorithm."""
+    """Return a command line whose only command runs this algorithm."""
     own, runs = App(name="clusterproof", help_format="markdown"), App(name="run")
     own.command(runs)
     add_command(runs, algorithm, everything=everything)

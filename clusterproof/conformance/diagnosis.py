@@ -321,7 +321,7 @@ def admissible_variant(
 def _constant_server_step(
     definition: type[Definition], run: Observed, changed: Mapping[str, Any], dtype: str
 ) -> float | None:
-    """Return the ratio of the observed to the expected change of the first round, if all coordinates have the same.
+    """Return the ratio of the observed to the expected change in round 1, if it is the same in all coordinates.
 
     A ratio of 1 is not a constant: it means that the server step has no effect.
     """

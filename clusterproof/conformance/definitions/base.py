@@ -69,7 +69,7 @@ def reads_clients(rule: Callable[..., Any]) -> bool:
 
 @cache
 def arguments_of(rule: Callable[..., Any]) -> tuple[str, ...]:
-    """Return the names of a rule's arguments, the steps first: changes of others may use them."""
+    """Return the names of a rule's arguments; the steps come first, since changes of other arguments may use them."""
     if not reads_clients(rule):
         return tuple(sorted(parameters(rule), key="steps".__ne__))
     settings = keywords(rule)

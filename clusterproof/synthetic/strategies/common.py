@@ -150,7 +150,7 @@ def draw_grid(count: int, width: int, *, largest: int) -> SearchStrategy[np.ndar
 
 
 def draw_last(entry: SearchStrategy[Entry], count: int) -> SearchStrategy[list[Entry]]:
-    """Draw lists of ``count`` entries, the last of at least ``SMALL`` draws, which still fit a smaller dimension."""
+    """Draw at least ``SMALL`` entries and keep the last ``count``, so that the draws also fit a smaller dimension."""
     drawn = max(count, SMALL)
     return st.lists(entry, min_size=drawn, max_size=drawn).map(
         lambda entries: entries[drawn - max(count, 0) :]
