@@ -51,7 +51,7 @@ class Rows(ABC):
 
     @abstractmethod
     def misclassification(self, radius: float) -> float:
-        """Return pi: a client prefers a given wrong model, if all models are within radius < B*."""
+        """Return a bound pi on the probability of a given wrong choice, if models are within radius < B*."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -86,7 +86,7 @@ class GaussianRows(Rows):
         return np.asarray(2 * math.sqrt(self.smoothness) * np.sqrt(self.variance(error)))
 
     def misclassification(self, radius: float) -> float:
-        """Return pi: a client prefers a given wrong model, if all models are within radius < B* (Lemma P)."""
+        """Return a bound pi on the probability of a given wrong choice, if models are within radius < B* (Lemma P)."""
         if not math.isfinite(self.separation):
             return 0.0
         return worst_case_error(
@@ -113,7 +113,7 @@ class AdditiveGaussianRows(Rows):
     noise: float
 
     def misclassification(self, radius: float) -> float:
-        """Return pi: a client prefers a given wrong model, if all models are within radius < B*.
+        """Return a bound pi on the probability of a given wrong choice, if models are within radius < B*.
 
         The difference of the two losses is Gaussian. Its mean is at least (mu (Delta - B)^2 - L B^2) / 2 and its
         deviation at most nu (D + 2 B) / sqrt(d n').

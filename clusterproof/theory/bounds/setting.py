@@ -118,7 +118,7 @@ class AdditiveSetting(Setting):
 
 
 def largest_radius(task: Mixture) -> float:
-    """Return the end of the admissible basin radii, Delta / (1 + sqrt(kappa)), not included."""
+    """Return the upper end of the basin radii, Delta / (1 + sqrt(kappa)), which is not admissible itself."""
     return task.separation / (1 + math.sqrt(task.condition_number))
 
 

@@ -143,8 +143,8 @@ class TheoremA:
         """Compute the bound at the basin radius that is best after T rounds.
 
         The statement holds for every admissible radius. Consider the radii of a grid of 60 for which the hypotheses
-        hold, and whose failure probability is within 0.001 of the least. The one with the smallest bound is used; if no
-        radius qualifies, the setting's own.
+        hold, and whose failure probability is within 0.001 of the least. The radius with the smallest bound is used; if
+        no radius qualifies, the setting's radius.
         """
         return _at_best_radius(self, setting)
 

@@ -33,7 +33,7 @@ GRID, LEVELS = 17, 5
 
 
 MOST_ENTRIES, FEW_ROUNDS = 8, 200
-"""Matrix powers skip rounds for states of at most the first length, if values are more rounds apart than the second."""
+"""Matrix powers replace rounds for states of at most the first length, over more rounds than the second number."""
 
 
 @dataclass(frozen=True)

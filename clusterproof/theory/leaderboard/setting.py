@@ -20,7 +20,7 @@ class TaskClass(StrEnum):
     """Every f_i is L-smooth and mu-strongly convex."""
 
     QUADRATIC = "quadratic"
-    """f_i(x) = a_i (x - b_i)^2 / 2 with mu <= a_i <= L; half of the clients have one loss, half another."""
+    """f_i(x) = a_i (x - b_i)^2 / 2 with mu <= a_i <= L; half of the clients have one loss, and half have another."""
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -21,7 +21,7 @@ ORDER: dict[OutcomeWord, tuple[str, str]] = {
     "says nothing": ("says nothing", "say nothing"),
     "does not apply": ("does not apply", "do not apply"),
 }
-"""The outcomes by importance, for one theorem and for several."""
+"""Words for the outcomes, most important first, for one theorem and for several."""
 
 
 def name_of(claim: str) -> str:

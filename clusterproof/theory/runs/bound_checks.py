@@ -178,7 +178,7 @@ def compare(
 ) -> Answer:
     """Compare every round, replicate and cluster of a run with a claim's bound.
 
-    The bound is taken at several failure probabilities (``failure_levels``), or at the given one. A run breaks the
+    The bound is taken at the failure probabilities of ``levels_of``, or at the given one. A run breaks the
     claim if the number of replicates above one of these bounds occurs by chance with probability at most 1e-9, over all
     levels. The claim holds if a break could have been detected, and no suspicious number of replicates is above.
     Otherwise the result is inconclusive.

@@ -82,7 +82,7 @@ def race_needs(of: Run) -> Iterator[Hypothesis]:
 
 
 def _starts_well(of: Run) -> bool:
-    """Return whether the models start about Delta from the pooled optimum, or all at it."""
+    """Return whether the models start about Delta from the pooled optimum, or all models start at it."""
     distance, start = first_distances(of), of.models[0]
     gaps = np.linalg.norm(start[:, :, None] - start[:, None], axis=-1)[:, *np.triu_indices(4, 1)]
     own = np.linalg.norm(start[..., None, :] - of.task.optima, axis=-1)

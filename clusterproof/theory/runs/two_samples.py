@@ -123,7 +123,7 @@ class SampleTests:
         self.number, self.least, self.sentence = 0, 0.0, ""
 
     def add(self, name: str, where: str, values: np.ndarray, labels: list[str]) -> None:
-        """Test the columns of values (N, K), the run's replicates first."""
+        """Test the columns of values (N, K), which begin with the run's replicates."""
         self.number += values.shape[1]
         logs = log_p_values(values, self.replicates)
         best = int(np.argmin(logs))
@@ -141,7 +141,7 @@ class SampleTests:
         return self.least + math.log(max(self.number, 1))
 
     def judge(self) -> tuple[Literal["holds", "differs", "inconclusive"], str]:
-        """Decide at one level over all tests."""
+        """Return the outcome of all tests together, at one level."""
         samples = f"{self.replicates} replicates against {self.references}"
         if self.chance <= LIMIT:
             return "differs", f"{self.sentence} ({samples}, probability at most {power_of_ten(self.chance)})"
