@@ -115,7 +115,8 @@ def asymptotic_rate_every_loss(
 
     Statement
         ||chi^T - chi*||^2 <= (1 - l mu / 8L)^(2T) ||chi^0 - chi*||^2, if all models start at rest, no client is
-        misassigned, there is no noise, and eta = 1/L. They start anywhere: scaling a loss scales the distances.
+        misassigned, there is no noise, and eta = 1/L. The models may start anywhere: scaling a loss scales the
+        distances.
 
     Source
         Ours. (A39) of Zhao et al. (2023) adds (8L / l mu) rho_0, which this error never exceeds.

@@ -115,8 +115,8 @@ def theorem_1(
         1 / (4 L H).
 
     Source
-        Khaled et al. (2019): the paper's text, without its proofs. At H = 1, and for equal Hessians, the true floor
-        is 0.
+        Khaled et al. (2019): the paper's text, without its proofs. At H = 1, and for equal Hessians, the true floor is
+        0.
     """
     step, (optimum, spread) = pace / (4 * gap), optimum_and_spread(curvature, center)
     path = path_of(gradients_of(curvature, center), start, step, epochs, gap)

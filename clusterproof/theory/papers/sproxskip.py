@@ -116,7 +116,7 @@ def additive(
 
     Source
         Ours: ``proxskip/identity``, in which the noise adds gamma^2 V. The claim is an upper bound, attained at each T
-        by f_i = mu ||.||^2 / 2 with p = 1. Compared with the floor of ``sproxskip/repaired`` it is smaller.
+        by f_i = mu ||.||^2 / 2 with p = 1. The floor is smaller than the floor of ``sproxskip/repaired``.
     """
     errors = (noise_x, noise_y), (other_noise_x, other_noise_y)
     rate, before, after, noise = contraction(clients, start, errors)

@@ -346,8 +346,8 @@ def per_fedavg_first_order_optimum(
         The fixed point minimises F(w) = mean phi_i(w - alpha grad phi_i(w)).
 
     Source
-        Fallah et al. (2020), restated, not read: they define F and offer the first-order variant for it. The reading
-        adds that the variant ends at the minimiser of F.
+        Fallah et al. (2020), restated, not read: the authors define F and offer the first-order variant for minimising
+        F. The reading adds that the variant ends at the minimiser of F.
     """
     end, optimum = (personal_rest_of_two(curvature, inner, power) for power in (1, 2))
     return equal((end, optimum))

@@ -78,7 +78,7 @@ def events_of_25(
 
 
 def towards(noise: Fraction, samples: int, own_angle: Fraction) -> dict[str, Any]:
-    """Return Chebyshev's tightest case: both models on the boundary, the other one between the optima, kappa = 1."""
+    """Return Chebyshev's tightest case: both models on the boundary, the other model between the optima, kappa = 1."""
     rim, ahead = Fraction(1), Fraction(1)
     pair = Pair(1, rim, noise, samples, 0, rim, own_angle, rim, ahead)
     return {"pair": pair, "multiple": Fraction(1)}

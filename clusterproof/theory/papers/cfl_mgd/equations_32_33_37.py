@@ -51,7 +51,7 @@ def momentum_of_the_average(
             chi_1^(t-1)). False: it needs C_1^(t+1) = C_1^t. Our reading: the second form (R2).
         (33)
             ||chi_1^t - (eta/m) sum g_i^t + beta (chi_1^t - chi_1^(t-1)) - chi*_1|| = ||chi_1^t - chi*_1 - (eta/m) sum
-            g_i^t - (beta eta/m) sum u_i^t||. False: it is (32) again; the step after it, to ||T_1|| + ||T_2|| +
+            g_i^t - (beta eta/m) sum u_i^t||. False, because it is (32) again. The step after it, to ||T_1|| + ||T_2|| +
             ||T_3||, is the triangle inequality.
         (37)
             T_3 = (beta eta/m) sum u_i = (eta beta/m) sum_(C_1 n C*_1) u_i + (beta eta/m) sum_(C_1 - C*_1) u_i, a

@@ -102,8 +102,8 @@ def per_step_region(
 
     Statement
         For every kappa, some reachable round has ||chi_p^(t+1) - chi*_p|| > ||chi_p^t - chi*_p|| iff
-        beta > (1 - sqrt(l_p))^2. Resonances are excepted: there the phase advances by a rational part of pi and may
-        never meet the failing arc.
+        beta > (1 - sqrt(l_p))^2. Resonances are excepted: in a resonance the phase advances by a rational part of pi
+        and may never meet the failing arc.
 
     Proof
         If overdamped, the ratio e_(t+1) / e_t starts at 1 - l_p and decreases to a positive limit. If underdamped, e_t
@@ -142,8 +142,8 @@ def asymptotic_rate(momentum: Fraction = among(Fraction(9, 10)), rounds: int = a
         beta > (1 - sqrt(l))^2, and obeys W_(t+1) = beta W_t, so that the error falls as sqrt(beta)^T.
 
     Source
-        Ours. (A39) of Zhao et al. (2023) adds (8L / l mu) rho_0 >= 8 kappa c_4 > 0, so that it bounds no rate of
-        decrease: an error that tends to 0, as here, ends below it.
+        Ours. (A39) of Zhao et al. (2023) adds (8L / l mu) rho_0 >= 8 kappa c_4 > 0, so that (A39) bounds no rate of
+        decrease: an error that tends to 0, as here, ends below this bound.
     """
     path = exact_path(HALF, momentum, HALF, rounds + 1)
     first, last = (

@@ -227,7 +227,7 @@ def model_averaging_stability(
     Source
         Zhao et al. (2023), Section 5: "the convergence of this algorithm can be shown by studying the following
         formula", (12), without a condition on beta or H. The reading applies it to H > 1 and to client losses that
-        differ within a cluster; (12) has one local step, with which it is true of quadratics.
+        differ within a cluster; (12) has one local step, and with one local step the statement is true of quadratics.
     """
     curvatures, centers = clients(flat, Fraction(0))
     (model, carried), (moved, buffer) = (

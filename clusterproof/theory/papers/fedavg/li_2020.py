@@ -235,8 +235,9 @@ def fixed_steps_fail(
         problem. With full batch size, E > 1, and any fixed step size, FedAvg will converge to sub-optimal points", and
         after it: "Theorem 4 shows that with E > 1 and any fixed learning rate, FedAvg does not converges to the
         optimum". Theorem 4, on one problem, stands (``fedavg/theorem-4``). The reading takes the second sentence for
-        every problem. Equal Hessians are left out, because it is plainly false for them. For E = 2 the exact condition
-        is sum p_k a_k^2 (b_k - w*) = 0, free of eta, so that FedAvg then has the fixed point w* with every fixed step.
+        every problem. The claim leaves out equal Hessians, because the sentence is plainly false for them. For E = 2
+        the exact condition is sum p_k a_k^2 (b_k - w*) = 0, free of eta, so that FedAvg then has the fixed point w*
+        with every fixed step.
     """
     suppose("the clients differ", (first, second) != (0, 0))
     clients = ((F(1), F(first)), (F(2), F(second)), (F(3), -F(first + 2 * second, 3)))

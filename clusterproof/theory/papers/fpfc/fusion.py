@@ -155,8 +155,8 @@ def convex(
         Yu et al. (2023), Approach, a reading. Printed is "Convex functions could lead to biased estimates of parameters
         and can not correctly recover clusters as shown in our experiments". This concerns the paper's experiments,
         which the table ``fpfc/table-1`` repeats. The reading adds that no clients and no strength recover the clusters.
-        The bias is there: at s = 1/10 and lambda = 1/4 the models are 7/40, 7/40, 37/40, 37/40, and the clusters'
-        minimisers 1/20 and 21/20.
+        The estimates are biased: at s = 1/10 and lambda = 1/4 the models are 7/40, 7/40, 37/40, 37/40, and the
+        clusters' minimisers are 1/20 and 21/20.
     """
     models = minimiser(minimisers_of(spread), strength)
     right = sum((models[i] == models[j]) == (LABELS[i] == LABELS[j]) for i, j in combinations(range(4), 2))

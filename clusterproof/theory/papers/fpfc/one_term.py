@@ -330,8 +330,8 @@ def one_term_large_augmentation(case: LargeAugmentation, stream: Stream) -> Side
         (alpha p) times the inner product of d v_ij with the first local steps at the pair's next update. These are d
         theta + (d v' - d v) / rho, except for later steps. So each pair is left with a quadratic form in its own d
         theta, d v and later steps, which is not negative for ||d v|| <= ||d theta|| rho / 8. With convex losses later
-        steps of length l have lowered h_i by rho l^2 / 8. So later steps pay for their own moves, and only the first
-        one counts in A_1: the proof does not give A. The note "FPFC's theorem, repaired" has the lines.
+        steps of length l have lowered h_i by rho l^2 / 8. So the decrease by later steps covers their own moves, and
+        only the first step counts in A_1: the proof does not give A. The note "FPFC's theorem, repaired" has the lines.
 
     Source
         Ours; ``fpfc/repaired-models`` with one term less. Close to rho = 2 L_g the statement is false, see
@@ -450,8 +450,8 @@ def one_term_waiting(
     Source
         Ours: the statement of ``fpfc/one-term``, which holds if every pair is updated in every round. If one client of
         many moves, grad_{w_i} L_0 and grad_{w_i} L_rho differ by the last moves of all others. The decrease of L_rho by
-        local steps does not cover this difference. In the limit of many clients and short steps the pairs pay for them
-        from rho = (1 + sqrt(2)) L_g on. For rho >= 8 L_g the inequality is true.
+        local steps does not cover this difference. In the limit of many clients and short steps, the decrease by pairs
+        covers it from rho = (1 + sqrt(2)) L_g on. For rho >= 8 L_g the inequality is true.
     """
     instance = Simplex(clients, ratio, share)
     setting, rounds = instance.setting, instance.rounds

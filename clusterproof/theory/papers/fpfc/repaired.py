@@ -147,7 +147,7 @@ def opposed(strain: float) -> Case:
     """Return two scalar clients of curvature 1 with minimisers +-strain / 2, so near that F is least where they agree.
 
     The penalty's derivative lambda = 1 at 0 is at least ``strain``, the losses' derivative. With ``strain`` at most 1,
-    F(w^0) = F* at w^0 = 0. The smoothed penalty has derivative 0 there, and the models part.
+    F(w^0) = F* at w^0 = 0. The smoothed penalty has derivative 0 at this start, so the models move apart.
     """
     algorithm = FPFC(
         step_size=1 / 6,

@@ -209,8 +209,8 @@ def descent(case: Random, stream: Stream, pair_rule: str = among("either", "all"
         L_rho(w^(k+1), theta^(k+1), v^(k+1)) <= L_rho(w^k, theta^k, v^k).
 
     Proof
-        sum_i h_i majorises L_rho in w, since its quadratic part has Hessian rho (I - 11'/m) <= rho I, and each
-        local step of at most 1 / (L_f + rho) lowers h_i; the pairs' update lowers it for rho > 2 L_g.
+        sum_i h_i majorises L_rho in w, since its quadratic part has Hessian rho (I - 11'/m) <= rho I, and each local
+        step of at most 1 / (L_f + rho) lowers h_i. The pairs' update lowers L_rho for rho > 2 L_g.
 
     Source
         Ours, for simultaneous updates of any subset of clients; the proof of Theorem 1 rests on it.

@@ -165,7 +165,7 @@ class Constants:
 
 
 def printed_setting(setting: Constants) -> Constants:
-    """Return a setting of convex losses, with the least L_- that the step size allows; they have every positive L_-."""
+    """Return a setting of convex losses, with the least L_- that the step size allows; any positive L_- is valid."""
     algorithm = setting.algorithm
     least = max(0.0, setting.smoothness + 2 * algorithm.augmentation - 1 / algorithm.step_size)
     return replace(setting, weak_convexity=least if least * algorithm.step_size > 1e-12 else 0.0)
@@ -297,14 +297,14 @@ def theorem_1_models(
         Yu et al. (2023), Theorem 1, a reading. The text has "T_i > 2 log 2 / log c", "rho > max{L_f / (1 - 2c),
         2 lambda / xi, 2 / (a - 1), L_-}" and, in C_1, "(c - T/2)^-2 L_h^2" and "2 (c - T/2)^-1 L_h"; L_h, L_g and L_0
         are not defined. The reading puts log(1/c) for log c, c^(T/2) for c in 1 - 2c and r for (c - T/2)^-1. The
-        conditions to the letter are weaker: since c > 1/2, L_f / (1 - 2c) and 2 log 2 / log c are negative, and
-        what meets the hypotheses above meets them too. With r = (c^(-T/2) - 1)^-1 the first denominator is positive
-        only for rho > L_f (1 + q) / (1 - 3q) and q = c^(T/2) < 1/3, with r = q only for rho > L_f (1 + 2q) / (1 - 2q);
-        the hypotheses ask for rho > L_f / (1 - 2q) and q < 1/2. In between C_1 can be negative, and a mean square is
-        not: "violated" rests on C_1 <= 0, with both r, and on the exponent T/2. With r = (c^-T - 1)^-1 the first
-        denominator is positive under the hypotheses. With (c - T/2)^-1 to the letter, C_1 is positive at the instance
-        that is tried first. We do not refute these two readings of C_1. If the denominator is positive the inequality
-        holds: ``fpfc/theorem-1-models-positive``.
+        conditions to the letter are weaker: since c > 1/2, L_f / (1 - 2c) and 2 log 2 / log c are negative, and every
+        instance that meets the hypotheses above meets these conditions. With r = (c^(-T/2) - 1)^-1 the first
+        denominator is positive only for rho > L_f (1 + q) / (1 - 3q) and q = c^(T/2) < 1/3, with r = q only for rho >
+        L_f (1 + 2q) / (1 - 2q). The hypotheses require rho > L_f / (1 - 2q) and q < 1/2. In between C_1 can be
+        negative, and a mean square is not: "violated" rests on C_1 <= 0, with both r, and on the exponent T/2. With r =
+        (c^-T - 1)^-1 the first denominator is positive under the hypotheses. With (c - T/2)^-1 to the letter, C_1 is
+        positive at the instance that is tried first. We do not refute these two readings of C_1. If the denominator is
+        positive the inequality holds: ``fpfc/theorem-1-models-positive``.
     """
     setting = ScalarSetting(augmentation, smoothing, local_steps)
     setting.suppose_the_printed()
@@ -359,12 +359,12 @@ def theorem_1_mapping(
         theta_ij unchanged. Up to xi, with t = ||theta_ij||, theta + v has length (1 + lambda / xi) t, and the map gives
         0 or shortens by lambda. So theta moves by the smaller of t and lambda (1 - t / xi), which is at most lambda xi
         / (lambda + xi). There are m (m - 1) ordered pairs. So the inequality holds before the first round, where G = 0,
-        and after any number of them. It measures the smoothing, and does not fall with K.
+        and after any number of rounds. It measures the smoothing, and does not fall with K.
 
     Source
-        Yu et al. (2023), Theorem 1, which names SCAD after Fan and Li; for a <= 2 the inequality is false. Printed
-        before it: "G(omega, theta, v) = theta - prox_{L_0}(theta)", where neither v nor a step stands. The other two
-        inequalities do measure the distance from a stationary point, see ``fpfc/repaired-models`` and
+        Yu et al. (2023), Theorem 1, which names SCAD after Fan and Li; for a <= 2 the inequality is false. The paper
+        prints before it "G(omega, theta, v) = theta - prox_{L_0}(theta)", which contains neither v nor a step. The
+        other two inequalities do measure the distance from a stationary point, see ``fpfc/repaired-models`` and
         ``fpfc/repaired-duals``. The claim ``fpfc/repaired-mapping`` has m (m - 1) for m^2, and runs.
     """
     worst = strength * smoothing / (strength + smoothing)

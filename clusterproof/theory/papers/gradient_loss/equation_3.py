@@ -133,7 +133,7 @@ def second_round(
     headline=True,
 )
 def equation_3_descent(stream: Stream, condition: Fraction = Q[1:30:2], step: Fraction = PACE) -> Sides:
-    """With the descent sign the own cluster's similarity is near its largest value, 1; as printed, near its least, -1.
+    """With the descent sign the own cluster's similarity is near its largest value 1; as printed, near its least, -1.
 
     Hypotheses
         The clients of a cluster have one minimiser and one Hessian, with eigenvalues in [mu, L], alpha L < 1; all chose

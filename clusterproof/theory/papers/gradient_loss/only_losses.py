@@ -32,7 +32,7 @@ def devices_at(centers: np.ndarray, labels: np.ndarray, curvature: float = 1.0) 
 def pulled(signs: np.ndarray, pull: Fraction, stretch: float = 1.0) -> QuadraticMixture:
     """Return scalar clients with minimisers +-pull: at w = 0 their losses are equal, for any signs.
 
-    With ``stretch`` they are this many times farther away, and the losses this many times flatter.
+    With ``stretch`` the minimisers are this many times farther away, and the losses this many times flatter.
     """
     return devices_at(float(pull) * stretch * signs[:, None], signs < 0, 1 / stretch)
 

@@ -49,9 +49,9 @@ def purity_as_accuracy(true: str = among("001122", "000111", "0011"), found: str
 
     Source
         Lin et al. (2023), Section III-A3: "purity which is defined as the percentage of devices that are classified
-        correctly". By the formula there, "correctly" is by the majority of the cluster; one-to-one naming is the
-        reading's. Several clusters may have the same true cluster as their majority, and its clients then count in
-        all of them. With two true clusters of equal size the two agree.
+        correctly". By the formula there, "correctly" refers to the majority of the cluster; the reading adds one-to-one
+        naming. Several clusters may have the same true cluster as their majority, and its clients then count in all of
+        them. With two true clusters of equal size the two agree.
     """
     suppose("both name a cluster for each device", len(true) == len(found))
     suppose("there are no more clusters than true ones", all(each in true for each in found))
@@ -80,8 +80,9 @@ def purity_bound(counts: tuple[int, ...] = TABLE) -> dict[str, Sides]:
 
     Statement
         P >= max over one-to-one namings of the share of correct clients; P of a refinement is at least
-        P, and 1 for singletons. P is informative only together with the number of clusters. Here four clusters and four
-        true ones, some of which may be empty, any ``counts`` of clients in both; times the number of clients.
+        P, and 1 for singletons. P is informative only together with the number of clusters. The claim has four clusters
+        and four true clusters, some of them possibly empty, with any ``counts`` of clients in both. Both sides are
+        multiplied by the number of clients.
 
     Source
         Ours.

@@ -237,8 +237,8 @@ def weight_at_start(stream: Stream, replicates: Replicates) -> dict[str, Frequen
 
     Source
         Lin et al. (2023), Section III-B: "when lambda changes from 0.1 to 0.5, the proposed algorithm can
-        achieve higher purity at the beginning". Later the higher weight costs accuracy: near the optima the gradient is
-        noise, and so is its direction. The interval is ours.
+        achieve higher purity at the beginning". Later the higher weight lowers the accuracy: near the optima the
+        gradient, and so its direction, is only noise. The interval is ours.
     """
     seed = int(stream.integers(2**31))
     low, high = (mean_purity(weight, seed, replicates) for weight in (0.1, 0.5))
@@ -385,8 +385,8 @@ def fewer_passes(stream: Stream, replicates: Replicates) -> Frequency:
     Source
         Lin et al. (2023), abstract: "can reduce clustering iterations by up to 99%"; Section III-B: "can reduce 99%
         iterations to achieve 0.9 clustering purity" on MNIST. The reading counts passes, where the paper counts
-        iterations, and has other data. About a third of the iterations is saved, see ``gradient-loss/sooner``, and
-        each costs twice as much.
+        iterations, and has other data. The method saves about a third of the iterations, see ``gradient-loss/sooner``,
+        but each iteration costs twice as much.
     """
     baseline, proposed = race(Setting(distance=APART), stream, replicates)
     proposed_units, baseline_units = units(4)

@@ -41,7 +41,7 @@ def draw_mixture(stream: np.random.Generator) -> RegressionMixture:
 def worst_pair(condition: float, radius: float) -> tuple[RegressionMixture, np.ndarray]:
     """Return two clusters at distance 1 along the flattest axis, and the worst models at ``radius``.
 
-    The own model is displaced along the steepest axis, the other one towards the client's optimum.
+    The own model is displaced along the steepest axis, and the other model towards the client's optimum.
     """
     task = RegressionMixture(
         optima=np.array([[0.0, 0.0], [0.0, 1.0]]),

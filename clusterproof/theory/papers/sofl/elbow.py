@@ -101,7 +101,7 @@ def elbow_below_chord(
     y: tuple[int, ...] = COORDINATES,
     z: tuple[int, ...] = COORDINATES,
 ) -> dict[str, Sides]:
-    """The curve of within-cluster sums lies below its chord, and on it only for a regular simplex.
+    """The curve of within-cluster sums lies below its chord; it lies on its chord only for a regular simplex.
 
     Hypotheses
         z >= 3 distinct points, here ``count`` in space, the curve WCSS_1 .. WCSS_z of the least sums.

@@ -219,8 +219,8 @@ def algorithm_line_30(first: int = Z[1:], second: int = Z[1:], other: int = Z[1:
     Source
         Zhang and Qiao (2024), Algorithm 1, lines 1 and 27-31. With the input's n the weights of a cluster sum to its
         share of the data, and the model shrinks with each round. Before the clustering the same line is an average.
-        Line 29 takes all clients of the cluster, line 8 trains m of them. Our reading: n is the data of the cluster,
-        and all its clients take part: ``sofl/aggregation-in-cluster``.
+        Line 29 takes all clients of the cluster, but line 8 trains only m clients. Our reading: n is the data of the
+        cluster, and all its clients take part: ``sofl/aggregation-in-cluster``.
     """
     everything = first + second + other
     return equal(

@@ -48,7 +48,8 @@ def equation_10(
 
     Proof
         nu' lies on the segment from nu to gamma, hence in the cone of the two. (14) takes the least term of each sum,
-        (15) the minimiser of each cluster; there are finitely many partitions and none returns while the sum falls.
+        (15) the minimiser of each cluster; there are finitely many partitions, and no partition returns while the sum
+        falls.
     """
     neuron, sample = stream.standard_normal((2, dimension))
     after = som.train(

@@ -119,7 +119,7 @@ def worst_of(values: Mapping[str, Any], terms: Mapping[str, Any]) -> str:
 
 
 def gains_over(method: str, table: Mapping[Any, Column]) -> dict[str, Fraction]:
-    """Return the points by which SoFL is above a method in each column of a table, as the text goes through them."""
+    """Return the points by which SoFL is above a method in each column of a table, in the order of the text."""
     return {f"{first}, {second}": each["SoFL"] - each[method] for (first, second), each in table.items()}
 
 

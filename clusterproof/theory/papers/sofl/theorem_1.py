@@ -105,10 +105,10 @@ def theorem_1(rate: Fraction = RATE) -> Sides:
     Source
         Zhang and Qiao (2024), Theorem 1, on "the SOM algorithm", after Yin and Allinson (1995). They assume eta -> 0
         with sum eta = infinity and sum eta^2 finite, and a neighbourhood that shrinks to the winner alone. Without
-        hypotheses on eta it is true for one rate and false for another. At a constant rate a neuron keeps eta / (2 -
-        eta) of its cell's variance, ``sofl/frozen-cell-variance``. m_c is 0 / 0 for a neuron that wins no sample.
-        "approximated as a Gaussian-distributed stochastic process" has no quantity. Our reading: with those hypotheses,
-        ``sofl/theorem-1-robbins-monro``, which (12) and (13) meet if they are continued past T_max.
+        hypotheses on eta the theorem is true for one rate and false for another. At a constant rate a neuron keeps eta
+        / (2 - eta) of its cell's variance, ``sofl/frozen-cell-variance``. m_c is 0 / 0 for a neuron that wins no
+        sample. "approximated as a Gaussian-distributed stochastic process" has no quantity. Our reading: with those
+        hypotheses, ``sofl/theorem-1-robbins-monro``, which (12) and (13) meet if they are continued past T_max.
         ``sofl/theorem-1-at-the-end`` treats the end of a run of T_max updates.
     """
     return equal(
@@ -165,7 +165,7 @@ def theorem_1_at_the_end(learning_rate: Fraction = RATE, near: Fraction = Q[0:1]
 
     Proof
         No sample changes its winner: every update keeps d >= g b and a >= g c, where (a, b) and (c, d) are the
-        neurons and g <= 1 does not grow, as lengths differ by less than a factor of 2; hence also a d > b c. With such
+        neurons and g <= 1 does not grow, as lengths differ by less than a factor of 2. Hence also a d > b c. With such
         cells E(w - m) and E||w - m||^2 obey a linear recursion that forgets its start at the speed of eta. As T ->
         infinity, the recursion follows its fixed point at (eta(T), sigma(T)). With the winner alone in N this is eta /
         (2 - eta) of the cell's variance, see ``sofl/frozen-cell-variance``; with the neighbour's pull it is more.

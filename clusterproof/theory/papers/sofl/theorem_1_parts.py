@@ -50,7 +50,7 @@ def running_mean(
 
     Source
         MacQueen (1967), reference 18 of Zhang and Qiao (2024); the exact core of Theorem 1. The claim is an identity.
-        The samples were won along the way; they are not the final cell's samples.
+        The winner won these samples along the way; they are not the final cell's samples.
 
     Proof
         w + (x - w) / n = ((n - 1) w + x) / n.

@@ -33,7 +33,7 @@ def gradients_in_the_basin(
     """At chi_1 the gradient of another cluster is at most 3 L, and the gradient of its own cluster at most L.
 
     Hypotheses
-        Assumption 1, chi_1 in the basin, and max ||chi*_p|| <= 1 with the constant 1 where Assumption 4 says <~ 1; so
+        Assumption 1, chi_1 in the basin, and max ||chi*_p|| <= 1 with the constant 1 for Assumption 4's <~ 1, so that
         Delta <= ||chi*_1 - chi*_p|| <= 2. The distance of chi_1 from chi*_1 is a ``share`` of the basin's radius, kappa
         = ``root``^2, and the angle at chi*_1 has any ``cosine``. The claim is proved for every phi_p, by the possible
         gradients of such a function (``exact/one_point.py``).

@@ -52,7 +52,7 @@ def momentum_of_a_round(run: ScalarRun) -> dict[str, Sides | Excluded]:
         (A27)
             With probability at least 1 - lambda_3 - 2 exp(-clm), ||T_31|| is at most the first two terms. False: it
             takes |C_1 n C*_1| = l m / 4, its lower bound, for an upper one, drops beta and, by (A25), the bias. Without
-            bias the honest term is beta l_1 ||grad phi^1|| / L, and l / 4 has no units.
+            bias the correct term is beta l_1 ||grad phi^1|| / L, and l / 4 has no units.
         (A28)
             T_3p = sum over C_1 n C*_p of S_i = sum over C_1 n C*_p of (S_i - grad phi_p(chi_1)) + |C_1 n C*_p| grad
             phi_p(chi_1), S_i = sum_(k < t) beta^(t-1-k) g_i^k; here p = 2. The next line, T_32 = (beta eta / m) sum_(p
@@ -64,11 +64,11 @@ def momentum_of_a_round(run: ScalarRun) -> dict[str, Sides | Excluded]:
         (A33)
             With probability at least 1 - lambda_2 - P lambda_4, ||T_32|| <= c_1 beta sigma^2 / (mu^2 lambda_2 Delta^4
             n') + c_2 beta sigma v sqrt(P t) / (lambda_4 mu L Delta^2 n' (1 - beta) sqrt(m lambda_2)), c_1 = 384, c_2 =
-            sqrt(128). Here only the first term stands on the right, and clients of two clusters err in round t after
-            rounds without noise. The derivation is false, because (A32) is, but no instance breaks the bound. By line
-            15 the buffer of a client from cluster q is the last displacement of model q over eta |C_q| / m, at most 2 B
-            L m / |C_q| within the basin. And 128 is at least twice the constant that Chebyshev's inequality needs. For
-            hundreds of clusters this leaves no slack.
+            sqrt(128). In this line the right side has only the first term, and clients of two clusters err in round t
+            after rounds without noise. The derivation is false, because (A32) is, but no instance breaks the bound. By
+            line 15 the buffer of a client from cluster q is the last displacement of model q over eta |C_q| / m, at
+            most 2 B L m / |C_q| within the basin. And 128 is at least twice the constant that Chebyshev's inequality
+            needs. For hundreds of clusters this leaves no slack.
         (A33), regressions
             The last round of random runs, where the models are in the basin.
 

@@ -238,8 +238,8 @@ def rounds_of_a_contraction(recursion: Recursion) -> dict[str, Sides]:
 
     Hypotheses
         (A37) in every round, with the same rho_0, and (A38), as if they were true (``cfl-mgd/appendix-a35``); chi_p^0
-        on the boundary of the basin. Each round costs P lambda_5 of probability, T P lambda_5 in total, which the paper
-        leaves out.
+        on the boundary of the basin. Each round adds P lambda_5 to the failure probability, T P lambda_5 in total,
+        which the paper leaves out.
 
     Statement
         ||chi_p^T - chi*_p|| <= rho, conditional on the statement that ``cfl-mgd/appendix-a35`` refutes.

@@ -195,7 +195,7 @@ CONSTANT = 256
 """Factor in n' >= 256 (P - 1) sigma^2 / (mu^2 Delta^4): twice the c_1 = 128 of Lemma 1."""
 
 HOEFFDING = Fraction(1, 8)
-"""c: a deviation of a quarter of the clients costs 2 (1/4)^2 in the exponent."""
+"""c: a deviation of a quarter of the clients gives 2 (1/4)^2 in Hoeffding's exponent."""
 
 
 def share_of_counts(count: int, sixteenths: int, is_far: Callable[[int], bool]) -> Fraction:

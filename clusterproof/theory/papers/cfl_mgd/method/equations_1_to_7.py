@@ -296,7 +296,7 @@ def averages(start: Fraction = among(Fraction(10), Fraction(100))) -> dict[str, 
     Lines
         (5)
             chi_p^t = chi_p^(t-1) - (eta/m) sum_i r_ip u_i^t and u_p^t = sum_i r_ip u_i^t / sum_i r_ip. With one
-            momentum per cluster, as in (32), its first line needs no average: Theorem D reads it so.
+            momentum per cluster, as in (32), the first line of (5) needs no average. Theorem D uses this reading.
             ``cfl-mgd/division-by-clients`` concerns its division by m.
         (6)
             chi_p^t = sum_i r_ip chi_i^t / sum_i r_ip and u_p^t = sum_i r_ip u_i^t / sum_i r_ip.
