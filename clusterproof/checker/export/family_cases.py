@@ -52,7 +52,9 @@ class _Statement:
         try:
             lines = self.source.evaluate(instance)
         except Outside:
-            raise Refused("no theorem for Rocq about functions has a hypothesis that may fail yet") from None
+            raise Refused(
+                "a Rocq file about functions cannot yet contain a hypothesis that may fail"
+            ) from None
         source = self.source
         self.cases.append(Case(instance, lines[self.line], source.asked.view(), source.loops, running()))
         return lines
@@ -73,7 +75,7 @@ def cases_of(source: Source, line: str, data: Mapping[str, Any]) -> list[Case]:
     several = data.get("listed", ()), data.get("between", ())
     boxes = [box for _, box, _ in symbolic(source.space, *several, data.get("states", 0), source.function)]
     if len(boxes) != len(followed.cases):
-        raise Refused("no theorem for Rocq about functions has branches outside of its rounds yet")
+        raise Refused("a Rocq file about functions cannot yet contain branches outside of rounds")
     for case, box in zip(followed.cases, boxes, strict=True):
         case.box = box
     return followed.cases

@@ -41,17 +41,19 @@ class FamilyStatement:
     def __init__(self, case: Case, source: Source, name: str) -> None:
         self.case, self.source, self.name = case, source, name
         if type(case.sides) is not Sides:
-            raise Refused("the line is not reached")
+            raise Refused("this case does not have the line")
         self.loop = case.loops[0] if case.loops else None
         numbers = [n for n, v in case.instance.items() if type(v) in (int, Fraction, Quotient)]
         counts = []
         if self.loop is not None:
             if self.loop.rounds.operator != "quantity":
-                raise Refused("no theorem for Rocq about functions has a computed number of rounds yet")
+                raise Refused("a Rocq file about functions cannot yet contain a computed number of rounds")
             counts = [self.loop.rounds.parts[0]]
             paths = [len(after.decided) for after in self.loop.after]
             if paths not in ([0], [1, 1]) or len(self.loop.start) != 1:
-                raise Refused("no theorem for Rocq about functions has more than one branch in a round yet")
+                raise Refused(
+                    "a Rocq file about functions cannot yet contain more than one branch in a round"
+                )
         self.first = self.loop.start[0].view if self.loop else case.view
         self.frame = frame = Frame(self.first, numbers, counts)
         self.counts = counts

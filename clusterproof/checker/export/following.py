@@ -217,7 +217,7 @@ def _unknown(record: Record, form: Any, says: Any) -> tuple[Any, list[Expression
     state, branches = like(form, iter(leaves)), len(running().now.path)
     facts = _facts(says(state))
     if len(running().now.path) > branches:
-        raise Refused("what is said of a state branches: that has no file for Rocq")
+        raise Refused("the facts about a state depend on a branch: this has no Rocq file")
     names = {record.places[leaf.parts[0]]: leaf.parts[0] for leaf in leaves}
     for fact in facts:
         found = solved(in_symbols(record, fact))

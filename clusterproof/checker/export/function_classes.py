@@ -64,7 +64,9 @@ class Member:
         if definition.smoothness is not None:
             constants = definition.smoothness, definition.strong_convexity
             if not any(map(is_symbol, constants)) and constants[0] == constants[1]:
-                raise Refused("no theorem for Rocq is about functions that are as convex as smooth yet")
+                raise Refused(
+                    "a Rocq file about functions cannot yet contain a class with strong_convexity equal to smoothness"
+                )
             found.append((f"U_{k}'", f"upper_smooth {text(definition.smoothness)} {self._own}"))
         if definition.lipschitz is not None:
             found.append((f"Z_{k}'", f"lipschitz {text(definition.lipschitz)} {self.frame.functions[k]}"))

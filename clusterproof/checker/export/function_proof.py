@@ -251,12 +251,16 @@ class Place:
         if name in self.known:
             comparison, hypothesis = self.known[name]
             if comparison.sign == "==":
-                raise Refused("no theorem for Rocq about functions uses an equation of them yet")
+                raise Refused(
+                    "a Rocq file about functions cannot yet contain a proof that uses an equation between their values"
+                )
             small, large = map(self.words.code, self.words.sides(comparison))
             return f"Minus {large} {small}", f"(nonneg_gap S env' v' val' {small} {large} {hypothesis})"
         oracle, _, rest = name.partition(":")
         pair, _, which = rest.partition(":")
         if not oracle.isdigit():
-            raise Refused(f"no theorem for Rocq about functions uses the condition {name} yet")
+            raise Refused(
+                f"a Rocq file about functions cannot yet contain a proof that uses the condition {name}"
+            )
         triplets = [self.own(f"at_{oracle}_{place}") for place in pair.split(",")]
         return self._members[int(oracle)].condition(triplets, int(which), self._least)

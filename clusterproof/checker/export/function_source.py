@@ -128,7 +128,7 @@ class Source:
     @staticmethod
     def _no_word(name: str) -> Callable[..., Any]:
         def refuse(*arguments: Any, **named: Any) -> Any:
-            raise Refused(f"no theorem for Rocq about functions uses {name} yet")
+            raise Refused(f"a Rocq file about functions cannot yet contain {name}")
 
         return refuse
 
@@ -137,7 +137,7 @@ class Source:
         WORDS["suppose"](name, plain(holds))
         for fact in running().now.facts[before:]:
             if type(holds) is not Comparison:
-                raise Refused("a hypothesis of a theorem for Rocq about functions is one comparison")
+                raise Refused("in a Rocq file about functions, each hypothesis must be a single comparison")
             self.supposed[id(fact)] = name, holds
 
     def _compare(self, word: str, sign: str) -> Callable[..., Sides]:
@@ -192,7 +192,7 @@ class _Followed:
     def last(self) -> Any:
         """Return the last state."""
         if self._source.loops:
-            raise Refused("no theorem for Rocq about functions has two loops yet")
+            raise Refused("a Rocq file about functions cannot yet contain two loops")
         self._source.loops.append(self._loop)
         found = WORDS["iterate"](
             self._one_round, self._plain(self._form), self._loop.rounds.value, invariant=self._says
@@ -209,7 +209,7 @@ class _Followed:
 
     def _node(self, value: Any) -> Traced:
         if type(value) is Form:
-            raise Refused("no theorem for Rocq about functions keeps a value of f in a state yet")
+            raise Refused("a Rocq file about functions cannot yet contain a state with a value of f")
         if type(value) not in (Point, Quotient):
             return lifted(value)
         if id(value) not in self._kept:

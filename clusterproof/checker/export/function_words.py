@@ -208,7 +208,7 @@ class Words:
             if triplet[1 if node.operator == "gradient" else 2].value is node.value:
                 self.again.append((node, triplet))
                 return
-        raise Refused("no theorem for Rocq: what is asked of a function is not known at a place")
+        raise Refused("no Rocq file: a requested gradient or value is unknown at a point")
 
     @property
     def named(self) -> dict[int, str]:
@@ -238,7 +238,9 @@ class Words:
             own = self.frame.numbers[value.parts[0]]
             return own, 8 if " " in own else 9
         if value.operator == "point":
-            raise Refused("no theorem for Rocq about functions has points that are given in each round yet")
+            raise Refused(
+                "a Rocq file about functions cannot yet contain points that are given in each round"
+            )
         if value.operator in ("gradient", "height"):
             names = self.frame.gradients if value.operator == "gradient" else self.frame.functions
             place, point = value.parts

@@ -200,9 +200,9 @@ def _formula(formulas: Formulas) -> Iterator[str]:
 
 
 def _multipliers(record: Mapping[str, Any]) -> Iterator[str]:
-    yield "For every function of the class the right side minus the left one is the sum of these multiples of its"
-    yield "conditions and a positive semidefinite form. A pair $(i,j)$ of points of one function stands for its"
-    yield "interpolation condition."
+    yield "For every function of the class, the right side minus the left side is a sum of multiples of its conditions"
+    yield "and of a positive semidefinite form. These are the multiples; a pair $(i,j)$ of points means the"
+    yield "interpolation condition of the function at these points."
     for each in record["settings"]:
         words = ", ".join(
             f"{_symbol(name)} = {_number(read(value))}"

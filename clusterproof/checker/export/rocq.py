@@ -112,7 +112,7 @@ def rocq_file(claim: Claim[..., Any], text: str, record: Mapping[str, Any], word
     """
     rule = program_rule(record)
     if rule not in SHOWN:
-        raise Refused(f"the rule {rule} has no theorem for Rocq yet")
+        raise Refused(f"evidence by the rule {rule} has no Rocq file yet")
     line = printed(record["statement"], record["line"])
     name = Names().new(re.sub(r"\W+", "_", f"{claim.id} {line}", flags=re.ASCII).strip("_"))
 

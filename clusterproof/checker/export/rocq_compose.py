@@ -151,7 +151,7 @@ class _Whole:
         require_names(space, (q.name for case in cases for q in case.formulas.quantities))
         mixed = {q.name for case in cases for q in case.formulas.quantities} & space.words
         if mixed:
-            raise Refused(f"the options of {mixed} are numbers and others")
+            raise Refused(f"the options of {', '.join(sorted(mixed))} are partly numbers and partly not")
 
     def theorem(self) -> tuple[list[str], str, list[str]]:
         """Return the definition of the space, the statement, and its proof."""

@@ -77,13 +77,15 @@ def _cases(source: Source, record: Mapping[str, Any]) -> Iterator[_Case]:
         lines, evaluation = source.at(setting)
         view = source.asked.view()
         if evaluation.now.path:
-            raise Refused("no theorem for Rocq about functions decides a comparison of their values yet")
+            raise Refused("a Rocq file about functions cannot yet contain a branch on values of functions")
         sides = lines.get(record["line"])
         if type(sides) is not Sides:
             continue
         known = [*evaluation.now.facts, *sides.facts]
         if known:
-            raise Refused("no theorem for Rocq about functions has further hypotheses on them yet")
+            raise Refused(
+                "a Rocq file about functions cannot yet contain further hypotheses about the functions"
+            )
         line = source.lines[id(sides.slacks)]
         conditions, _ = view.trace.facts(known)
         entries = conclusions(line, len(sides.slacks))
@@ -173,7 +175,9 @@ def _sum(case: _Case, words: Words) -> Sum:
     for name, code in case.proof["multipliers"].items():
         factor = Fraction(read(code))
         if name not in case.conditions:
-            raise Refused("no theorem for Rocq about functions uses an equation of them yet")
+            raise Refused(
+                "a Rocq file about functions cannot yet contain a proof that uses an equation between their values"
+            )
         rest = rest - factor * case.conditions[name]
         if name == "1":
             least = factor

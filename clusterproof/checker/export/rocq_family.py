@@ -156,7 +156,9 @@ class _Theorem:
                 small, large = (place.words.scalar(each) for each in place.words.sides(part))
                 goal = f"Same {small} {large}" if part.sign == "==" else f"Below {small} {large} []"
                 if part.sign in ("<", ">"):
-                    raise Refused("no theorem for Rocq about functions shows a strict inequality yet")
+                    raise Refused(
+                        "a Rocq file about functions cannot yet contain a proof of a strict inequality"
+                    )
                 entries = place.own("entries")
                 steps += [
                     f"assert (G_{number}' : shows {entries} ({goal}) = true) by (vm_cast_no_check (eq_refl true)).",
@@ -171,7 +173,9 @@ class _Theorem:
 
     def _below(self, place: Place, small: Any, large: Any, sign: str) -> tuple[list[str], str]:
         if sign == "==":
-            raise Refused("no theorem for Rocq about functions shows an equation of them yet")
+            raise Refused(
+                "a Rocq file about functions cannot yet contain a proof of an equation between their values"
+            )
         need, proof = self._proofs.popleft()
         return place.below(small, large, sum_of(need, proof, place.words.symbols))
 
@@ -266,7 +270,7 @@ class _Theorem:
         known |= {id(decided): _branch(comparison, decided) for comparison, decided in after.decided}
         made = [fact for fact in a_round.known if id(fact) not in known]
         if len(made) != 2:
-            raise Refused("no theorem for Rocq about functions has hypotheses in its rounds yet")
+            raise Refused("a Rocq file about functions cannot yet contain hypotheses in a round")
         known |= {id(fact): (None, f"N{k}'") for k, fact in enumerate(made)}
         at = min(made[0].slack.top.places)
         states = {**self._free_numbers(before), at: "INR m'"}

@@ -96,7 +96,7 @@ def squares_of(need: Need, entries: Mapping[tuple[int, int], Any], ratios: Ratio
         rest[i, j] = rest[j, i] = ratios.reduced(top, bottom * (1 if i == j else 2))
     found = _Search(need, ratios).squares({k: v for k, v in rest.items() if v[0]})
     if found is None:
-        raise Refused("no theorem for Rocq: its form is not diagonalised with divisors of one sign")
+        raise Refused("no Rocq file: the search found no squares with divisors of a known sign")
     return found
 
 
@@ -201,5 +201,5 @@ def positive_factors(need: Need, p: Any, ratios: Ratios) -> tuple[int, Factors]:
     """
     found = _Search(need, ratios).positive_factors(p)
     if found is None:
-        raise Refused("no theorem for Rocq: a divisor is not shown to be positive")
+        raise Refused("no Rocq file: the search did not show that a divisor is positive")
     return found

@@ -20,9 +20,11 @@ from clusterproof.checker.kernel.quotients import Quotient
 def sum_of(need: Need, proof: Mapping[str, Any], symbols: Symbols) -> Sum:
     """Return the evidence, multiplied by all its denominators."""
     if len(need.slacks) != 1:
-        raise Refused("no theorem for Rocq about functions is about least(...) yet")
+        raise Refused("a Rocq file about functions cannot yet contain least(...)")
     if proof.get("squares"):
-        raise Refused("no theorem for Rocq multiplies hypotheses on symbols by squares yet")
+        raise Refused(
+            "a Rocq file about functions cannot yet contain a proof that multiplies hypotheses about symbols by squares"
+        )
     ratios = Ratios(need.width)
     entries = {
         (i, j): need.quotient(value * Fraction(1, 2) if i == j else value)

@@ -251,9 +251,11 @@ class Asked:
     def __init__(self, trace: Trace) -> None:
         for definition in trace.definitions:
             if isinstance(definition, SetClass):
-                raise Refused(f"no theorem for Rocq is about a {definition} yet")
+                raise Refused(f"a Rocq file about functions cannot yet contain a {definition}")
         if trace.reach is not None:
-            raise Refused("no theorem for Rocq has a distance of the start that is a number yet")
+            raise Refused(
+                "a Rocq file about functions cannot yet contain a class with a number as its distance"
+            )
         self.trace, self.points = trace, list[Traced]()
         self._triplets: dict[tuple[int, int], tuple[Any, Triplet]] = {}
         self._again: dict[tuple[int, int], tuple[Any, Triplet]] = {}
@@ -338,7 +340,7 @@ class Followed:
     def solution(self) -> Traced:
         """A minimiser, a zero or a fixed point."""
         if self._asked.solution is None:
-            raise Refused("a function that need not be convex has no minimiser: use f.minimum")
+            raise Refused("a function that may be nonconvex has no minimiser: use f.minimum")
         return self._asked.solution
 
     minimiser = solution
@@ -371,7 +373,7 @@ class Followed:
             of_operator = kinds == {OperatorClass}
             return self._asked.at(self._problem._places[0], point)[1 if of_operator else 2]
         if kinds != {FunctionClass}:
-            raise Refused("a sum with operators has no values")
+            raise Refused("a sum that contains operators has no values")
         return self._combined([part(point) for part in self._parts])
 
     def __getattr__(self, name: str) -> Any:
@@ -379,7 +381,7 @@ class Followed:
         if name in constants:
             return getattr(self._problem, name)
         if name in self._offers:
-            raise Refused(f"no theorem for Rocq is about f.{name} yet")
+            raise Refused(f"a Rocq file about functions cannot yet contain f.{name}")
         raise AttributeError(name)
 
 

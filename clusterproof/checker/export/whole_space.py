@@ -157,12 +157,12 @@ class WholeSpace:
         q = self.quantities[name]
         if q.options:
             if list(q.options) != list(values):
-                raise Refused(f"not every option of {name} has a case")
+                raise Refused(f"the options of {name} do not match the cases")
             known = self.parts[name, "options"]
             return [f"pose proof {known} as E'.", *take]
         low, high = values[0], values[-1]
         if list(values) != list(range(low, high + 1)) or (name, "low") not in self.parts:
-            raise Refused(f"the values of {name} are no range of integers")
+            raise Refused(f"the values of {name} are not consecutive integers")
         parts = joined("\\/", [f"{own} = {self.value(name, each)}" for each in values], "")
         proof = (
             f"(from_to_ok {len(values) - 1} ({low}) ({high}) {own} {self.parts[name, 'integer']} "
@@ -175,7 +175,7 @@ def require_names(space: WholeSpace, names: Iterable[str]) -> None:
     """Reject names of quantities that are not in the whole space."""
     other = sorted(set(names) - set(space.names))
     if other:
-        raise Refused(f"the ranges of {', '.join(other)} depend on what is chosen")
+        raise Refused(f"the ranges of {', '.join(other)} depend on a choice")
 
 
 def _grouped(cases: Sequence[Chosen], name: str) -> list[tuple[Any, list[Chosen]]]:

@@ -27,7 +27,7 @@ def judged(verdict: Verdict) -> Verdict:
     lines += [
         Line(name=name, verdict=Kind(word), reason="the search did not report it", role=roles[name])
         if word is not kernel.Word.OPEN
-        else Line(name=name, verdict=Kind.INCONCLUSIVE, reason="nothing is known of it", role=roles[name])
+        else Line(name=name, verdict=Kind.INCONCLUSIVE, reason="nothing is known about it", role=roles[name])
         for name, word in words.items()
         if name not in known
     ]
@@ -47,7 +47,7 @@ def _words(verdict: Verdict) -> tuple[Mapping[str, kernel.Word], Mapping[str, st
     except kernel.Refused as refused:
         return {}, {}, str(refused)
     if stated.name != verdict.claim:
-        return {}, {}, f"the text is of {stated.name}"
+        return {}, {}, f"the text belongs to {stated.name}"
     said = kernel.judge_claim(stated, [line.evidence for line in verdict.lines if line.evidence is not None])
     names = {place: kernel.printed(*place) for place in said.lines}  # read() made sure that the lines differ
     roles = {names[place]: kernel.role_of(stated, place) for place in said.lines}
@@ -62,7 +62,7 @@ def _line(line: Line, word: kernel.Word | None, role: str, why: str) -> Line:
     line = replace(line, role=role)
     if word not in (None, kernel.Word.OPEN):
         same = str(line.verdict) == str(word)
-        return line if same else replace(line, verdict=Kind(str(word)), reason="the kernel says so")
+        return line if same else replace(line, verdict=Kind(str(word)), reason="the kernel decided this")
     if line.verdict in SHOWN or line.basis == "exact":
         reason = f"the kernel does not show it{f': {why}' if why else ''}"
         return Line(name=line.name, verdict=Kind.INCONCLUSIVE, reason=reason, role=role, outside=line.outside)

@@ -176,7 +176,8 @@ def replay_verdict(record: Mapping[str, Any], kept: Kept, *, shipped: bool = Fal
         if word is not kernel.Word.OPEN:
             if str(line.verdict) != str(word):
                 return Replayed(
-                    None, f"the kernel says {word} of {line.name or 'it'}, and its record does not"
+                    None,
+                    f"the kernel's verdict on {line.name or 'it'} is {word}, but {line.verdict} is stored",
                 )
             shown += 1
         elif (
@@ -186,7 +187,7 @@ def replay_verdict(record: Mapping[str, Any], kept: Kept, *, shipped: bool = Fal
         ):
             return Replayed(None, f"its evidence does not show {line.name or 'it'}")
         elif line.verdict is Kind.CONSISTENT and line.name in said and not shipped:
-            return Replayed(None, f"the kernel shows nothing of {line.name or 'it'}")
+            return Replayed(None, f"the kernel shows nothing about {line.name or 'it'}")
         elif (line.verdict in FALSE and not shipped) or (written.get("again") is True and not stale):
             if (difference := _difference(verdict, line)) is not None:
                 return Replayed(None, difference)
@@ -228,7 +229,7 @@ def _judged(
     said = kernel.judge_claim(read, kept.of(claim.id)).lines
     lines = {place: kernel.printed(*place) for place in said}
     if sorted(lines.values()) != sorted(names):
-        return "its record has other lines"
+        return "its stored verdict has other lines than its text"
     return {lines[place]: word for place, word in said.items() if stated[place[0]].function is not None}
 
 
@@ -252,11 +253,11 @@ def _difference(verdict: Verdict, line: Line) -> str | None:
     except InvalidArgument as error:
         return f"it cannot be evaluated again: {error}"
     if found.verdict is not line.verdict and (found.verdict in FALSE or line.verdict in FALSE):
-        return f"evaluated again it is {found.verdict}"
+        return f"it is {found.verdict} when evaluated again"
     for name in ("measured", "bound"):
         was, now = getattr(line, name), getattr(found, name)
         if (was is None) is not (now is None) or (was is not None and not _is_close(was, now)):
-            return f"evaluated again its {name} is {now}, and was {was}"
+            return f"its {name} was {was}, but is {now} when evaluated again"
     return None
 
 

@@ -205,7 +205,7 @@ def replay_evidence(claim: str, kept: Kept) -> Iterator[ReplayedRecord]:
         line = kernel.printed(record["statement"], record["line"])
         word, reason = Kind.INCONCLUSIVE, why or "the claim has no text"
         if read is not None and read.name != claim:
-            reason = f"the text is of {read.name}"
+            reason = f"the text belongs to {read.name}"
         elif read is not None:
             try:
                 word, reason = Kind(kernel.show(read, record)[1]), ""

@@ -138,7 +138,7 @@ def test_a_line_without_a_proof_stops_no_other(found: list[Decided], tmp_path: P
     (page,) = (each for each in write_folder([broken, second], tmp_path) if each.proof)
     assert page.of.name == second.name
     index = (tmp_path / "README.md").read_text()
-    assert "the rule unheard has no theorem for Rocq" in index
+    assert "evidence by the rule unheard has no Rocq file" in index
     assert f"({page.folder}/{page.folder}.v)" in index
 
 
