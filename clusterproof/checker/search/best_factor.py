@@ -24,8 +24,9 @@ from clusterproof.checker.kernel.polynomials import Polynomial
 from clusterproof.checker.kernel.quotients import Quotient
 from clusterproof.checker.kernel.vocabulary import EXACT, Sides
 from clusterproof.checker.kernel.worlds import Form
+from clusterproof.checker.search.factors import factors_of
 from clusterproof.checker.search.family_programs import Point, Programs, polynomial_at
-from clusterproof.checker.search.quotients_between import Quotients, factors_of
+from clusterproof.checker.search.quotients_between import Quotients
 
 FACTOR = "factor"
 """Name of the condition whose multiplier is the factor."""

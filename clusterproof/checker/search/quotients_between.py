@@ -5,15 +5,15 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from fractions import Fraction
 from itertools import combinations_with_replacement, product
-from math import lcm
 from typing import Any
 
 import numpy as np
 
 from clusterproof.checker.kernel.evaluation import limited
 from clusterproof.checker.kernel.multipliers import Need
-from clusterproof.checker.kernel.polynomials import Polynomial, constant, divided, plus, raised, times
+from clusterproof.checker.kernel.polynomials import Polynomial, constant, plus, raised, times
 from clusterproof.checker.kernel.quotients import Quotient, joined
+from clusterproof.checker.search.factors import irreducible, lowest_terms
 from clusterproof.checker.search.family_programs import Point, polynomial_at
 from clusterproof.checker.search.hints import Ratio
 
@@ -201,46 +201,9 @@ def solved(need: Need, target: Any, terms: Sequence[tuple[Any, Ratio]], own: Any
         for coefficient, (top, bottom) in terms:
             total = joined(total, -Quotient(top, bottom, width) * coefficient)
         factor = total.lifted(own)
-        top, bottom = _lowest_terms(times(total.top, factor.bottom), times(total.bottom, factor.top))
+        top, bottom = lowest_terms(times(total.top, factor.bottom), times(total.bottom, factor.top))
         sign = need.sign(bottom)
     return None if not sign else (top, bottom) if sign == 1 else (-top, -bottom)
-
-
-def irreducible(p: Polynomial) -> list[Polynomial]:
-    """Return the distinct irreducible factors of a polynomial, without constants."""
-    return [factor for factor, _ in factors_of(p)[1]] if p.places else []
-
-
-def factors_of(p: Polynomial) -> tuple[Fraction, list[tuple[Polynomial, int]]]:
-    """Factor a polynomial: return a number, and irreducible factors with their powers."""
-    number, found = _of_flint(p).factor()
-    common = lcm(*(Fraction(value).denominator for value in p.values()))
-    return Fraction(int(number), common), [
-        (_polynomial(factor, p.width), int(power)) for factor, power in found
-    ]
-
-
-def _lowest_terms(top: Polynomial, bottom: Polynomial) -> Ratio:
-    """Return a quotient in lowest terms."""
-    factor = _polynomial(_of_flint(top).gcd(_of_flint(bottom)), top.width)
-    reduced = divided(top, factor), divided(bottom, factor)
-    assert reduced[0] is not None
-    assert reduced[1] is not None
-    return reduced[0], reduced[1]
-
-
-def _of_flint(p: Polynomial) -> Any:
-    """Return a multiple of a polynomial with integer coefficients, as one of python-flint."""
-    from flint import Ordering, fmpz_mpoly_ctx
-
-    common = lcm(*(Fraction(value).denominator for value in p.values()))
-    context = fmpz_mpoly_ctx.get([f"x{place}" for place in range(p.width)], Ordering.lex)
-    return context.from_dict({tuple(powers): int(value * common) for powers, value in p.items()})
-
-
-def _polynomial(p: Any, width: int) -> Polynomial:
-    """Return a polynomial of python-flint as one of the kernel."""
-    return Polynomial.of({tuple(map(int, each)): int(value) for each, value in p.to_dict().items()}, width)
 
 
 def _powers(factors: Sequence[Polynomial], most: int, one: Polynomial) -> list[tuple[int, Polynomial]]:
