@@ -192,7 +192,7 @@ def group_facts(run: Run, remedy: str = "") -> GroupFacts:
 
 
 def error_curve(errors: np.ndarray) -> Curve:
-    """Return the median over runs of errors (rounds + 1, runs), and the band of 95 % of runs; all if fewer than 20."""
+    """Return the median over runs of errors (rounds + 1, runs), and the band of 95 % of runs (all if under 20)."""
     runs = errors.shape[1]
     with np.errstate(all="ignore"):  # a diverged run
         median = np.median(errors, axis=1)

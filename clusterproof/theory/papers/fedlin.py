@@ -58,8 +58,8 @@ def sharp(clients: PlanarClients, x: Coordinate, y: Coordinate, pace: Pace, loca
         rho = (1 - eta mu)^(2K) and g_i* = grad f_i(x*).
 
     Proof
-        As for ``scaffold/sharp-option-1`` with c_i = grad f_i(x), where Psi and Psi+ have the same second term: the
-        step "round", and the steps of that claim.
+        The proof is the proof of ``scaffold/sharp-option-1`` with c_i = grad f_i(x), where Psi and Psi+ have the same
+        second term. It consists of the step "round" and the steps of that claim.
 
     Source
         Ours. The claim is an upper bound of one round, attained by f_i = mu ||.||^2 / 2. Hence f(x_R) - f* <= kappa
@@ -110,8 +110,8 @@ def convex(
         ||x+ - x*||^2 <= ||x - x*||^2 - (1/4) eta K (f(x) - f*).
 
     Proof
-        As for I in ``scaffold/convex`` with c_i = grad f_i(x), where Psi and Psi+ have the same second term: the step
-        "round", and the steps of that claim.
+        The proof is the proof of I in ``scaffold/convex`` with c_i = grad f_i(x), where Psi and Psi+ have the same
+        second term. It consists of the step "round" and the steps of that claim.
 
     Source
         Ours. The claim is an upper bound; the mean gap of R rounds is at most 4 ||x_0 - x*||^2 / (eta K R).

@@ -212,7 +212,7 @@ class OneModelRun(Run):
     def compared(
         self, allowed: np.ndarray, measured: np.ndarray | None = None, name: str = "error", unit: float = 1.0
     ) -> Compared:
-        """Compare lengths (rounds + 1, R), by default the errors, with their bounds; ``unit`` scales rounding."""
+        """Compare lengths (rounds + 1, R), by default the errors, with their bounds, up to rounding in ``unit``."""
         values = self.distances if measured is None else measured
         bound = np.broadcast_to(allowed, values.shape)
         return Compared(name, values[..., None], bound[..., None], self.unit * unit)

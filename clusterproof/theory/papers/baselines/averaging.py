@@ -16,7 +16,7 @@ from clusterproof.synthetic import QuadraticMixture
 from clusterproof.theory.exact import affine_rounds
 
 TOLERANCE = 1e-10
-"""Largest allowed distance of a run's end from a closed form."""
+"""Largest allowed distance of a run's last state from a closed form."""
 
 STILL = 1e-14
 """Largest change of any array of a state in a round, relative to the array's size, at which a run has converged."""

@@ -82,7 +82,7 @@ def cfl_mgd_model(task: Task, momentum: Fraction = MOMENTUM, local_steps: int = 
         beta I)). One local step gives u = 0 and the exact optimum.
 
     Source
-        Ours; Zhao et al. (2023), (4) and (6). Rate and drift: ``cfl-mgd/model-averaging-recursion``.
+        Ours; Zhao et al. (2023), (4) and (6). ``cfl-mgd/model-averaging-recursion`` has the rate and the drift.
     """
     suppose_far_apart(task)
     step, beta = 0.2 / task.client_smoothness, float(momentum)

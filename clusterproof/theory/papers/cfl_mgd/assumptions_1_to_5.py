@@ -118,7 +118,7 @@ def assumption_3(
 
     Source
         Zhao et al. (2023), Assumption 3. Here v is the ``deviation``, and Sigma the ``curvature``, of one coordinate.
-        Read on a ball: ``cfl-mgd/assumption-3-ball``.
+        ``cfl-mgd/assumption-3-ball`` reads the assumption on a ball.
     """
     distance = (deviation + 1) / curvature
     variance = 2 * curvature**2 * distance**2 + curvature * noise**2
@@ -283,7 +283,7 @@ def assumption_5_resampled(
 
     Source
         Zhao et al. (2023), Assumption 5 with the resampling of its Section 5. On the batch that decided the choice, the
-        gradient is biased: ``cfl-mgd/algorithm-line-7-resampling``.
+        gradient is biased, see ``cfl-mgd/algorithm-line-7-resampling``.
     """
     task = RegressionMixture(
         optima=np.array([[0.0], [0.5]]),

@@ -193,7 +193,7 @@ def one_local_step(
         Option II, H = 1, full participation, and no client changes its cluster. chi^(-1) = chi^0; phi_i is L_i-smooth.
 
     Statement
-        For H > 1: ``cfl-mgd/model-averaging-recursion``.
+        The lines are for H = 1; ``cfl-mgd/model-averaging-recursion`` is for H > 1.
 
     Lines
         (12)

@@ -54,8 +54,8 @@ def momentum_of_the_average(
             g_i^t - (beta eta/m) sum u_i^t||. False, because it is (32) again. The step after it, to ||T_1|| + ||T_2|| +
             ||T_3||, is the triangle inequality.
         (37)
-            T_3 = (beta eta/m) sum u_i = (eta beta/m) sum_(C_1 n C*_1) u_i + (beta eta/m) sum_(C_1 - C*_1) u_i, a
-            definition of T_31 and T_32, as (A18); their bound is (A34) of ``cfl-mgd/appendix-a27``.
+            T_3 = (beta eta/m) sum u_i = (eta beta/m) sum_(C_1 n C*_1) u_i + (beta eta/m) sum_(C_1 - C*_1) u_i, which
+            defines T_31 and T_32, as (A18) does. Their bound is (A34) of ``cfl-mgd/appendix-a27``.
         after (37)
             T_3 = beta (chi_1^(t-1) - chi_1^t) with C_1 of the round in which the u_i are sent.
 

@@ -325,7 +325,7 @@ def model_averaging_rate(
         convergence rates are [...] and O~(1/T), respectively", by (20), which bounds eps_0. The reading bounds eps_T,
         for H > 1 and client losses that differ within a cluster. (12) has one local step; with it, or with equal
         losses, the statement is true of quadratics. The truth is linear convergence, to a biased limit if Hessians and
-        minimisers differ, or divergence: ``cfl-mgd/model-averaging-recursion``.
+        minimisers differ, or divergence, see ``cfl-mgd/model-averaging-recursion``.
     """
     return order_of_error(flat, center, momentum, local_steps, rounds, constant)
 

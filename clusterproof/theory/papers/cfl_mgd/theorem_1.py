@@ -52,8 +52,8 @@ def theorem_1(
         Assumptions 1-5 (two or more clusters whose clients share their expected loss, new samples in every round),
         option I with all clients and gradients divided by m, eta = 1/L, and (A38) rho_0 <= (l/32) (mu/L)^(3/2) Delta.
         (A38) is the appendix's condition, added to the theorem's hypotheses. Assumption 4 has max ||chi*_p|| <~ 1. We
-        read it as max ||chi*_p|| <= 1, which the proof of (A10) uses, so that Delta <= 2. In other units:
-        ``cfl-mgd/theorem-1-large-separation``.
+        read it as max ||chi*_p|| <= 1, which the proof of (A10) uses, so that Delta <= 2.
+        ``cfl-mgd/theorem-1-large-separation`` has other units.
 
     Statement
         With probability at least 1 - lambda, ||chi_p^T - chi*_p|| <= rho = (16 L / mu l) rho_0 for
@@ -273,7 +273,7 @@ def remark_1(exponent: int = Z[0:16], constant: Fraction = among(Fraction(10**6)
         that no C and no power of log(m n') helps.
 
     Source
-        Zhao et al. (2023), Theorem 1 and Remark 1. The repaired floor is O(1 / sqrt(m n')): ``cfl-mgd/theorem-d``.
+        Zhao et al. (2023), Theorem 1 and Remark 1. The repaired floor is O(1 / sqrt(m n')), see ``cfl-mgd/theorem-d``.
     """
     size, kappa, share = 10**exponent, 1, Fraction(1, 2)
     rho = 16 * kappa / share * (C_4 * share)

@@ -200,7 +200,7 @@ def repaired_models(case: Random, stream: Stream) -> Sides | Expectation:
         ||M_i||^2. The update of a pair lowers it by den / (4 m rho) ||d theta||^2 for each order. Between two updates
         of a pair its residual r_ij = d v / rho is constant, for a geometric time of mean 1 / P_ij. Moreover grad_{w_i}
         L_0 = M_i - (rho / m) sum_j r_ij, and L_rho >= F*. The sum of both decreases is at most D_0, and (x + y)^2 <=
-        (x^2 / A + y^2 / B)(A + B). The lines are claims: ``fpfc/repaired-proof``.
+        (x^2 / A + y^2 / B)(A + B). ``fpfc/repaired-proof`` states the lines of this proof as claims.
 
     Source
         Ours; replaces the first inequality of Theorem 1 of Yu et al. (2023) without a condition on T_i. A is 2 / (alpha
@@ -312,8 +312,8 @@ def repaired_duals(clients: int = participation.CLIENTS, rounds: int = participa
         The statement is the title, with the printed C_2, which lacks the factor 1 / P of partial participation.
 
     Proof
-        As ``fpfc/repaired-models``: sum of ||d v||^2 <= L_g^2 sum of ||d theta||^2, and each residual stays constant
-        for 1 / P rounds in the mean.
+        As in ``fpfc/repaired-models``, the sum of ||d v||^2 is at most L_g^2 times the sum of ||d theta||^2, and each
+        residual stays constant for 1 / P rounds in the mean.
 
     Source
         Ours; replaces the third inequality of Theorem 1 of Yu et al. (2023).
@@ -382,8 +382,8 @@ def theorem_1_models_positive(case: Positive, stream: Stream) -> Sides | Expecta
         min T_i, and pairs with a participant are updated.
 
     Statement
-        The mean of E||grad_w L_0||^2 over K rounds is at most C_1 (F(w^0) - F* + m xi lambda / 4) / K, C_1 as
-        ``fpfc/theorem-1-models`` with r = (c^(-T/2) - 1)^-1.
+        The mean of E||grad_w L_0||^2 over K rounds is at most C_1 (F(w^0) - F* + m xi lambda / 4) / K, with C_1 as in
+        ``fpfc/theorem-1-models`` and r = (c^(-T/2) - 1)^-1.
 
     Proof
         p C_1 >= 6 rho + 12 rho^3 / den, since rho - L_f - 2 r L_h is positive and at most rho; den = rho^2 - L_g rho -

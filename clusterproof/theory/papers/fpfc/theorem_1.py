@@ -304,7 +304,7 @@ def theorem_1_models(
         negative, and a mean square is not: "violated" rests on C_1 <= 0, with both r, and on the exponent T/2. With r =
         (c^-T - 1)^-1 the first denominator is positive under the hypotheses. With (c - T/2)^-1 to the letter, C_1 is
         positive at the instance that is tried first. We do not refute these two readings of C_1. If the denominator is
-        positive the inequality holds: ``fpfc/theorem-1-models-positive``.
+        positive the inequality holds, see ``fpfc/theorem-1-models-positive``.
     """
     setting = ScalarSetting(augmentation, smoothing, local_steps)
     setting.suppose_the_printed()

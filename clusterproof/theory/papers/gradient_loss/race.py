@@ -429,7 +429,7 @@ def training_loss(stream: Stream, replicates: Replicates) -> Frequency:
     Source
         Lin et al. (2023), Fig. 4 and Section III-B: "the cluster performance and training efficiency of the proposed
         algorithm is also better". The curves are pictures without numbers. An iteration costs twice the baseline's
-        passes: ``gradient-loss/training-loss-in-passes``.
+        passes, see ``gradient-loss/training-loss-in-passes``.
     """
     baseline, proposed = curves(stream, replicates)
     return probability(proposed.mean(axis=0) > baseline.mean(axis=0), at_most=0.5)

@@ -206,7 +206,7 @@ def monotone_from_anywhere(
 
     Source
         Ours; the expectation without the initialisation condition. False: at a small separation the noise of the
-        choices carries models out of wrong clusters. True within the radius: ``ifca/monotone-in-basin``.
+        choices carries models out of wrong clusters. Within the radius it is true, see ``ifca/monotone-in-basin``.
     """
     cells = [Cell(float(width), float(noise), float(start), clusters=4) for width in (smaller, larger)]
     return never_falls(cells, replicates, stream)
@@ -287,7 +287,7 @@ def cfl_mgd_same_basin(
 
     Source
         Ours; the comparison that Zhao et al. (2023) make of final accuracies takes one start for both. With
-        a heavy momentum a model overshoots into the other cluster. Within the radius both are certain:
+        a heavy momentum a model overshoots into the other cluster. Within the radius both succeed with certainty, see
         ``ifca/cfl-mgd-in-basin``.
     """
     cell, seed = Cell(float(separation), float(noise), float(start)), int(stream.integers(2**31))

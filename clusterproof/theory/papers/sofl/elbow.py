@@ -190,8 +190,8 @@ def guarded_count(stream: Stream, replicates: Replicates) -> Frequency:
 
     Source
         Ours on Zhang and Qiao (2024), Algorithm 1, line 14. Clusters at a large cosine of each other may be merged, so
-        that 0.25 is no general constant. Needs scikit-learn, the extra ``cluster``. It
-        replaces the elbow by the chord, which never answers z and hardly ever one: ``sofl/elbow-below-chord``.
+        that 0.25 is no general constant. Needs scikit-learn, the extra ``cluster``. It replaces the elbow by the chord,
+        which never returns z and hardly ever one, see ``sofl/elbow-below-chord``.
     """
     wrong = []
     for clusters in stream.choice(COUNTS, replicates):

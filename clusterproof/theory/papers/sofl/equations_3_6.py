@@ -87,7 +87,7 @@ def equation_3(
 
     Source
         Zhang and Qiao (2024), (3) and Section 4. This is a definition. The sum has no weights p_i, which (1) and (5)
-        have. Our reading: K is given from outside, as the number of true clusters, and (6) is minimised for it:
+        have. Our reading: K is given from outside, as the number of true clusters, and (6) is minimised for it, see
         ``sofl/equation-6``.
 
     Proof
@@ -148,7 +148,7 @@ def equation_4(b1: int = LINE[0], b2: int = LINE[1], b3: int = LINE[2], b4: int 
         clustering stage with the optimization objective, as shown in Equation (4), and the model fusion stage". The
         reading adds that the stages together minimise (3), the meaning of theta_i and dist, and that K is given. Since
         sum_(i,j in C) ||theta_i - theta_j||^2 = 2 |C| sum_i ||theta_i - mean||^2, (4) charges a client of a large
-        cluster more. The sum (6) does not: ``sofl/equation-6``.
+        cluster more. The sum (6) does not, see ``sofl/equation-6``.
     """
     points: list[Point] = [(Fraction(coordinate),) for coordinate in (b1, b2, b3, b4)]
     sums = {labels: within_sum(points, labels) for labels in partitions(4) if max(labels) == 1}
@@ -220,7 +220,7 @@ def algorithm_line_30(first: int = Z[1:], second: int = Z[1:], other: int = Z[1:
         Zhang and Qiao (2024), Algorithm 1, lines 1 and 27-31. With the input's n the weights of a cluster sum to its
         share of the data, and the model shrinks with each round. Before the clustering the same line is an average.
         Line 29 takes all clients of the cluster, but line 8 trains only m clients. Our reading: n is the data of the
-        cluster, and all its clients take part: ``sofl/aggregation-in-cluster``.
+        cluster, and all its clients take part, see ``sofl/aggregation-in-cluster``.
     """
     everything = first + second + other
     return equal(

@@ -56,7 +56,7 @@ def mean_square_distortion(length: int = among(10, 3, 2)) -> Sides:
         Zhang and Qiao (2024), Section 4.1: "By adjusting the winning neurons and their neighborhoods according to the
         client parameters, the SOM forms a quantitative mapping with minimum mean square distortion". The reading adds
         the distortion, and the set over which it is minimised. Samples in one direction have one winner, however far
-        apart they are. With distances for cosines, which (7) allows: ``sofl/mean-square-distortion-nearest``.
+        apart they are. ``sofl/mean-square-distortion-nearest`` has distances for cosines, which (7) allows.
     """
     shared, least = (least_distortion(points_at(length), one_direction=asked) for asked in (True, False))
     return at_most(shared, least=least)

@@ -218,7 +218,7 @@ def algorithm_line_8(momentum: Fraction = MOMENTUM, rounds: int = Z[2:14]) -> Si
         Zhao et al. (2023), Algorithm 1. Lines 7, 8 and 15 as equations are (3), (9) and (32). Line 2, "broadcast
         chi_p^(t)", has no meaning together with them, since line 15 of the same round computes chi_p^(t). Our reading:
         round t broadcasts chi^(t-1), ``cfl-mgd/equation-3``, ``update_order="momentum-first"``. With the newest model
-        for chi^(t) in line 2 the gradient comes a round late: ``cfl-mgd/algorithm-line-8-delayed``.
+        for chi^(t) in line 2 the gradient comes a round late, see ``cfl-mgd/algorithm-line-8-delayed``.
     """
     indexed, delayed = exact_path(SHARE, momentum, START, rounds), delayed_path(momentum, rounds)
     suppose_right_choices(indexed + delayed)

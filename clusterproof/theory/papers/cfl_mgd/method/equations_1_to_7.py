@@ -59,7 +59,7 @@ def objective(clusters: int = Z[2:], clients_each: int = Z[1:]) -> dict[str, Sid
             phi_i(chi; Y) = (1 / |Y|) sum_(y in Y) f(chi; y), f(.; y): chi -> R^d. R^d has no smallest loss; R is meant.
 
     Source
-        Zhao et al. (2023), (1), (2) and the line after it. As meant: ``cfl-mgd/equation-1-mean``.
+        Zhao et al. (2023), (1), (2) and the line after it. ``cfl-mgd/equation-1-mean`` states it as meant.
     """
     factor = Fraction(1, clusters) * clients_each
     return {
@@ -209,10 +209,10 @@ def momentum_descent(descent: Descent, stream: Stream) -> dict[str, Sides | Excl
     Lines
         (3)
             u_i^t = beta u_i^(t-1) + grad phi_i(chi_p^(t-1)), at the model that the round broadcast, as (4), (9) and
-            (32). Lines 7, 8 and 15 of Algorithm 1 agree with this; line 2 does not: ``cfl-mgd/algorithm-line-8``.
+            (32). Lines 7, 8 and 15 of Algorithm 1 agree with this; line 2 does not, see ``cfl-mgd/algorithm-line-8``.
         (4)
             u_i^t = beta u_i^(t-1) + grad phi_i(chi_i^(t-1)), chi_i^t = chi_i^(t-1) - eta u_i^t. Line 20 of Algorithm 1
-            prints the same: ``cfl-mgd/algorithm-line-20``.
+            prints the same equations, see ``cfl-mgd/algorithm-line-20``.
         (7)
             chi^t = chi^(t-1) - eta grad phi(chi^(t-1)) + beta (chi^(t-1) - chi^(t-2)), the same models as (4).
 

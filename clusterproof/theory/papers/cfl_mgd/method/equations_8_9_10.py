@@ -45,7 +45,7 @@ def equation_8(task: Annotated[QuadraticMixture, drawn(SOME_CLUSTERS)], stream: 
     """Every client chooses the model with the smallest loss.
 
     Hypotheses
-        None: it is a definition. It leaves ties open: ``cfl-mgd/algorithm-line-5-ties``.
+        None: it is a definition. The definition leaves ties open, see ``cfl-mgd/algorithm-line-5-ties``.
 
     Statement
         p_hat = argmin_(p in [P]) phi_i(chi_p^t).
