@@ -49,5 +49,7 @@ def _end(text: Text, end: Any, name: str) -> str:
         end = end.function
     if type(end) is FunctionType and end.__code__.co_name == "<lambda>":
         made, _, _ = text.source(end, "")
-        return ast.unparse(made)
+        written = ast.unparse(made)
+        text.require_language(made, end.__code__)
+        return written
     return text.literal(Fraction(repr(end)) if type(end) is float else end, name)

@@ -12,7 +12,7 @@ import builtins
 import gc
 import importlib
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import MISSING, fields, is_dataclass
 from fractions import Fraction
@@ -112,10 +112,10 @@ class Text:
         self.taken.add(own)
         return own
 
-    def emit(self, text: str) -> None:
-        """Add a definition to the text; the kernel reads it at once."""
-        for node in ast.parse(text).body:
-            self.read.add(node)
+    def emit(self, text: str, node: ast.stmt | None = None) -> None:
+        """Add a definition to the text, perhaps with the node that the text was written from; the kernel reads it."""
+        for each in ast.parse(text).body if node is None else (node,):
+            self.read.add(each)
         self.parts.append(text)
 
     # ---- names
@@ -157,7 +157,9 @@ class Text:
                 if isinstance(value, type):
                     self.emit(self.record(value, own))
                 else:
-                    self.emit(self.function(inner, own, shared=inner is not value))
+                    text, node = self.function(inner, own, shared=inner is not value)
+                    with placed_in(inner.__code__):
+                        self.emit(text, node)
         return self.names[id(value)]
 
     def _constant(self, value: Any, name: str, home: Mapping[str, Any] | None) -> str:
@@ -331,18 +333,16 @@ class Text:
         for each in ast.walk(node):
             if isinstance(each, tuple(REMEDIES)) and not isinstance(each, ast.Yield | ast.YieldFrom):
                 what = f"{type(each).__name__} is not of the language: {REMEDIES[type(each)]}"
-                raise _placed_in(code, Refused(f"line {getattr(each, 'lineno', node.lineno)}: {what}"))
+                with placed_in(code):
+                    raise Refused(f"line {getattr(each, 'lineno', node.lineno)}: {what}")
         scope = Scope(file)
         writer = self._writer(scope, known, function.__globals__, cells, shared=shared)
         made = copied(node)
         made.args.defaults, made.args.kw_defaults = [], [None] * len(made.args.kwonlyargs)
         if isinstance(made, ast.FunctionDef):
             made.decorator_list = []
-        try:
+        with placed_in(code):
             made = writer.function(made, own)
-            Compiler(RESERVED).visit(copied(made))
-        except Refused as refused:
-            raise _placed_in(code, refused) from None
         self.asked |= writer.asked
         place = f"{Path(code.co_filename).name}, line {code.co_firstlineno}, in {_said(code)}"
         made.args.defaults = [self._default(each, place) for each in function.__defaults__ or ()]
@@ -353,24 +353,35 @@ class Text:
         ]
         return made, node, writer
 
+    def require_language(self, made: ast.AST, code: CodeType) -> None:
+        """Require a tree of the language, which cannot be used afterwards."""
+        with placed_in(code):
+            Compiler(RESERVED).visit(made)
+
     def _default(self, value: Any, place: str) -> ast.expr:
         if type(value) in (list, dict):
             raise Refused(f"{place}: a default that may change: use None")
         return ast.parse(self.literal(value, f"{place}: a default"), mode="eval").body
 
-    def function(self, function: FunctionType, own: str, *, shared: bool = False) -> str:
-        """Write a function with the given name; if ``shared``, a cache keeps its results, so they must not change."""
+    def function(self, function: FunctionType, own: str, *, shared: bool = False) -> tuple[str, ast.stmt]:
+        """Write a function with the given name; if ``shared``, a cache keeps its results, so they must not change.
+
+        Returns
+        -------
+        tuple
+            The text, and the node that it was written from.
+        """
         made, node, writer = self.source(function, own, shared=shared)
         if isinstance(made, ast.Lambda):
             if shared:
                 raise Refused(f"line {node.lineno}: a lambda with a cache: write a def")
-            return f"{own} = lambda {ast.unparse(made.args)}: {ast.unparse(made.body)}".replace(
-                "lambda :", "lambda:"
-            )
+            assigned = ast.Assign([ast.Name(own, ast.Store())], made, lineno=node.lineno, col_offset=0)
+            return ast.unparse(assigned), assigned
         if shared and any(isinstance(each, ast.Yield | ast.YieldFrom) for each in ast.walk(node)):
             raise Refused(f"{node.name}: a cache keeps a generator, which is used up")
         assert writer.scope.file is not None  # every def is in a file
-        return write_function(ast.fix_missing_locations(made), writer.scope.file, node, writer.edits)
+        ast.fix_missing_locations(made)
+        return write_function(made, writer.scope.file, node, writer.edits), made
 
     def record(self, kind: type, own: str) -> str:
         """Write a class with the given name: its fields, and the methods that occur in the claim."""
@@ -399,7 +410,8 @@ class Text:
         shared = type(member) is cached_property
         try:
             with self.unless_refused():
-                text = self.function(function, node.name, shared=shared)
+                text, made = self.function(function, node.name, shared=shared)
+                self.require_language(made, function.__code__)
         except Refused:
             text = f"def {node.name}(*values, **named):\n    raise  # its source is not of the language"
         decorator = "property" if shared else "" if type(member) is FunctionType else type(member).__name__
@@ -410,13 +422,16 @@ def _placed(made: ast.expr, said: ast.expr) -> ast.expr:
     return ast.copy_location(made, said)
 
 
-def _placed_in(code: CodeType, refused: Refused) -> Refused:
+@contextmanager
+def placed_in(code: CodeType) -> Iterator[None]:
     """Add the file and the function to an error that names a line."""
-    what = str(refused)
-    if not what.startswith("line "):
-        return refused
-    line, _, why = what.partition(": ")
-    return Refused(f"{Path(code.co_filename).name}, {line}, in {_said(code)}: {why}")
+    try:
+        yield
+    except Refused as refused:
+        line, _, why = str(refused).partition(": ")
+        if not line.startswith("line "):
+            raise
+        raise Refused(f"{Path(code.co_filename).name}, {line}, in {_said(code)}: {why}") from None
 
 
 def _said(code: CodeType) -> str:
