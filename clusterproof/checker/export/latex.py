@@ -57,12 +57,21 @@ class Described(Protocol):
     def text(self) -> str: ...  # noqa: D102 - likewise
 
 
+MATHEMATICS = re.compile(r"(\$(?=\S)[^$\n]*(?<=\S)\$(?!\d))")
+"""What stands between dollars, except prices such as $5 and $6."""
+
+
 def text_of(text: str) -> str:
-    """Return a text in which LaTeX's special characters are escaped."""
+    """Return a text in which LaTeX's special characters are escaped, except between dollars."""
+    parts = MATHEMATICS.split(text)
+    escaped = "".join(part if k % 2 else _escaped(part) for k, part in enumerate(parts))
+    return re.sub(r"[^\x00-\x7f]", lambda found: f"[U+{ord(found[0]):04X}]", escaped)
+
+
+def _escaped(text: str) -> str:
     raised = re.split(r"\^(-?[\w*]+|\([^()\n]*\))", text)
     parts = ["".join(SPECIAL.get(c, c) for c in part) for part in raised]
-    escaped = "".join(rf"\textsuperscript{{{part}}}" if k % 2 else part for k, part in enumerate(parts))
-    return re.sub(r"[^\x00-\x7f]", lambda found: f"[U+{ord(found[0]):04X}]", escaped)
+    return "".join(rf"\textsuperscript{{{part}}}" if k % 2 else part for k, part in enumerate(parts))
 
 
 def page(claim: Described, text: str, record: Mapping[str, Any], word: str) -> str:
@@ -129,6 +138,20 @@ def _table(rows: Iterable[tuple[str, Any]]) -> Iterator[str]:
         )
 
 
+def _points(function: str, groups: Iterable[Iterable[Any]]) -> Iterator[str]:
+    """Write the points at which a function of a class is known, with its gradients and values there, as tables."""
+    for k, triplets in enumerate(groups, start=1):
+        own = _symbol(function) if k == 1 else rf"{_symbol(function)}_{{{k}}}"
+        yield r"\begin{center}\renewcommand{\arraystretch}{1.3}\begin{tabular}{lll}"
+        yield rf"$x$ & $\nabla {own}(x)$ & ${own}(x)$\\\hline"
+        for point, gradient, value in triplets:
+            vectors = (
+                f"({', '.join(_number(read(each)) for each in vector)})" for vector in (point, gradient)
+            )
+            yield " & ".join(f"${text}$" for text in (*vectors, _number(read(value)))) + r"\\"
+        yield r"\end{tabular}\end{center}"
+
+
 def of_verdict(claim: Described, verdict: Verdict) -> str:
     """Return LaTeX for a draft: each line that the kernel decides, otherwise the claim and its verdict."""
     several = verdict.lines or (verdict,)
@@ -152,7 +175,7 @@ def _evidence(text: str, record: Mapping[str, Any]) -> Iterator[str]:
         yield from _multipliers(record)
     else:
         yield SHOWN[rule]
-        if rule in ("signs", "squares"):
+        if rule in ("signs", "squares", "induction"):
             exporter = Exporter(text, record["statement"], record)
             reached = (
                 each
@@ -160,16 +183,19 @@ def _evidence(text: str, record: Mapping[str, Any]) -> Iterator[str]:
                 if each.sides is not None
             )
             for formulas in itertools.islice(reached, 1):
-                yield from _formula(formulas)
+                yield from _invariants(formulas) if rule == "induction" else _formula(formulas)
 
 
 def _counterexample(exporter: Exporter, record: Mapping[str, Any]) -> Iterator[str]:
     formulas = exporter.at(record["line"], exporter.stated.space.read(record["instance"]))
     rows: list[tuple[str, Any]] = [(q.name, q.expression.value) for q in formulas.quantities]
     rows += [(name, value) for name, value in formulas.texts.items() if isinstance(value, str | bool)]
-    if rows:
+    function = exporter.stated.space.function
+    if rows or function:
         yield "The hypotheses hold, but the conclusion fails, at"
         yield from _table(rows)
+    if function:
+        yield from _points(function, record["instance"][function]["triplets"])
     assert formulas.sides is not None
     for slack in formulas.sides.slacks:
         for each in slack if type(slack) is tuple else (slack,):
@@ -197,6 +223,27 @@ def _formula(formulas: Formulas) -> Iterator[str]:
         )
         if max(len(re.sub(r"\\[a-z]+|[{}]", "", side)) for side in (left, right)) < WIDEST // 2:
             yield rf"\begin{{multline*}} {left}\\ {sign} {right} \end{{multline*}}"
+
+
+def _invariants(formulas: Formulas) -> Iterator[str]:
+    """Write what the proof says of the state after each loop: at the start and after a round it says the same."""
+    assert formulas.path is not None
+    sourced = {key: _symbol(name) for key, (_, name) in formulas.record.names.items()}
+    for loop in formulas.path.unknowns:
+        if loop.count is None or not loop.said:
+            continue
+        own = {id(leaf): rf"x_{{{k}}}" for k, leaf in enumerate(loop.leaves, start=1)}
+        facts = [_fact(fact, sourced | own) for fact in loop.said]
+        state = ", ".join(own.values())
+        yield rf"Invariant of the state $({state})$ after $t = {_math(loop.count)}$ rounds:"
+        yield r"\begin{gather*} " + r"\\ ".join(facts) + r" \end{gather*}"
+
+
+def _fact(fact: Any, names: Mapping[int, str]) -> str:
+    larger, smaller = sides_of(fact.slack)
+    small, large = (_math(side, names=names) for side in (smaller, larger))
+    sign = "<" if fact.strict else r"\le"
+    return f"{large} = {small}" if fact.equation else f"{small} {sign} {large}"
 
 
 def _multipliers(record: Mapping[str, Any]) -> Iterator[str]:
@@ -246,23 +293,26 @@ def _number(value: Any) -> str:
     return rf"{'-' if exact < 0 else ''}\tfrac{{{abs(exact.numerator)}}}{{{exact.denominator}}}"
 
 
-def _math(value: Any, level: int = 0) -> str:
+def _math(value: Any, level: int = 0, names: Mapping[int, str] | None = None) -> str:
+    """Write a formula, in brackets if its operator binds less than the level; states have names by identity."""
     if not isinstance(value, Expression):
         return _number(value)
     if value.operator in ("number", "quantity"):
-        return _number(value.value) if value.operator == "number" else _symbol(value.parts[0])
-    left = value.parts[0]
-    if value.operator == "/":
-        return rf"\frac{{{_math(left)}}}{{{_math(value.parts[1])}}}"
-    if value.operator == "^":
-        return f"{_math(left, 3)}^{{{value.parts[1]}}}"
-    if value.operator == "negative":
-        text, own = f"-{_math(left, 2)}", 1
-    elif value.operator == "*":
-        text, own = rf"{_math(left, 2)}\,{_math(value.parts[1], 2)}", 2
-    else:
-        text, own = (
-            f"{_math(left, 1)} {value.operator} {_math(value.parts[1], 2 if value.operator == '-' else 1)}",
-            1,
-        )
-    return rf"({text})" if own < level else text
+        own = (names or {}).get(id(value)) or _symbol(value.parts[0] if value.operator == "quantity" else "")
+        return _number(value.value) if value.operator == "number" else own
+
+    def part(k: int, least: int = 0) -> str:
+        return _math(value.parts[k], least, names)
+
+    match value.operator:
+        case "/":
+            return rf"\frac{{{part(0)}}}{{{part(1)}}}"
+        case "^":
+            return f"{part(0, 3)}^{{{value.parts[1]}}}"
+        case "negative":
+            text, strength = f"-{part(0, 2)}", 1
+        case "*":
+            text, strength = rf"{part(0, 2)}\,{part(1, 2)}", 2
+        case sign:
+            text, strength = f"{part(0, 1)} {sign} {part(1, 2 if sign == '-' else 1)}", 1
+    return rf"({text})" if strength < level else text

@@ -35,6 +35,9 @@ Each row of the table below is one theorem. You can check all theorems without t
 ## What is not proved
 
 No program proves that `claim.txt` says what the paper says, or that the definitions for Rocq say what `claim.txt` says.
+If a theorem is about every function of a class, Rocq does not prove that its settings (or the cases of its choices) are
+all, or that some function meets the hypotheses. `replay.py` lists the settings and finds such a function. For a
+counterexample with a function of a class, a cited theorem says that some function has the listed points and gradients.
 
 ## Index
 

@@ -5,6 +5,7 @@ import shutil
 import subprocess
 import sys
 from dataclasses import replace
+from fractions import Fraction
 from pathlib import Path
 
 import pytest
@@ -13,7 +14,7 @@ from clusterproof import checker
 from clusterproof.checker.claims.claim import find_claim
 from clusterproof.checker.export.exported import Decided
 from clusterproof.checker.export.folder import decided, folder_names, write_folder
-from clusterproof.checker.export.latex import of_verdict
+from clusterproof.checker.export.latex import of_verdict, page, text_of
 from clusterproof.checker.export.rocq_text import LIBRARY
 
 NAMES = (
@@ -157,12 +158,12 @@ def test_the_index_names_each_theorem_where_it_stands(found: list[Decided], out:
     shutil.which("pdflatex") is None, reason="no pdflatex (Debian: apt-get install texlive-latex-base)"
 )
 def test_each_page_is_set_by_latex(out: Path) -> None:
-    for page in sorted(out.glob("*/statement.tex")):
-        command = ["pdflatex", "-interaction=nonstopmode", "-halt-on-error", page.name]
+    for file in sorted(out.glob("*/statement.tex")):
+        command = ["pdflatex", "-interaction=nonstopmode", "-halt-on-error", file.name]
         run = subprocess.run(
-            command, cwd=page.parent, capture_output=True, text=True, errors="replace", check=False
+            command, cwd=file.parent, capture_output=True, text=True, errors="replace", check=False
         )
-        assert run.returncode == 0, f"{page.parent.name}: {run.stdout[-600:]}"
+        assert run.returncode == 0, f"{file.parent.name}: {run.stdout[-600:]}"
 
 
 def test_the_page_says_for_which_ranges_a_line_is_proved(found: list[Decided], out: Path) -> None:
@@ -189,3 +190,29 @@ def test_a_verdict_is_pasted_into_a_draft() -> None:
     for name in counterexample:
         assert name.replace("_", r"\_") in text
     assert r"\not\le" in text or r"\ne" in text
+
+
+def test_the_page_has_the_invariant_and_the_points_of_a_function() -> None:
+    pages = {
+        each.name: page(each.claim, each.text, each.record, str(each.word))
+        for name in ("gradient-loss/purity-bound", "cfl-mgd/lemma-2-every-loss")
+        for each in decided(find_claim(name))
+    }
+    invariant = r"x_{1} = \mathit{devices}"
+    assert invariant in pages["gradient-loss/purity-bound#singletons"]
+    (each,) = decided(find_claim("cfl-mgd/lemma-2-every-loss"))
+    triplets = each.record["instance"]["f"]["triplets"][0]
+    rows = re.findall(
+        r"^\$\((.*?), (.*?)\)\$ & \$\((.*?), (.*?)\)\$ & \$(.*?)\$", pages[each.name], re.MULTILINE
+    )
+    written = [[_exact(text) for text in row] for row in rows]
+    assert written == [[Fraction(code) for code in (*x, *g, value)] for x, g, value in triplets]
+
+
+def test_mathematics_stands_between_dollars() -> None:
+    text = r"a_b = $x_1 \le 2^n$ for $5 or $6, and 100 % of x^2"
+    assert text_of(text) == r"a\_b = $x_1 \le 2^n$ for \$5 or \$6, and 100 \% of x\textsuperscript{2}"
+
+
+def _exact(text: str) -> Fraction:
+    return Fraction(re.sub(r"\\tfrac\{(\d+)\}\{(\d+)\}", r"\1/\2", text))
