@@ -61,8 +61,8 @@ def momentum_of_the_average(
 
     Source
         Zhao et al. (2023), (32), (33) and (37). The reading adds that models start anywhere: the paper has "Suppose
-        Assumptions 1-5 hold", so that they start near the optima. There the momentum is foreign if noise makes a client
-        choose wrongly: ``cfl-mgd/appendix-a18``, (A19).
+        Assumptions 1-5 hold", so that they start near the optima. Near the optima, a client brings another cluster's
+        momentum if noise makes it choose wrongly, see ``cfl-mgd/appendix-a18``, (A19).
     """
     centers = [center] * own + [other_center]
     printed, server = (

@@ -146,7 +146,7 @@ def bound_by_lemma_2(task: Mixture, trace: Trace, failure_probability: float | N
         raise InvalidArgument("trace", ..., f"must have {failing}", "use such a run")
     if not _may_happen(task):
         rule = "must have clusters of so many clients that the printed probability is positive, 17 of two clusters"
-        raise InvalidArgument("trace", ..., rule, "raise the clients")
+        raise InvalidArgument("trace", ..., rule, "raise the number of clients")
     smallest = float(task.proportions.min())
     bound = np.full(errors.shape, np.inf)
     bound[1:] = (1 - smallest / (8 * task.condition_number)) * errors[:-1] + float(C_4) * smallest

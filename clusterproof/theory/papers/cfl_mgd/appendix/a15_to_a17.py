@@ -183,7 +183,7 @@ def expected_of_regressions(task: NoisyTask, stream: Stream) -> Sides:
     return at_most(expected, chebyshev=CONSTANT * task.clients * variance / scale)
 
 
-# 10 000 clients err, give or take a hundred, and their noise averages out
+# about 10 000 clients err, and their noise averages out
 CERTAIN = {
     "law": tightest(),
     "own": 1,

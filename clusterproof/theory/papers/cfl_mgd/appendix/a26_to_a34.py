@@ -238,7 +238,7 @@ def false_members(
 
     Source
         Zhao et al. (2023), (A29)-(A32); (A32) from (A28), (A10) and (A31). The reading adds "given the clusters": the
-        print has "with probability of at least 1 - lambda_4" over all.
+        paper prints "with probability of at least 1 - lambda_4" without a condition.
     """
     allowed = noise_bound(rarity, round_, momentum)
     mean = square = fails = Fraction(0)

@@ -250,7 +250,7 @@ def rounds_of_a_contraction(recursion: Recursion) -> dict[str, Sides]:
             T grows.
         (A40), meant
             (sqrt(mu / L) Delta / 4) (1 - l mu / 8L)^T <= (8 rho_0 / l) sqrt(L / mu) for T = (8L / l mu) log(l mu Delta
-            / (32 rho_0 L)), rounded up; (A41) uses this. The paper prints =, ``cfl-mgd/appendix-misprints``.
+            / (32 rho_0 L)), rounded up; (A41) uses this. The paper prints =, see ``cfl-mgd/appendix-misprints``.
         (A41)
             (8 rho_0 / l) sqrt(L / mu) + (8L / mu l) rho_0 <= (16 L / mu l) rho_0; an equality at L = mu.
         (A42)

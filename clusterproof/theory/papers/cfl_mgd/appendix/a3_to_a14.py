@@ -51,7 +51,7 @@ def own_clients(
         did not use; lambda_0 = ``level``.
 
     Statement
-        With the probability of each line, by Markov's inequality; Chebyshev's would have lambda_0^(1/2).
+        Each line holds with its probability, by Markov's inequality; Chebyshev's inequality would have lambda_0^(1/2).
 
     Lines
         (A3)
@@ -130,7 +130,7 @@ def false_members(
         ``level``.
 
     Statement
-        With the probability of each line, by Markov's inequality, if some client of cluster 2 joins C_1; p = 2.
+        Each line holds with its probability, by Markov's inequality, if some client of cluster 2 joins C_1; p = 2.
 
     Lines
         (A11)

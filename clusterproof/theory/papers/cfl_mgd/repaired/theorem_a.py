@@ -46,12 +46,12 @@ def theorem_a(place: Place, replicates: Replicates, stream: Stream) -> dict[str,
 
     Hypotheses
         Option I with server momentum, full participation, fresh independent batches of n' rows for assignment and
-        gradient, step_size <= 1/L, momentum in [0, 1). Expected losses phi_p L-smooth and mu-strongly convex. In the
-        basin {||chi_p - chi*_p|| <= B for all p}, B < Delta / (1 + sqrt(kappa)), the gradient variance is at most v_*^2
-        + v_1^2 ||e||^2 for own clients and v_x^2 for others. The pairwise misclassification probability is at most pi.
-        There is a Lyapunov function V >= ||e||^2 with V(next) <= r^2 V for the noise-free map with step alpha_p = eta
-        l_p on every such phi. It starts at C_0^2 ||e_0||^2 at most, and a disturbance delta raises its root by at most
-        C_1 ||delta||.
+        gradient, step_size <= 1/L, momentum in [0, 1). The expected losses phi_p are L-smooth and mu-strongly convex.
+        In the basin {||chi_p - chi*_p|| <= B for all p}, B < Delta / (1 + sqrt(kappa)), the gradient variance is at
+        most v_*^2 + v_1^2 ||e||^2 for own clients and v_x^2 for others. The pairwise misclassification probability is
+        at most pi. There is a Lyapunov function V >= ||e||^2 with V(next) <= r^2 V for the noise-free map with step
+        alpha_p = eta l_p on every such phi. It starts at C_0^2 ||e_0||^2 at most, and a disturbance delta raises its
+        root by at most C_1 ||delta||.
 
     Statement
         Take binomial quantiles n_in and n_out at level delta_1 / 2TP, s^2 = (l_p m v_*^2 + n_in v_x^2) / (m^2 n'),

@@ -52,21 +52,24 @@ def theorem_d(
     """On Gaussian regression a run stays near its noise-free path, up to a logarithm of 1 / delta.
 
     Hypotheses
-        Server momentum updated first; fresh Gaussian rows, independent ones for choosing a cluster and for the
-        gradient. K of the m clients take part in a round, drawn uniformly without replacement and independently
-        of all data. Option I, the sum of gradients divided by m, K or the cluster's members; or option II with H
-        local steps, all clients of a cluster sharing the covariance. Momentum in [0, 1), any step size.
-        Deterministic start. The bound stays below B* = Delta / (1 + sqrt(kappa)).
+        The server's momentum is updated first. Rows are Gaussian and fresh, and independent for the choice of a cluster
+        and for the gradient. K of the m clients take part in a round, drawn uniformly without replacement and
+        independently of all data. Under option I the sum of gradients is divided by m, K or the number of the cluster's
+        members. Under option II, with H local steps, all clients of a cluster share the covariance. The momentum is in
+        [0, 1), with any step size, and the start is deterministic. The bound stays below B* = Delta / (1 +
+        sqrt(kappa)).
 
     Statement
         With probability at least 1 - delta_1 - delta_2, for all t <= T and all p: ||e_t - Pi_t(alpha_p
         Sigma_p) e_0|| <= r_(t,p) and ||e_t|| <= ||Pi_t e_0|| + r_(t,p); with probability at least 1 - delta_1
-        - delta_2 - delta_3 also the sharper bound after round T. r is computed forward from the bounds on
-        earlier rounds: the drift of misassigned clients, counted by binomial quantiles, and Lemma N. Under option
+        - delta_2 - delta_3 also the sharper bound after round T. r is computed forward from the bounds on earlier
+          rounds. It bounds the drift of misassigned clients by binomial quantiles of their number, and the noise by
+          Lemma N. Under option
         II, and on request under option I, no client is counted: the probability of any misassignment adds to the
-        failure probability. If K < m, the bound on the record of participants is the same for each run, with the known
-        step eta k / N of every round. Before the run, the bound uses the least count k_- that a hypergeometric tail
-        does not exclude (divided by the members, option II), or the mean step and an added term for its fluctuation.
+        failure probability. If K < m, the bound on the record of participants has this form for each run, with the
+        known step eta k / N of every round. Before the run, the bound uses the least count k_- that a hypergeometric
+        tail does not exclude (divided by the members, option II), or the mean step and an added term for its
+        fluctuation.
 
     Proof
         Freeze the noise at the first bad round; from there on the error is a linear recursion. Lemma R
@@ -81,8 +84,8 @@ def theorem_d(
         participants of cluster p in round t, H ``local_steps``.
 
     Source
-        Ours; replaces Theorem 1 of Zhao et al. (2023) on Gaussian regression. Two-sided: a run whose error is
-        too small violates it as well.
+        Ours; replaces Theorem 1 of Zhao et al. (2023) on Gaussian regression. The bound is two-sided: a run whose error
+        is too small violates it as well.
     """
     setting = experiment_at(place, tuned_momentum)
     initial = setting.initial(stream, 1)[0]
