@@ -81,7 +81,7 @@ def functions_of(rules: tuple[FunctionType, ...]) -> dict[str, FunctionType]:
 @cache
 def _scope(rules: tuple[FunctionType, ...]) -> dict[str, Any]:
     """Return the names that functions of definitions and changes may use."""
-    scopes = [function.__globals__ for function in functions_of(rules).values()]
+    scopes = [each.__globals__ for each in functions_of(rules).values() if each.__module__.startswith(OWN)]
     return {name: value for scope in (*scopes, vars(used)) for name, value in scope.items()}
 
 
@@ -132,7 +132,7 @@ def _codes(
     algorithm: str, rules: tuple[FunctionType, ...], changes: tuple[tuple[str, str], ...]
 ) -> dict[str, CodeType]:
     """Return the codes of an algorithm's functions after changes of places, each with its name and text."""
-    places = table(algorithm).get("places", {})
+    places = table(algorithm).get("places", {}) if changes else {}
     made: dict[str, dict[Span, list[str]]] = {name: {} for name in functions_of(rules)}
     for key, change in changes:
         for place in [places[key]] if isinstance(places[key], str) else places[key]:
@@ -156,8 +156,10 @@ def changed_functions(run: Any) -> Mapping[str, Callable[..., Any]]:
     codes = _codes(run.name, rules, tuple(each for each in changes if each[0] not in functions))
     scope: dict[str, Any] = {**_scope(rules), "run": run}
     for name, function in functions.items():
-        scope[name] = FunctionType(codes[name], scope, name, function.__defaults__)
-        scope[name].__kwdefaults__ = function.__kwdefaults__
+        scope[name] = function  # a user's method keeps its own names
+        if function.__module__.startswith(OWN):
+            scope[name] = FunctionType(codes[name], scope, name, function.__defaults__)
+            scope[name].__kwdefaults__ = function.__kwdefaults__
     for key, change in changes:
         if key in functions:
             scope[key] = changed(run, change, scope[key])

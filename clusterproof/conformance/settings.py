@@ -13,9 +13,10 @@ from clusterproof.common.validation import (
     check_name,
     check_number,
 )
+from clusterproof.conformance.changes import FOLDER
 from clusterproof.conformance.definitions import DECLARED, DEFINITIONS, Definition
 from clusterproof.conformance.definitions.base import SCHEDULES
-from clusterproof.conformance.definitions.of_method import MethodDefinition, definition_of
+from clusterproof.conformance.definitions.of_method import definition_of
 from clusterproof.conformance.known_mistakes import KNOWN_MISTAKES
 from clusterproof.conformance.probes import SUPPORTS
 from clusterproof.methods import METHODS
@@ -44,7 +45,7 @@ def find_definition(algorithm: str | Callable[..., Any]) -> type[Definition]:
 def _declared_method(rule: Callable[..., Any]) -> type[Definition]:
     """Return the definition of a method, and register it by name."""
     name = METHODS[rule].name
-    if name in DEFINITIONS and not issubclass(DEFINITIONS[name], MethodDefinition):
+    if (FOLDER / f"{name}.toml").is_file():
         remedy = f"write algorithm={name!r}, or give yours another name"
         raise InvalidArgument(
             "algorithm", name, "must not be the name of an algorithm of this library", remedy

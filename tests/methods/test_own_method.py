@@ -48,6 +48,8 @@ def place(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
     ):
         (tmp_path / name).write_text(text)
     (tmp_path / "right.py").write_text(BY_HAND.replace("KEPT", 'self.settings["keep"]'))
+    decayed = BY_HAND.replace("KEPT", 'self.settings["keep"]').replace("(i, y)", "(i, y) + 0.01 * y")
+    (tmp_path / "decayed.py").write_text(decayed)
     (tmp_path / "wrong.py").write_text(BY_HAND.replace("KEPT", "0.9"))
     monkeypatch.chdir(tmp_path)
     with patch.dict(REGISTRY), patch.dict(DEFINITIONS), patch.dict(KNOWN_MISTAKES):
@@ -95,6 +97,11 @@ def test_it_trains_and_is_swept(place: Path) -> None:
 @pytest.mark.usefixtures("place")
 def test_code_is_compared_with_it(code: str, status: int) -> None:
     assert main(["conform", code, "--as", METHOD]) == status
+
+
+@pytest.mark.usefixtures("place")
+def test_it_is_compared_with_declared_weight_decay() -> None:
+    assert main(["conform", "decayed.py:ByHand", "--as", METHOD, "--set", "weight_decay=0.01"]) == 0
 
 
 def test_a_claim_about_it_is_proved(place: Path) -> None:

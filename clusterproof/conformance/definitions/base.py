@@ -21,6 +21,7 @@ from clusterproof.conformance.changes import (
 )
 from clusterproof.conformance.tasks import ConformanceTask
 from clusterproof.conformance.tolerance import Snapshot
+from clusterproof.methods import METHODS
 from clusterproof.methods.exact import ExactClient, ExactClients, descend, descend_with_momentum, pulled
 
 SHARED = {**table("general")["settings"], "batch_size": None}
@@ -58,13 +59,13 @@ VERBS: dict[str, tuple[Callable[..., Any], ...]] = {
     "mean_by": (ExactClients.mean_by,),
 }
 """Functions behind what a method asks of its clients; changes may change them."""
-LOCAL_STEPS = {"path": "descend", "path_with_momentum": "descend_with_momentum", "pulled": "pulled"}
+LOCAL_STEPS = {"path": descend, "path_with_momentum": descend_with_momentum, "pulled": pulled}
 """Attributes of a client that make its local steps, and their functions."""
 
 
 def reads_clients(rule: Callable[..., Any]) -> bool:
     """Return whether a rule is a text of methods, a function of the clients as one value."""
-    return parameters(rule)[0] == "clients"
+    return rule in METHODS or parameters(rule)[0] == "clients"
 
 
 @cache
@@ -84,7 +85,8 @@ class ChangedClient(ExactClient):
 
     def choice(self, models: Any) -> Any:
         """Return the number of the model that the client chooses."""
-        return self.functions["choice"](self, models)
+        choice: Callable[..., Any] = self.functions.get("choice", ExactClient.choice)
+        return choice(self, models)
 
 
 @dataclass(frozen=True)
@@ -95,7 +97,8 @@ class ChangedClients(ExactClients):
 
     def mean_by(self, values: Any, chosen: Any, kept: Any) -> Any:
         """Return the mean of each cluster's participants."""
-        return self.functions["mean_by"](self, values, chosen, kept)
+        mean_by: Callable[..., Any] = self.functions.get("mean_by", ExactClients.mean_by)
+        return mean_by(self, values, chosen, kept)
 
 
 class Definition:
@@ -372,7 +375,7 @@ class Definition:
     def round_of_clients(self, known: dict[Any, Any]) -> Any:
         """Return the result of a method's round, for clients with the run's changes."""
         rule, functions = type(self).rule, self.functions
-        local = {field: functions.get(function) for field, function in LOCAL_STEPS.items()}
+        local = {field: functions.get(each.__name__, each) for field, each in LOCAL_STEPS.items()}
         values = zip(*(known[name] for name in OF_EACH), strict=True)
         participants = [
             ChangedClient(gradient, steps, loss, product, **local, functions=functions)
@@ -382,7 +385,6 @@ class Definition:
         known["clients"] = clients
         if "server_step" in known:
             known["server_step_size"] = known["server_step"]
-        _, *states = parameters(rule)[: rule.__code__.co_argcount]
-        given = [known[name] for name in states]
+        given = [known[name] for name in self.states[: rule.__code__.co_argcount - 1]]
         settings = {name: known[name] for name in keywords(rule) if name in known}
         return functions[rule.__name__](clients, *given, **settings)

@@ -1,57 +1,14 @@
-"""Definitions made from a method, for example in a user's file, so that ``conform`` knows the method's settings."""
+"""Definitions from a method's text, for example from a user's file: ``conform`` then knows the method's settings."""
 
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable, Sequence
-from typing import Any, ClassVar
-
-import numpy as np
+from collections.abc import Callable
+from typing import Any
 
 from clusterproof.conformance.changes import table
-from clusterproof.conformance.definitions.base import OF_CLIENTS, Definition
+from clusterproof.conformance.definitions.base import VERBS, Definition
 from clusterproof.methods import METHODS, Method
-from clusterproof.methods.exact import exact_clients
-
-
-class MethodDefinition(Definition):
-    """A run of a method, client by client."""
-
-    method: ClassVar[Method]
-
-    @classmethod
-    def arguments(cls) -> tuple[str, ...]:
-        """Return the names of a round's arguments; a change may change each of them."""
-        return (*OF_CLIENTS, *cls.method.settings)
-
-    def exchange(self, participants: Sequence[int]) -> None:
-        """Carry out what clients and server do in a round."""
-        known = self.of_round
-        known |= self.given(list(participants))
-        own = {name: known[name] for name in self.method.settings if name in known}
-        for name in (*OF_CLIENTS, *own):
-            known[name] = self.changed(name, known[name], known)
-        clients = exact_clients(
-            known["gradients"],
-            known["steps"],
-            weights=list(known["weights"]),
-            count=self.task.clients,
-            losses=known["losses"],
-            products=known["products"],
-        )
-        tables = {name: getattr(self, held(name)) for name in self.method.states}
-        states = {
-            name: list(table[participants]) if name in self.method.of_clients else table
-            for name, table in tables.items()
-        }
-        after = self.method.round(clients, states, **{name: known[name] for name in own})
-        for name, value in after.items():
-            new = np.array(value)
-            if name in self.method.of_clients:
-                table = tables[name].copy()
-                table[list(participants)] = new
-                new = table
-            setattr(self, held(name), new)
 
 
 def held(name: str) -> str:
@@ -59,10 +16,10 @@ def held(name: str) -> str:
     return name if name == "model" else f"state {name}"
 
 
-def definition_of(rule: Callable[..., Any]) -> type[MethodDefinition]:
+def definition_of(rule: Callable[..., Any]) -> type[Definition]:
     """Return the definition of a method.
 
-    The definition's equation is the first line of the method's docstring; strengths are varied around their defaults.
+    Its equation is the first line of the method's docstring; strengths are varied around their defaults.
     """
     method, general = METHODS[rule], table("general")
     defaults = {
@@ -71,16 +28,8 @@ def definition_of(rule: Callable[..., Any]) -> type[MethodDefinition]:
         if name not in ("step_size", "server_step_size")
     }
     starts = {f"first {held(name)}": _first(method, name) for name in method.states if name != "model"}
-
-    def shared(steps: Any, server_step: Any = None) -> Any:
-        raise NotImplementedError
-
-    def local(steps: Any) -> Any:
-        raise NotImplementedError
-
     parts = {
         "name": method.name,
-        "method": method,
         "equation": (inspect.getdoc(rule) or method.name).partition("\n")[0],
         "source": f"the method {method.name}, its own text",
         "states": tuple(map(held, method.states)),
@@ -89,10 +38,11 @@ def definition_of(rule: Callable[..., Any]) -> type[MethodDefinition]:
         "strengths": {name: value / 2 for name, value in defaults.items() if isinstance(value, float)},
         "variants": {name: tuple(each) for name, each in general["variants"]["members"].items()},
         "forms": ({"changes": starts},),
-        "rule": staticmethod(shared if "server_step_size" in method.settings else local),
+        "rule": staticmethod(rule),
+        "calls": tuple({function: None for called in VERBS.values() for function in called}),
         "server_step": "server_step_size" if "server_step_size" in method.settings else "",
     }
-    return type(method.name, (MethodDefinition,), parts)
+    return type(method.name, (Definition,), parts)
 
 
 def _first(method: Method, name: str) -> Callable[[Any, Any], Any]:
