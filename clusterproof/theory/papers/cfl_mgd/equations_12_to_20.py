@@ -221,7 +221,7 @@ def one_local_step(
 
 @one_local_step.line("(13)", evaluations=30)
 def gradients_of_clients(task: Annotated[QuadraticMixture, drawn(SCATTERED)], stream: Stream) -> Sides:
-    """Compare a client's gradient with L_i times the distance plus its norm at the cluster's optimum."""
+    """Compare a client's gradient with L_i times the distance plus the gradient at the cluster's optimum, in norm."""
     steps = stream.standard_normal((40, 1, task.dimension))
     optima = task.client_optima
     at_optimum, displaced = (

@@ -226,8 +226,8 @@ def lemma_1_exact(
         P(F_(n',n') >= (Q + A) / (Q - A)), A = b - a, Q = sqrt((a + b)^2 - 4 c^2).
 
     Proof
-        Rotate the two residuals to independence; the comparison becomes one of two independent
-        chi-square variables with n' degrees of freedom each.
+        Rotate the two residuals so that they are independent. The claim then compares two independent chi-square
+        variables with n' degrees of freedom each.
 
     Source
         Ours; replaces Lemma 1 for Gaussian regression.

@@ -226,7 +226,8 @@ def norms_fall(case: EveryPair, stream: Stream) -> Sides:
 def lost_and_kept(lost: np.ndarray, gradients: list[np.ndarray]) -> Sides:
     """||X||^2 / 2 + 2 <X, y> is at least minus its bound in the proof, where X is ``lost``.
 
-    The bound is, for T >= 3, the smaller of the sum of the later squares and 2 / T of the sum of all; 0 for T <= 2.
+    For T >= 3 the bound is the sum of the later squares, or 2 / T times the sum of all squares if that is smaller. For
+    T <= 2 it is 0.
     """
     squares = [float(gradient @ gradient) for gradient in gradients]
     steps = len(squares)

@@ -135,7 +135,7 @@ def one_step(
     """One local step on a function with L_h = 1, from a point where the gradient is 1.
 
     ``curvature`` is the mean second derivative along the step, ``weighted`` twice the mean with a weight that falls
-    to 0 at its end, as in Taylor's remainder. In several dimensions the first is the triangle inequality.
+    to 0 at its end, as in Taylor's remainder. In several dimensions the first comparison is the triangle inequality.
     """
     return {
         "gradient": at_least(1 - z * curvature, smooth=1 - z),

@@ -365,7 +365,8 @@ def theorem_1_mapping(
         Yu et al. (2023), Theorem 1, which names SCAD after Fan and Li; for a <= 2 the inequality is false. The paper
         prints before it "G(omega, theta, v) = theta - prox_{L_0}(theta)", which contains neither v nor a step. The
         other two inequalities do measure the distance from a stationary point, see ``fpfc/repaired-models`` and
-        ``fpfc/repaired-duals``. The claim ``fpfc/repaired-mapping`` has m (m - 1) for m^2, and runs.
+        ``fpfc/repaired-duals``. The claim ``fpfc/repaired-mapping`` has m (m - 1) for m^2, and tests the inequality on
+        runs.
     """
     worst = strength * smoothing / (strength + smoothing)
     # theta + v is at most lambda long, and its proximal point is 0

@@ -133,10 +133,10 @@ def sooner(stream: Stream, replicates: Replicates) -> dict[str, Frequency]:
     """From models that start apart, gradient and loss together reach purity 0.9 no later than the loss.
 
     Hypotheses
-        Regression mixture, 40 clients in 4 clusters, batches of 20 rows, alpha = 0.1; models start independently at
-        about the clusters' separation from the pooled optimum. Descent sign, mean loss, lambda = 0.2; both methods
-        pin clients to empty clusters. 20 dimensions, noise 0.5, separation 1. A run that has not arrived after 60
-        iterations counts as 61.
+        The task is a regression mixture with 40 clients in 4 clusters, batches of 20 rows, alpha = 0.1. Models start
+        independently at about the clusters' separation from the pooled optimum. GL-CFL has the descent sign, the mean
+        loss and lambda = 0.2; both methods pin clients to empty clusters. There are 20 dimensions, noise 0.5 and
+        separation 1. A run that has not arrived after 60 iterations counts as 61.
 
     Statement
         P(T > T_IFCA) <= 1/2 for the first iterations T and T_IFCA with purity at least 0.9.
@@ -420,7 +420,7 @@ def training_loss(stream: Stream, replicates: Replicates) -> Frequency:
     """Over the first iterations the training loss is lower than the baseline's.
 
     Hypotheses
-        The hypotheses of ``gradient-loss/sooner``: models that start apart, lambda = 0.2. The training loss is the mean
+        The hypotheses of ``gradient-loss/sooner``: models start apart, and lambda = 0.2. The training loss is the mean
         over clients of the expected loss of the model that each has chosen.
 
     Statement

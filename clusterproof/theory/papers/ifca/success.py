@@ -110,8 +110,8 @@ def certain_in_basin(stream: Stream, replicates: Replicates, clusters: int = CLU
 
     Hypotheses
         Regression mixtures with kappa = 1; Delta = 8 s for the noise s and P = 2 or 4 clusters, or Delta = 1.43 s and P
-        = 2. Starts at Delta / 4 in random directions, ten clients per cluster with 20 fresh rows, eta = 1/L. Success is
-        an adjusted Rand index of 1.
+        = 2. Models start at Delta / 4 from their optima in random directions. Each cluster has ten clients with 20
+        fresh rows, and eta = 1/L. Success is an adjusted Rand index of 1.
 
     Statement
         P(some client is in a wrong cluster after 60 rounds) <= 0.05.
@@ -279,8 +279,8 @@ def cfl_mgd_same_basin(
     """Momentum loses no start: CFL-MGD succeeds as often as IFCA from any start.
 
     Hypotheses
-        Regression mixtures as ``ifca/certain-in-basin`` with P = 2, Delta = 4 s and beta = 0.9. Starts at Delta from
-        their optima, outside the basin.
+        Regression mixtures as ``ifca/certain-in-basin`` with P = 2, Delta = 4 s and beta = 0.9. Models start at Delta
+        from their optima, outside the basin.
 
     Statement
         P(success of CFL-MGD) >= P(success of IFCA).

@@ -58,7 +58,7 @@ def ifca_consumption(clusters: int = CLUSTERS, local_steps: int = STEPS) -> Side
     """IFCA's clients receive and evaluate several times as much.
 
     Hypotheses
-        K models, E local steps, model averaging; a backward pass costs two forward passes.
+        There are K models, E local steps and model averaging. A backward pass costs two forward passes.
 
     Statement
         IFCA sends K models to a client and one back, (K + 1) / 2 times SoFL's numbers. Its clients make K - 1 forward

@@ -104,7 +104,7 @@ def elbow_below_chord(
     """The curve of within-cluster sums lies below its chord; it lies on its chord only for a regular simplex.
 
     Hypotheses
-        z >= 3 distinct points, here ``count`` in space, the curve WCSS_1 .. WCSS_z of the least sums.
+        There are z >= 3 distinct points, here ``count`` points in space. The curve WCSS_1 .. WCSS_z has the least sums.
 
     Statement
         WCSS_k <= WCSS_1 (z - k) / (z - 1) for k = 1 .. z, with equality for all k exactly where all pairs
@@ -181,8 +181,8 @@ def guarded_count(stream: Stream, replicates: Replicates) -> Frequency:
     """The silhouette of the clients, with one cluster allowed, finds 1, 2, 4 and 8 clusters.
 
     Hypotheses
-        24 clients in K equal clusters with updates at a cosine of about 0.8 inside and 0 across; for K = 1
-        about 0.1. The map has 5 x 5 neurons that start at samples and SoFL's schedule.
+        There are 24 clients in K equal clusters. Their updates have a cosine of about 0.8 inside a cluster and 0
+        across; for K = 1 about 0.1. The map has 5 x 5 neurons, which start at samples, and SoFL's schedule.
 
     Statement
         P(K_hat != K) <= 0.05. K_hat is the number k among 2 .. z whose partition of the clients, by k-means on the z

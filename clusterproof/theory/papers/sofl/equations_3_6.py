@@ -80,7 +80,7 @@ def equation_3(
     """The number of clusters and the clusters themselves minimise the sum of the clients' losses.
 
     Hypotheses
-        K is "the value of K in Equation (3)", unknown, and C a partition of the clients.
+        K is "the value of K in Equation (3)", which is unknown, and C is a partition of the clients.
 
     Statement
         min over W = {w_1 .. w_K} and C = {C_1 .. C_K} of sum_k sum_(i in C_k) L(w_k, D_i).
@@ -172,8 +172,8 @@ def equation_6(
     """With equal Hessians, (3) at the best models is half the within-cluster sum of squares (6).
 
     Hypotheses
-        phi_i(w) = ||w - theta_i||^2 / 2; the partition is given. One cluster and one coordinate: both sides are sums
-        over clusters and coordinates.
+        phi_i(w) = ||w - theta_i||^2 / 2; the partition is given. The claim has one cluster and one coordinate, because
+        both sides are sums over these.
 
     Statement
         min_W sum_k sum_(i in C_k) phi_i(w_k) = WCSS / 2 = (1/2) sum_k sum_(i in C_k) ||theta_i - mu_k||^2, since
@@ -210,8 +210,8 @@ def algorithm_line_30(first: int = Z[1:], second: int = Z[1:], other: int = Z[1:
     """A cluster's model is the sum of its clients' models with weights n_m / n.
 
     Hypotheses
-        n is "the amount of data" of the input. Two clients with ``first`` and ``second`` samples in a cluster, and one
-        with ``other`` outside.
+        n is "the amount of data" of the input. A cluster has two clients, with ``first`` and ``second`` samples, and a
+        client with ``other`` samples is outside.
 
     Statement
         M = |C_i|, W_i = sum_(m=1)^M (n_m / n) w_m, n_m the data of client m: the weights sum to 1.
@@ -244,7 +244,7 @@ def aggregation_in_cluster(
     """A cluster's model is the mean of its clients' models.
 
     Hypotheses
-        Equal amounts of data; the clients are clustered.
+        The clients have equal amounts of data and are clustered.
 
     Statement
         W_i = (1 / |C_i|) sum_(m in C_i) w_m, so that equal models are kept and W_i is in their convex hull.

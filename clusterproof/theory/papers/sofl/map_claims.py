@@ -45,8 +45,8 @@ def mean_square_distortion(length: int = among(10, 3, 2)) -> Sides:
     """Some map with winners by (9) has the least mean square distortion that its number of neurons allows.
 
     Hypotheses
-        Samples (1, 0), (``length``, 0) and (0, 1); two neurons. The distortion is the sum of squared Euclidean
-        distances of the samples from their winners, and winners have the largest cosine, (8) and (9).
+        There are three samples, (1, 0), (``length``, 0) and (0, 1), and two neurons. The distortion is the sum of
+        squared Euclidean distances of the samples from their winners, and winners have the largest cosine, (8) and (9).
 
     Statement
         The least distortion over all pairs of neurons, with these winners, equals the least distortion over all pairs

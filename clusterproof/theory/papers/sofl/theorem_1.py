@@ -97,7 +97,7 @@ def theorem_1(rate: Fraction = RATE) -> Sides:
     """The neurons of a self-organising map converge in mean square to the means of their cells.
 
     Hypotheses
-        A density f of the inputs; none on the rate eta, the neighbourhood or the metric.
+        The inputs have a density f. There is no hypothesis on the rate eta, the neighbourhood or the metric.
 
     Statement
         w_c(n) -> m_c = (1 / P(X_c)) int_(X_c) x f(x) dx as n -> infinity, for all c in Y.
@@ -150,8 +150,9 @@ def theorem_1_at_the_end(learning_rate: Fraction = RATE, near: Fraction = Q[0:1]
 
     Hypotheses
         The schedule of SoFL, (12) and (13), over a run of T_max updates with independent samples. N is the winner alone
-        or all neurons; the claim takes the case that ends nearer. Winners by (9). Two neurons, and two equally likely
-        samples in each cell. ``near`` is g of the other neuron at the end, exp(-9 / 2 sigma_0^2) for sigma_0 / 3.
+        or all neurons; the claim takes the case that ends nearer. Winners are found by (9). There are two neurons, and
+        two equally likely samples in each cell. ``near`` is g of the other neuron at the end, exp(-9 / 2 sigma_0^2) for
+        sigma_0 / 3.
 
     Statement
         E||w_c - m_c||^2 after T_max updates tends to 0 as T_max -> infinity.

@@ -42,8 +42,8 @@ def running_mean(
     """If only the winner moves, by one over its hits, it is the mean of all samples that it has won.
 
     Hypotheses
-        sigma -> 0: only the best matching unit moves; its n-th sample moves it with eta = 1/n. Three neurons and any
-        number of samples on a line.
+        sigma -> 0: only the best matching unit moves; its n-th sample moves it with eta = 1/n. There are three neurons,
+        and any number of samples on a line.
 
     Statement
         w_c(n) = (x_1 + .. + x_n) / n over the samples that c has won so far, after any update; times n.
@@ -100,7 +100,7 @@ def frozen_cell_variance(
     """At a constant rate a neuron keeps the share eta / (2 - eta) of its cell's variance for ever.
 
     Hypotheses
-        The cell does not change, its samples are independent, the radius is 0, eta in (0, 1] constant.
+        The cell does not change, its samples are independent, the radius is 0, and eta in (0, 1] is constant.
 
     Statement
         Var w(n) = (eta / (2 - eta)) (1 - (1 - eta)^(2n)) Var(x | X_c), which tends to eta / (2 - eta), for any mean and
@@ -170,7 +170,7 @@ def mean_field(neurons: int = ROW) -> dict[str, Sides]:
     """As the radius vanishes, the fixed point of the mean update goes to the cells' means.
 
     Hypotheses
-        The mean update of (10) with a constant radius sigma > 0, x uniform on [0, 1], sorted neurons.
+        The update is the mean of (10) with a constant radius sigma > 0; x is uniform on [0, 1], and neurons are sorted.
 
     Statement
         At the fixed point w_j = sum_k g_jk P_k m_k / sum_k g_jk P_k the distance is at most
