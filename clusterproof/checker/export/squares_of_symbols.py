@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import reduce
 from itertools import combinations
@@ -12,7 +12,7 @@ from typing import Any
 
 from clusterproof.checker.kernel.evaluation import Refused
 from clusterproof.checker.kernel.multipliers import Need
-from clusterproof.checker.kernel.polynomials import Polynomial, constant, plus, times
+from clusterproof.checker.kernel.polynomials import Polynomial, constant, divided, plus, times
 from clusterproof.checker.kernel.quotients import Quotient
 
 TRIED = 400
@@ -161,7 +161,8 @@ class _Search:
 
     def _found_sign(self, p: Any) -> tuple[int, Any]:
         own = self._ratios.polynomial(p)
-        if sign := self._need.sign(own):
+        known = [fact for fact in self._need.facts if fact.strict and _are_multiples(own, fact.slack.top)]
+        if sign := replace(self._need, facts=known).sign(own):
             return sign, p * sign
         strict = [fact.slack.top for fact in self._need.facts if fact.strict]
         strict = [each for each in strict if self._need.sign(each) == 1][:STRICT]
@@ -189,6 +190,11 @@ class _Search:
                 else:
                     found.pop((j, k), None)
         return found
+
+
+def _are_multiples(p: Polynomial, q: Polynomial) -> bool:
+    ratio = divided(p, q) if q else None
+    return ratio is not None and not ratio.places
 
 
 def positive_factors(need: Need, p: Any, ratios: Ratios) -> tuple[int, Factors]:
