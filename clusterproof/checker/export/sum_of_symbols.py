@@ -14,6 +14,7 @@ from clusterproof.checker.export.squares_of_symbols import Factors, Ratios, posi
 from clusterproof.checker.kernel.evaluation import Refused
 from clusterproof.checker.kernel.multipliers import Need, remaining
 from clusterproof.checker.kernel.polynomials import Polynomial, constant
+from clusterproof.checker.kernel.positivity import is_nonnegative
 from clusterproof.checker.kernel.quotients import Quotient
 
 
@@ -51,6 +52,11 @@ def sum_of(need: Need, proof: Mapping[str, Any], symbols: Symbols) -> Sum:
         return _code(ratios.polynomial(p), symbols)
 
     scale = positive_pairs(common, ratios, symbols)
+    tops = [top * sign for name, (top, sign, _) in signed.items() if name in need.nonnegative]
+    for top in (*tops, *(square.top for square in squares)):
+        if not any(is_nonnegative(ratios.polynomial(top), box) for box in need.boxes):
+            rule = "a multiplier whose sign follows from a strict hypothesis"
+            raise Refused(f"a Rocq file about functions cannot yet contain {rule}")
     given = [
         (name, times_common(top * sign, bottom))
         for name, (top, sign, bottom) in signed.items()
