@@ -144,7 +144,8 @@ class Source:
         def compare(measured: Any, *more: Any, words: Any = None, **terms: Any) -> Sides:
             named = {name: plain(term) for name, term in terms.items()}
             line: Sides = WORDS[word](plain(measured), *map(plain, more), **named)
-            self.lines[id(line.slacks)] = Line(sign, measured, terms)
+            unnamed = {"bound": more[0]} if more else {}
+            self.lines[id(line.slacks)] = Line(sign, measured, unnamed | terms)
             return line
 
         return compare

@@ -5,10 +5,14 @@ import subprocess
 from pathlib import Path
 
 import pytest
+from families_by_hand import Share, Smooth, member
 
 from clusterproof.checker.claims.claim import find_claim
 from clusterproof.checker.export.rocq import rocq_file
+from clusterproof.checker.freeze import freeze
 from clusterproof.checker.report.stored_evidence import read_evidence
+from clusterproof.checker.search.families import family_of
+from clusterproof.theorem import Sides, at_most, claim
 
 pytestmark = [
     pytest.mark.skipif(shutil.which("coqc") is None, reason="no coqc (Debian: apt-get install coq)"),
@@ -93,3 +97,21 @@ def test_each_class_has_its_definition(prelude: Path, claim: str, statement: str
     assert accepts(prelude, text)
     assert text.count(old) == 1
     assert not accepts(prelude, text.replace(old, new))
+
+
+def shrinks(step: Share, f: Smooth) -> Sides:
+    """A step of at most 1 / L does not lead away from the minimiser; the bound has no name."""
+    apart = f.start - step * f.gradient(f.start) - f.minimiser
+    return at_most(apart @ apart, f.distance**2)
+
+
+@pytest.mark.usefixtures("registry")
+def test_a_bound_may_have_no_name(prelude: Path) -> None:
+    stated = claim("toy/unnamed")(shrinks)
+    frozen = freeze(stated)
+    witness = {"f": member(), "step": 1}
+    record = {"statement": "", "line": "", **family_of(frozen.statement(""), ""), "witness": witness}
+    assert frozen.text is not None
+    text = rocq_file(stated, frozen.text, record, "certified")
+    assert accepts(prelude, text)
+    assert not accepts(prelude, text.replace("<<apart, apart>> <=", "2 * <<apart, apart>> <="))
