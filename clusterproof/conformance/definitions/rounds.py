@@ -25,7 +25,9 @@ def proxskip_round(
     ends = list(clients.to_all(model))
     for number in range(1, max(client.steps for client in clients.participants)):
         on = [i for i, client in enumerate(clients.participants) if client.steps > number]
-        some = replace(clients, participants=[clients.participants[i] for i in on], weights=None)
+        some = clients
+        if len(on) < len(ends):
+            some = replace(clients, participants=[clients.participants[i] for i in on], weights=None)
         states = [ends[i] for i in on], [controls[i] for i in on]
         moved, _ = proxskip(some, *states, **settings, communicates=False)
         for i, end in zip(on, moved, strict=True):
