@@ -12,10 +12,10 @@ from clusterproof.synthetic.logistic import LogisticMixture
 from clusterproof.synthetic.misclassification import worst_case_error
 from clusterproof.synthetic.mixture import Mixture
 from clusterproof.synthetic.noisy_quadratic import NoisyQuadraticMixture
-from clusterproof.synthetic.on_arrays import OnArrays
 from clusterproof.synthetic.quadratic import QuadraticMixture
 from clusterproof.synthetic.regression import RegressionMixture
 from clusterproof.synthetic.two_point import TwoPointMixture
+from clusterproof.synthetic.wrapped import OnArrays
 
 require_own_name(__name__)
 # the strategies are not imported here, because hypothesis is slow to import

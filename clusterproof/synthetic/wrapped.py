@@ -1,13 +1,16 @@
-"""Base class of tasks that wrap another task."""
+"""Tasks that wrap another task: their base class, and tasks for an algorithm of another array library."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+from array_api_compat import is_array_api_obj
 
 from clusterproof.algorithms import Task
+from clusterproof.common.arrays import Array, to_numpy
 
 
 class WrappedTask(Task):
@@ -49,3 +52,57 @@ class WrappedTask(Task):
     def reference_optima(self, target: str) -> np.ndarray | None:
         """Return the optima that an algorithm approximates, as NumPy arrays."""
         return self.task.reference_optima(target)
+
+
+def _served(name: str) -> Callable[..., Any]:
+    """Return a method that calls the task's method ``name`` and converts arguments and results."""
+
+    def method(self: OnArrays, *arguments: Any, **options: Any) -> Any:
+        given = (to_numpy(value) if is_array_api_obj(value) else value for value in arguments)
+        values = getattr(self.task, name)(*given, **options)
+        return tuple(map(self._convert, values)) if isinstance(values, tuple) else self._convert(values)
+
+    method.__name__, method.__doc__ = name, f"Return the arrays of the task's method `{name}`."
+    return method
+
+
+@dataclass(frozen=True, eq=False)
+class OnArrays(WrappedTask):
+    """A task whose results are arrays of another library; the numbers are the same as for ``task``.
+
+    Parameters
+    ----------
+    task
+        Any task that computes in NumPy. This task lacks every optional computation that ``task`` lacks.
+    namespace
+        An array-API namespace such as ``array_api_compat.torch`` or ``array_api_strict``.
+    device
+        Device of the arrays; the library's default if None.
+    """
+
+    task: Task
+    namespace: Any
+    device: Any = None
+
+    initial_models = _served("initial_models")
+    losses = _served("losses")
+    gradients = _served("gradients")
+    gradient_sums = _served("gradient_sums")
+    hessian_products = _served("hessian_products")
+    sample_gradients = _served("sample_gradients")
+    losses_and_gradients = _served("losses_and_gradients")
+    accuracies = _served("accuracies")
+
+    @property
+    def stored_samples(self) -> int:
+        """Number of stored samples of every client."""
+        return self.task.stored_samples
+
+    @property
+    def samples(self) -> int | None:
+        """Number of samples of a batch; None if the task has no such number."""
+        samples: int | None = getattr(self.task, "samples", None)
+        return samples
+
+    def _convert(self, values: Any) -> Array:
+        return self.namespace.asarray(values, device=self.device)

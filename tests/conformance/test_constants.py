@@ -97,7 +97,7 @@ def test_a_fixed_step_size_is_named() -> None:
 @pytest.mark.slow(reason="several seconds")
 def test_the_optimiser_of_torch_has_these_constants() -> None:
     torch = pytest.importorskip("torch")
-    from clusterproof.conformance.adapters.torch_optimiser import torch_optimiser
+    from clusterproof.conformance.adapters.torch_side import torch_optimiser
 
     optimiser = torch_optimiser(torch.optim.SGD, momentum=0.9, weight_decay=1e-2)
     report = conform(optimiser, "fedavg", checks=SHORT)
@@ -187,7 +187,7 @@ def test_a_constant_under_another_form_is_named_with_it(name: str, fixed: dict[s
 @pytest.mark.slow(reason="compares in both precisions")
 def test_agreement_in_single_precision_says_so_and_double_precision_sees_more() -> None:
     torch = pytest.importorskip("torch")
-    from clusterproof.conformance.adapters.torch_optimiser import torch_optimiser
+    from clusterproof.conformance.adapters.torch_side import torch_optimiser
 
     for dtype, verdict, words in (
         ("float32", "conforms", "in every round, to single precision"),

@@ -158,7 +158,7 @@ def test_halves_and_whole_runs_conform() -> None:
 
 def test_a_torch_optimiser_is_the_local_step_of_fedavg() -> None:
     torch = pytest.importorskip("torch")
-    from clusterproof.conformance.adapters.torch_optimiser import torch_optimiser
+    from clusterproof.conformance.adapters.torch_side import torch_optimiser
 
     assert conform(torch_optimiser(torch.optim.SGD), "fedavg", checks=PROBES).verdict == "conforms"
     decayed = torch_optimiser(torch.optim.SGD, weight_decay=0.1)

@@ -1,8 +1,9 @@
-"""Conformance tasks for PyTorch code: a module, data loaders and a loss."""
+"""Conformance tasks for PyTorch code: a module, data loaders and a loss; an optimiser as a client's local steps."""
 
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
+from types import MappingProxyType
 from typing import Any
 from unittest.mock import patch
 
@@ -11,9 +12,21 @@ import torch
 from torch import nn
 from torch.utils.data import DataLoader, TensorDataset
 
+from clusterproof.conformance.forms import FedAvgInHalves
+from clusterproof.conformance.observation import Start
 from clusterproof.conformance.tasks import ConformanceTask
 
-__all__ = ["LinearModel", "flat", "load_flat", "loader", "loss", "module", "replaced", "replaced_losses"]
+__all__ = [
+    "LinearModel",
+    "flat",
+    "load_flat",
+    "loader",
+    "loss",
+    "module",
+    "replaced",
+    "replaced_losses",
+    "torch_optimiser",
+]
 
 loss = nn.MSELoss()
 """Mean squared error over samples and outputs, which makes a client's loss exactly f_i."""
@@ -90,3 +103,51 @@ def replaced_losses() -> Iterator[None]:
         replaced("cross_entropy", functional.mse_loss, functional.cross_entropy),
     ):
         yield
+
+
+def torch_optimiser(
+    cls: Callable[..., torch.optim.Optimizer],
+    *,
+    dtype: str = "float32",
+    received: Callable[[torch.optim.Optimizer, list[torch.Tensor]], None] | None = None,
+    **options: Any,
+) -> Start:
+    """Make an implementation of FedAvg whose clients train with an optimiser, such as ``torch.optim.SGD``.
+
+    Parameters
+    ----------
+    cls
+        Class of the optimiser, called as ``cls(parameters, lr=step_size, **options)`` for each client and round.
+    dtype
+        Type of the model.
+    received
+        Function that is called with the optimiser and copies of the received parameters before the local steps.
+    options
+        Options of the optimiser. If an option is a function, it is called with the settings.
+    """
+    kind = getattr(torch, dtype)
+
+    class OptimiserRun(FedAvgInHalves):
+        conform_options = MappingProxyType({"dtype": dtype})  # the type decides the tolerance
+
+        def trained(self, client: int, received_model: np.ndarray) -> np.ndarray:
+            settings, model = self.settings, module(self.task, kind)
+            load_flat(model, received_model)
+            chosen = {key: value(settings) if callable(value) else value for key, value in options.items()}
+            optimiser = cls(model.parameters(), lr=settings["step_size"], **chosen)
+            if received is not None:
+                received(optimiser, [parameter.detach().clone() for parameter in model.parameters()])
+            data = loader(
+                self.task, client, settings["batch_size"], dtype=kind, drop_last=settings["drop_last"]
+            )
+            for _ in range(settings["local_epochs"]):
+                for rows, targets in data:
+                    optimiser.zero_grad()
+                    loss(model(rows), targets).backward()
+                    optimiser.step()
+            return flat(model).astype(float)
+
+        def exchange(self, participants: Sequence[int]) -> None:
+            self.average(participants, [self.trained(client, self.model) for client in participants])
+
+    return OptimiserRun
