@@ -105,7 +105,7 @@ class LogCoshMixture(Mixture):
         data
             "fresh" draws new samples for each round and purpose, "population" uses the expected loss.
         separation
-            Smallest distance of two clusters' optima (Delta), positive.
+            Smallest distance between two clusters' optima (Delta), positive.
         proportions
             Shares of the clients in the clusters (l_p). If None, they are equal.
         seed

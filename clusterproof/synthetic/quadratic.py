@@ -232,7 +232,7 @@ class QuadraticMixture(ExactQuadratics):
         condition_number
             Condition number kappa = L / mu, at least 1.
         separation
-            Smallest distance of two clusters' optima (Delta), positive.
+            Smallest distance between two clusters' optima (Delta), positive.
         spread
             Standard deviation of the clients' centres around their cluster's optimum, in each coordinate, at least 0.
             The centres are then shifted so that their mean is the optimum.

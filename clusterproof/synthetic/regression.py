@@ -121,7 +121,7 @@ class RegressionMixture(Mixture):
         condition_number
             Condition number kappa = L / mu, at least 1.
         separation
-            Smallest distance of two clusters' optima (Delta), positive.
+            Smallest distance between two clusters' optima (Delta), positive.
         noise
             Standard deviation s of the noise, at least 0.
         samples

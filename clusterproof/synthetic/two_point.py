@@ -102,7 +102,7 @@ class TwoPointMixture(Mixture):
         clusters, clients, dimension
             Numbers of clusters (P), of clients (m) and of parameters (d).
         separation
-            Smallest distance of two clusters' optima (Delta), positive.
+            Smallest distance between two clusters' optima (Delta), positive.
         noise
             ||u_p||: standard deviation of a sample's gradient, at least 0.
         rarity

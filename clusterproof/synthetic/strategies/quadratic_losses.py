@@ -44,7 +44,7 @@ def quadratic_mixtures(
         Bounds on kappa = L / mu, at least 1, and on L, positive, of each client's Hessian. In dimension 1, kappa is
         always 1.
     separation
-        Bounds on the smallest distance of two clusters' optima (Delta), positive.
+        Bounds on the smallest distance between two clusters' optima (Delta), positive.
     spread
         Bounds on the size of the clients' gradients at their cluster's optimum, at least 0. The gradients add up to
         zero in each cluster. With 0, all clients of a cluster have one minimiser.
@@ -175,7 +175,7 @@ def two_point_mixtures(
     clusters, clients, dimension, samples
         Bounds on P, m, d and n', integers of at least 1.
     separation
-        Bounds on the smallest distance of two optima (Delta), positive.
+        Bounds on the smallest distance between two optima (Delta), positive.
     rarity
         Bounds on q, the probability of the rare value, in (0, 1).
 

@@ -52,7 +52,7 @@ def regression_mixtures(
     smoothness
         Bounds on L, positive.
     separation
-        Bounds on the smallest distance of two clusters' optima (Delta), positive.
+        Bounds on the smallest distance between two clusters' optima (Delta), positive.
     noise
         Bounds on the noise's standard deviation s, at least 0.
     rotated
@@ -190,7 +190,7 @@ def log_cosh_mixtures(
     condition_number
         Bounds on kappa = L / mu, at least 1; L is 1.
     separation
-        Bounds on the smallest distance of two optima (Delta), positive.
+        Bounds on the smallest distance between two optima (Delta), positive.
     width
         Bounds on the scale w on which the curvature changes, positive.
     noise

@@ -40,7 +40,7 @@ def wide_mixtures(
     condition_number
         Bounds on kappa = L / mu, at least 1. Dimension 1 has kappa = 1.
     separation
-        Bounds on the smallest distance of two clusters' optima (Delta), positive.
+        Bounds on the smallest distance between two clusters' optima (Delta), positive.
     imbalance
         Bounds on the ratio of the largest to the smallest proportion, at least 1. A cluster has at least one client,
         which limits the ratio of the sizes.

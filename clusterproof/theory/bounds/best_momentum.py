@@ -2,7 +2,7 @@
 
 Take quadratics, the step size eta and the proportion l_p (alpha = eta l_p). Momentum improves on plain descent's rate 1
 - alpha mu exactly for 0 < beta < (1 - alpha mu)^2, and the best beta is (1 - sqrt(alpha mu))^2. With noise the floor
-grows like 1 / sqrt(1 - beta), so that the best momentum for T rounds falls to 0 as T grows. Audit of CFL-MGD, section
+grows like 1 / sqrt(1 - beta), so the best momentum for T rounds falls to 0 as T grows. Audit of CFL-MGD, section
 6.3.
 """
 
@@ -17,7 +17,7 @@ from clusterproof.theory.exact.heavy_ball import error_moments, impulse_energy
 
 
 def helpful_limit(flattest: float) -> float:
-    """Return (1 - alpha mu)^2, below which momentum improves the rate on quadratics; ``flattest`` as in ``fastest``."""
+    """Return (1 - alpha mu)^2; any smaller momentum improves the rate on quadratics. See ``fastest``."""
     check_number("flattest", flattest, above=0, at_most=1, remedy="it is step_size * proportion * mu")
     return (1 - flattest) ** 2
 

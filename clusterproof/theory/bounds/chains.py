@@ -1,4 +1,4 @@
-"""Input of the tube of Theorem D: chains, which are the clusters of runs on Gaussian regression."""
+"""Input of the tube of Theorem D. Each of its chains is one cluster of one run on Gaussian regression."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ class Chains:
     clusters
         P; the chains of one run are adjacent.
     diameter
-        Largest distance of two optima (D).
+        Largest distance between two optima (D).
     step_size
         eta.
     local_steps
@@ -114,7 +114,7 @@ def gaussian_chains(
     failure
         delta_1, which is unused here, delta_2 and delta_3.
     counts
-        Failure probability of all counts of false members; the counts of missing members have the same.
+        Failure probability of all counts of false members together. The counts of missing members have the same one.
     freezing, fluctuation
         As in ``Chains``, but constant for all rounds.
     """

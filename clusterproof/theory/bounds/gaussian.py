@@ -33,7 +33,7 @@ class GaussianDynamics:
     common_covariance
         Whether all clusters have the same covariance.
     diameter
-        Largest distance of two optima (D).
+        Largest distance between two optima (D).
     algorithm
         The algorithm's parameters.
     """

@@ -1,4 +1,4 @@
-"""A hypothesis of a theorem, and the actual value in a run or a setting."""
+"""Hypotheses of theorems, each with the actual value in a run or a setting."""
 
 from __future__ import annotations
 

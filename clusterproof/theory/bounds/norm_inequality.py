@@ -1,4 +1,4 @@
-"""Norm of a martingale sum whose increments are sub-Gaussian up to a scale: the inequality W.
+"""The inequality W for the norm of a martingale sum whose increments are sub-Gaussian up to a scale.
 
 **Lemma N** (``cfl-mgd/norm-inequality``). Let S = sum_k xi_k with values in R^d, a filtration and predictable V_k >= 0
 such that log E[exp<theta, xi_k> | past] <= (theta' V_k theta / 2) gamma(Gamma ||theta||) wherever Gamma ||theta|| < 1.
@@ -44,14 +44,14 @@ TRUNCATIONS = (0.01, 0.3)
 """Values of eps: N1 and N2 use the first value, and N1 also tries the second."""
 
 LARGEST_FACTOR = 50.0
-"""Largest g for which N2 is used."""
+"""Largest g with which N2 is used."""
 
 COARSE = np.geomspace(0.02, 8, 13)
 FINE = np.geomspace(1 / 1.5, 1.5, 9)
 """Values of b tried for N2, in units of sqrt(op tr / 2 u'), and factors by which the best value is then changed."""
 
 STEPS = 40
-"""Number of iterations towards the fixed point g; ten iterations are mostly enough."""
+"""Number of iterations towards the fixed point g; ten iterations are usually enough."""
 
 LEAST_SCALE = 1e-150
 """Smallest positive Gamma. A smaller Gamma is raised to it: the bounds only weaken, and 1 / Gamma^2 stays finite."""
@@ -65,7 +65,7 @@ SHARES = np.array([0.2, 0.35, 0.5, 0.65, 0.8])
 SPREAD_OF_PAIR = np.repeat(SPREADS, len(SHARES))[:, None]
 SHARE_OF_PAIR = np.tile(SHARES, len(SPREADS))[:, None]
 GAMMA_OF_PAIR = gamma(SPREAD_OF_PAIR)
-"""All pairs of such a value and a share, and gamma of the value."""
+"""All pairs of a value of Gamma (c + sqrt(q / b)) and a share, and gamma of this value."""
 
 
 @dataclass(frozen=True)
@@ -237,7 +237,7 @@ def _second(
 def _first(
     tr: np.ndarray, op: np.ndarray, gam: np.ndarray, level: float, dimension: int, truncation: float
 ) -> np.ndarray:
-    """Search for the best b and c of N1 at its minimum's fixed point and on a grid, which is finite for any Gamma."""
+    """Search for the best b and c of N1, at its minimum's fixed point and on a grid where N1 is always finite."""
     quantile = ball_quantile(dimension, truncation)
     raised = level - math.log1p(-truncation)
     positive = op > 0

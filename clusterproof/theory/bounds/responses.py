@@ -4,8 +4,8 @@ Along an eigenvector of the Hessian, with a_t = step of round t times the eigenv
 
     e_(t+1) = (1 + beta - a_t) e_t - beta e_(t-1) + disturbance.
 
-A *chain* is one cluster of one run. The recurrences are evaluated directly, not by a formula with a square root, so
-that critical damping needs no special case.
+A *chain* is one cluster of one run. The recurrences are evaluated directly, without a square root, so critical damping
+needs no special case.
 """
 
 from __future__ import annotations
@@ -92,7 +92,7 @@ class ConstantStep:
 
 
 class VaryingStep:
-    """Responses for known steps that differ, with rounds in which a chain is frozen, and momentum resets.
+    """Responses for known steps that may differ; a chain may be frozen in some rounds, and its momentum may be reset.
 
     Parameters
     ----------

@@ -11,7 +11,7 @@ from clusterproof.theory.bounds.hypotheses import Hypothesis
 
 @dataclass(frozen=True, kw_only=True)
 class RoundCase:
-    """Numbers to which the theorems apply: of a run, or exact numbers of a leaderboard's setting.
+    """Numbers to which the theorems apply; a leaderboard's setting has exact numbers, a run has floats.
 
     Attributes
     ----------

@@ -1,4 +1,4 @@
-"""Laws of rows: covariance, cumulant and tail of one row's gradient, and the probability of choosing a wrong model.
+"""Laws of rows (samples): covariance, cumulant and tail of a row's gradient, and the probability of a wrong choice.
 
 A row has x ~ N(0, Sigma), y = x' theta + eps, eps ~ N(0, s^2); its gradient at the error e = chi - theta is
 g = x (x' e - eps). With tau^2 = s^2 + e' Sigma e its covariance is C_e = tau^2 Sigma + Sigma e e' Sigma.
@@ -34,9 +34,9 @@ class Rows(ABC):
     smoothness, strong_convexity
         L and mu of the clusters' expected losses.
     separation
-        Smallest distance of two optima (Delta); infinite for one cluster.
+        Smallest distance between two optima (Delta); infinite for one cluster.
     samples
-        Rows of one client for one purpose in one round (n').
+        Number of rows that a client uses for one purpose in one round (n').
     """
 
     smoothness: float
@@ -101,7 +101,7 @@ class AdditiveGaussianRows(Rows):
     Attributes
     ----------
     diameter
-        Largest distance of two optima (D).
+        Largest distance between two optima (D).
     dimension
         d.
     noise
@@ -115,8 +115,8 @@ class AdditiveGaussianRows(Rows):
     def misclassification(self, radius: float) -> float:
         """Return a bound pi on the probability of a given wrong choice, if models are within radius < B*.
 
-        The difference of the two losses is Gaussian. Its mean is at least (mu (Delta - B)^2 - L B^2) / 2 and its
-        deviation at most nu (D + 2 B) / sqrt(d n').
+        The difference of the two losses is Gaussian. Its mean is at least (mu (Delta - B)^2 - L B^2) / 2, and its
+        standard deviation is at most nu (D + 2 B) / sqrt(d n').
         """
         from scipy.special import ndtr
 

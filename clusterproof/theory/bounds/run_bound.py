@@ -34,7 +34,7 @@ def theorem_d_on(task: Mixture, trace: Trace, failure_probability: float | None 
     """Bound a run by Theorem D, in its deviation form.
 
     If all clients take part under option I and the server divides by their number, misassigned clients are counted, and
-    one bound holds for all replicates. Otherwise each replicate has a bound of its own, which uses its record of
+    one bound holds for all replicates. Otherwise each replicate has its own bound, which depends on its recorded
     participants. If the probability of any misassignment is then more than a fifth of the failure probability,
     misassigned clients are counted (option I only).
 

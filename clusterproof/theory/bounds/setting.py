@@ -30,7 +30,7 @@ class Setting:
     smoothness, strong_convexity
         L and mu of the clusters' expected losses.
     separation, diameter
-        Smallest and largest distance of two optima (Delta, D).
+        Smallest and largest distance between two optima (Delta, D).
     noise, trace
         Standard deviation s of the noise, and the largest trace of a covariance.
     step_size, momentum
@@ -82,7 +82,7 @@ class Setting:
 
     @property
     def foreign_noise(self) -> float:
-        """Return v_x^2, such a bound for false members: clients of other clusters at a model within the basin."""
+        """Return v_x^2, the same bound for false members: clients of other clusters at a model within the basin."""
         reach = self.diameter + self.radius
         residual = self.noise**2 + self.smoothness * reach**2
         return self.trace * residual + (self.smoothness * reach) ** 2
@@ -189,7 +189,7 @@ def setting_of(
 
 
 def setting_of_trace(task: Mixture, trace: Trace, failure_probability: float | None = None) -> Setting:
-    """Collect the quantities of a bound from a run; the bound holds for the widest start of all replicates.
+    """Collect the quantities of a bound from a run, with the replicates' largest starting distances.
 
     Parameters
     ----------

@@ -1,7 +1,7 @@
 """The steps of the proof of a high-probability bound, each with two sides to compare.
 
 If a bound is loose as a whole (Chebyshev's inequality costs a factor of up to ten), no number of runs reveals a wrong
-rate or a wrong floor. So each step of its proof is compared with the exact value separately. The steps are the
+rate or a wrong floor. Therefore each step of the proof is compared separately with the exact value. The steps are the
 noise-free envelope, the variance, the misclassification in the basin, and then the whole bound.
 """
 

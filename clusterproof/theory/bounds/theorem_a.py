@@ -143,8 +143,8 @@ class TheoremA:
         """Compute the bound at the basin radius that is best after T rounds.
 
         The statement holds for every admissible radius. Consider the radii of a grid of 60 for which the hypotheses
-        hold, and whose failure probability is within 0.001 of the least. The radius with the smallest bound is used; if
-        no radius qualifies, the setting's radius.
+        hold, and whose failure probability is within 0.001 of the least. The result uses the radius with the smallest
+        bound, or the setting's radius if no radius qualifies.
         """
         return _at_best_radius(self, setting)
 
@@ -245,7 +245,7 @@ class TheoremA:
 
 
 def _positive_root(square: float, linear: float, constant: float) -> float:
-    """Return the largest x with square x^2 + linear x + constant = 0, constant <= 0; infinite if square <= 0."""
+    """Return the largest x with square x^2 + linear x + constant = 0, for constant <= 0; infinite if square <= 0."""
     if square <= 0:
         return math.inf if constant < 0 or linear < 0 else 0.0
     return (-linear + math.sqrt(linear**2 - 4 * square * constant)) / (2 * square)

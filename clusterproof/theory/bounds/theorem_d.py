@@ -32,15 +32,16 @@ def theorem_d(
 
     With probability at least 1 - delta_1 - delta_2 - delta_3 - misassignment the run stays below its bound at every
     round and after the last. A cluster that may be empty (k_- = 0) under the divisor "cluster" or option II has no
-    bound. Then use ``theorem_d_recorded``, with the record of participants.
+    bound. In this case use ``theorem_d_recorded``, with the recorded participants.
 
     Parameters
     ----------
     dynamics
         The run.
     start
-        e_0 along the eigenvectors, (..., P, d), or its norms, (P,). The bound holds for all of these starts, or for
-        every direction of e_0. The bound from norms is up to 130 times larger if e_0 lies in a fast direction.
+        e_0 along the eigenvectors, (..., P, d), or its norms, (P,). For vectors, the bound holds for all of these
+        starts; for norms, it holds for every direction of e_0. The bound from norms is up to 130 times larger if e_0
+        lies in a fast direction.
     rounds
         T.
     failure

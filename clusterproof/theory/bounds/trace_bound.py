@@ -27,7 +27,7 @@ class Compared:
     measured, allowed
         Arrays (rounds + 1, replicates, k), with one replicate if the run has none.
     unit
-        Size to which rounding errors are relative; they hide any difference far below it.
+        Size to which rounding errors are relative. Rounding hides any difference that is far below this size.
     """
 
     name: str
@@ -37,7 +37,7 @@ class Compared:
 
     @property
     def above(self) -> np.ndarray:
-        """Excess of each entry over its bound, beyond rounding: infinite for a diverged run, <= 0 if it is met."""
+        """Excess of each entry over its bound, beyond rounding; <= 0 if the bound is met, infinite after divergence."""
         measured, allowed = self.measured, self.allowed
         with np.errstate(all="ignore"):
             above = np.where(np.isnan(measured) & np.isfinite(allowed), np.inf, measured - allowed)
@@ -66,8 +66,8 @@ class TraceBound:
     quantity
         Name of the compared quantity, for messages.
     unit
-        Size to which rounding errors of the measured quantity are relative. If None, the largest length of a starting
-        model or an optimum.
+        Size to which rounding errors of the measured quantity are relative. If None, an upper bound on the norms of
+        starting models and optima.
     expectation
         If a claim bounds an expectation over the replicates: its samples and its bound, which ``bound`` also contains.
         None for a bound on every replicate.
@@ -168,7 +168,7 @@ def as_trace_bound(allowed: Any, trace: Trace, failure_probability: float | None
 
 
 def largest_length(trace: Trace) -> float:
-    """Return a length that no model of the start and no optimum exceeds: the unit of the run's rounding errors."""
+    """Return an upper bound on the norms of starting models and optima: the unit of the run's rounding errors."""
     lengths = np.linalg.norm(trace.models[0], axis=-1)
     return float(np.max(lengths + (0.0 if trace.errors is None else trace.errors[0])))
 

@@ -2,9 +2,9 @@
 
 Theorem D bounds the distance of a run from its noise-free path, round by round. The bound r_t uses bounds y_k on the
 errors of rounds k < t only, so no fixed point is needed. The proof freezes the noise at the first *bad round*, in which
-a model leaves its tube or a count exceeds its quantile. Up to there the error is a sum: the noise-free path, the drift
-of misassigned clients, and a martingale sum whose increments the tube bounds. By Lemma N and a union over rounds and
-clusters, the martingale sum stays below W. Hence by induction no round is bad.
+a model leaves its tube or a count exceeds its quantile. Up to this round the error is the sum of the noise-free path,
+the drift of misassigned clients, and a martingale sum whose increments the tube bounds. By Lemma N and a union over
+rounds and clusters, the martingale sum stays below W. Hence by induction no round is bad.
 
 A *chain* is one cluster of one run. The chains of one run share the tube's widest model, on which wrong choices depend.
 A chain has two kinds of misassigned clients. *False members* belong to another cluster and chose its model; *missing
@@ -57,7 +57,7 @@ class Tube:
     steps
         Bound on the error of any participant at every local step, (rounds * local_steps + 1, N).
     searches
-        Values of W: one for every step from the first on, and then one for the last round alone.
+        Values of W: one for every step, and one more for the last round alone.
     evaluations
         Number of sums to which W was applied at a round, at a local step, and after the last round.
     levels
@@ -190,7 +190,7 @@ def _counts(chains: Chains, t: int, pairwise: np.ndarray) -> tuple[np.ndarray, n
 
 
 def _settled(chains: Chains, t: int, false_members: np.ndarray, missing_members: np.ndarray) -> np.ndarray:
-    """Return whether some of a chain's clients certainly choose its cluster, or certainly no client does.
+    """Return for each chain whether it is certain that some client chooses its cluster, or that no client does.
 
     All chains are settled, except in two cases: the divisor is the number of clients that chose the cluster, or a
     cluster that no client chose is frozen.
@@ -209,7 +209,7 @@ def _record(
     false_members: np.ndarray,
     missing_members: np.ndarray,
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Record the terms of a step; return the factors of Sigma in the covariances of the mean's and a member's noise."""
+    """Record the terms of a step; return the factors of Sigma in the noise covariances of the mean and a member."""
     rows, members, t = chains.rows, chains.members, step // chains.local_steps
     eta, samples = chains.step_size, rows.samples
     own_counts, divisor = members.own[t], members.divisor[t]

@@ -1,17 +1,17 @@
 """Rounds on quadratics as affine maps: their matrices, whose spectral radius is the rate, and their fixed points.
 
 With phi_i(w) = (w - b_i)' A_i (w - b_i) / 2 a round is an affine map of its state. A method evaluated at 0 and at the
-vectors of a basis gives the map (``method_map``) and its fixed point. Claims compare runs with the closed forms
-(``..._rest``). If clients start from one model, a client's round is w -> w - Q_i (w - b_i). The fixed point of the
-clients' mean is a mean of the clients' optima weighted by matrices, (sum_i Q_i)^-1 sum_i Q_i b_i. FedAvg with one step
-has Q_i = eta A_i and the exact optimum of the mean loss as fixed point. Any other Q_i moves the point; this is called
-client drift.
+vectors of a basis gives the map (``method_map``) and its fixed point. Claims compare runs with the closed forms of
+fixed points (``..._rest``). If clients start from one model, a client's round is w -> w - Q_i (w - b_i). The fixed
+point of the clients' mean is a mean of the clients' optima weighted by matrices, (sum_i Q_i)^-1 sum_i Q_i b_i. FedAvg
+with one step has Q_i = eta A_i and the exact optimum of the mean loss as fixed point. Any other Q_i moves the point;
+this is called client drift.
 
 All functions take ``hessians`` A_i (m, d, d), symmetric positive definite, and ``centers`` b_i (m, d); results are in
 the units of ``centers``. Clients have equal weights, or ``shares`` p_i (m,) as factors of every Q_i: n_i / n for
 weights by samples. With the shares of groups of clients that have the same Hessian, a map acts on the groups' means.
 The spectral radius is computed for the map of the distance from the fixed point. It may include modes of control
-variates that affect no model. At a double eigenvalue only half of its digits are correct.
+variates that affect no model. Only half of the digits of a double eigenvalue are correct.
 """
 
 from __future__ import annotations
@@ -55,7 +55,7 @@ class RoundMap:
 
     @property
     def fixed_point(self) -> np.ndarray:
-        """The limit of the rounds if the rate is below 1."""
+        """The fixed point, to which the rounds converge if the rate is below 1."""
         return np.asarray(solve(np.eye(len(self.matrix)) - self.matrix, self.offset))
 
 
@@ -76,7 +76,7 @@ def gradients_of(hessians: np.ndarray, centers: np.ndarray | None = None) -> Fun
 
 
 def products_of(hessians: np.ndarray) -> list[Callable[[Any, np.ndarray], np.ndarray]]:
-    """Return each client's product of its Hessian, the same at all points, with vectors (d, any)."""
+    """Return the products of each client's Hessian, which is the same at all points, with vectors (d, any)."""
 
     def product_of(hessian: np.ndarray) -> Callable[[Any, np.ndarray], np.ndarray]:
         return lambda _, vectors: np.asarray(hessian @ vectors)
@@ -149,7 +149,7 @@ def method_map_if_affine(rule: Callable[..., Any], *given: Any, **settings: Any)
 
 
 class Groups(ExactClients):
-    """Groups of equal clients instead of single clients: the sum over the clients is N times the mean."""
+    """Clients in groups of equal clients; a sum over the clients is N times the mean."""
 
     def total(self, values: Any) -> Any:
         """Return the sum over all clients, where each group counts as one of N clients."""
@@ -165,7 +165,7 @@ def round_map(
     local_steps: int,
     reset_momentum: bool = False,
 ) -> RoundMap:
-    """Return option II of CFL-MGD in a fixed cluster on (chi, u), (2d,); on chi if every round starts from u = 0."""
+    """Return CFL-MGD's option II in a fixed cluster as a map of (chi, u), (2d,), or of chi if every u starts at 0."""
     clients = exact_clients(gradients_of(hessians, centers), [local_steps] * len(hessians))
     dimension = hessians.shape[-1]
 
@@ -214,12 +214,12 @@ def weighted_mean(weights: np.ndarray, centers: np.ndarray, shares: np.ndarray |
 
 
 def exact_rest(hessians: np.ndarray, centers: np.ndarray) -> np.ndarray:
-    """Return the minimiser of the mean loss: Q_i = A_i, (d,)."""
+    """Return the minimiser of the mean loss, (d,), which has Q_i = A_i."""
     return weighted_mean(hessians, centers)
 
 
 def local_rest(centers: np.ndarray) -> np.ndarray:
-    """Return the fixed point of LOCAL, every client's own optimum, (m, d)."""
+    """Return the fixed point of LOCAL: the optimum of every client, (m, d)."""
     return centers
 
 
@@ -231,16 +231,16 @@ def fedavg_rest(
     local_steps: int | np.ndarray = 1,
     shares: np.ndarray | None = None,
 ) -> np.ndarray:
-    """Return FedAvg's fixed point with H steps: Q_i = I - (I - eta A_i)^H, (d,), for any server step size.
+    """Return FedAvg's fixed point with H steps, (d,), which has Q_i = I - (I - eta A_i)^H for any server step size.
 
-    A step is w - b -> (I - eta A)(w - b). H = 1 gives the exact optimum, H -> infinity Q_i = I, the plain mean of the
-    clients' optima. ``local_steps`` may be one number per client, integers (m,).
+    A step maps w - b to (I - eta A)(w - b). H = 1 gives the exact optimum. As H -> infinity, Q_i tends to I, and the
+    fixed point to the plain mean of the clients' optima. ``local_steps`` may be one number per client, integers (m,).
     """
     return weighted_mean(covered(hessians, step_size, local_steps), centers, shares)
 
 
 def covered(hessians: np.ndarray, step_size: float, local_steps: int | np.ndarray) -> np.ndarray:
-    """Return the fraction of its way to its minimiser that a client covers, C_i = I - (I - eta A_i)^H_i, (m, d, d)."""
+    """Return each client's C_i = I - (I - eta A_i)^H_i, the covered fraction of the way to its minimiser, (m, d, d)."""
     identity = np.eye(hessians.shape[-1])
     counts = np.broadcast_to(local_steps, len(hessians))
     steps = identity - step_size * hessians
@@ -263,11 +263,11 @@ def fedprox_rest(
     local_steps: int | None = None,
     shares: np.ndarray | None = None,
 ) -> np.ndarray:
-    """Return FedProx's fixed point with H steps: Q_i = (I - (I - eta (A_i + mu I))^H) (A_i + mu I)^-1 A_i, (d,).
+    """Return FedProx's fixed point with H steps, (d,).
 
-    The local objective has the Hessian A + mu I and its minimiser at w - (A + mu I)^-1 A (w - b); H
-    steps cover the fraction I - (I - eta (A + mu I))^H of the way. Without ``local_steps`` the local
-    problems are solved exactly: Q_i = (A_i + mu I)^-1 A_i.
+    It has Q_i = (I - (I - eta (A_i + mu I))^H) (A_i + mu I)^-1 A_i. The local objective has the Hessian A + mu I and
+    its minimiser at w - (A + mu I)^-1 A (w - b). H steps cover the fraction I - (I - eta (A + mu I))^H of the way
+    there. Without ``local_steps`` the local problems are solved exactly: Q_i = (A_i + mu I)^-1 A_i.
     """
     return weighted_mean(pulled_cover(hessians, proximal, step_size, local_steps), centers, shares)
 
@@ -286,10 +286,11 @@ def pulled_cover(
 def fedbcd_rest(
     hessians: np.ndarray, centers: np.ndarray, *, proximal: float
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Return penalised FedBCD's fixed point, which is exact FedProx's for any number of steps, and the personal models.
+    """Return the fixed point of penalised FedBCD, and the personal models there.
 
-    At the fixed point x_i = argmin phi_i(x) + mu/2 ||x - z||^2 = (A_i + mu I)^-1 (A_i b_i + mu z), since x_i is kept
-    between rounds. With z = mean x_i this gives sum_i (A_i + mu I)^-1 A_i (z - b_i) = 0. The paper's rho is mu / 2.
+    For any number of steps, it is the fixed point of exact FedProx. There x_i = argmin phi_i(x) + mu/2 ||x - z||^2 =
+    (A_i + mu I)^-1 (A_i b_i + mu z), since x_i is kept between rounds. With z = mean x_i this gives sum_i (A_i + mu
+    I)^-1 A_i (z - b_i) = 0. The paper's rho is mu / 2.
 
     Returns
     -------
@@ -303,11 +304,12 @@ def fedbcd_rest(
 def fedbcd_separate_rest(
     hessians: np.ndarray, centers: np.ndarray, *, step_size: float, local_steps: int, pull: float
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Return FedBCD-I's fixed point: Q_i = (I - c M_i)^-1 (I - M_i) with M_i = (I - eta A_i)^n and c = (1 - pull)^n.
+    """Return FedBCD-I's fixed point, and the personal models there.
 
-    A round is x -> z + c (b + M (x - b) - z). At the fixed point (I - c M)(x - z) = c (I - M)(b - z), and z = mean x_i
-    requires sum_i (x_i - z) = 0. As pull -> 1 the weight becomes FedAvg's, though z then moves ever more slowly, by the
-    fraction c of FedAvg's step. As pull -> 0 the weight becomes I.
+    It has Q_i = (I - c M_i)^-1 (I - M_i) with M_i = (I - eta A_i)^n and c = (1 - pull)^n. A round is x -> z + c (b + M
+    (x - b) - z). At the fixed point (I - c M)(x - z) = c (I - M)(b - z), and z = mean x_i requires sum_i (x_i - z) = 0.
+    As pull -> 1, Q_i tends to FedAvg's matrix, but z moves ever more slowly, by the fraction c of FedAvg's step. As
+    pull -> 0, Q_i tends to I.
 
     Returns
     -------
@@ -332,7 +334,7 @@ def per_fedavg_rest(
     second_order: bool,
     shares: np.ndarray | None = None,
 ) -> np.ndarray:
-    """Return Per-FedAvg's fixed point: Q_i = I - (I - beta J_i A_i (I - alpha A_i))^tau, (d,).
+    """Return Per-FedAvg's fixed point, (d,), which has Q_i = I - (I - beta J_i A_i (I - alpha A_i))^tau.
 
     The gradient after the inner step is A (I - alpha A)(w - b). J_i = I - alpha A_i with the second-order factor (HF),
     and J_i = I without it (FO). With the factor and tau = 1, the result minimises the mean of phi_i(w - alpha grad
@@ -353,7 +355,7 @@ def within_clusters(
     centers: np.ndarray,
     labels: np.ndarray,
 ) -> np.ndarray:
-    """Return the fixed point in each cluster: for IFCA, GL-CFL, CFL and SoFL once their clusters are correct.
+    """Return the fixed point in each cluster, for IFCA, GL-CFL, CFL and SoFL with correct clusters.
 
     Parameters
     ----------

@@ -22,10 +22,10 @@ FEWEST_RUNS = 20
 """Least number of runs for which the page shows the 95 % quantile."""
 
 AT_REST = 1e-9
-"""Distance from the fixed point, relative to a model's size, below which the model counts as at rest."""
+"""Distance from the fixed point, relative to a model's norm, below which the model counts as converged."""
 
 RESOLUTION = 1e-9
-"""Differences of two paths below this share of the models' lengths count as rounding."""
+"""Largest difference between two paths, relative to the norms of the models, that counts as rounding."""
 
 MOVED = 1e-8
 """Largest relative step towards the fixed point that does not distinguish one step size from another."""
@@ -99,7 +99,7 @@ class Run:
 
     @cached_property
     def quadratics(self) -> tuple[np.ndarray, np.ndarray] | None:
-        """Hessians (m, d, d) and minimisers (m, d) of the clients; None if a loss is random or not quadratic."""
+        """Hessians (m, d, d) and minimisers (m, d) of all losses; None if a loss is random or not quadratic."""
         task = self.task
         if isinstance(task, QuadraticMixture):
             return task.hessians, task.centers
@@ -109,7 +109,7 @@ class Run:
 
     @cached_property
     def client_smoothness(self) -> float:
-        """The largest curvature of a client's loss; of a cluster's loss if the clients' losses are unknown."""
+        """The largest curvature of the clients' losses or, if these are unknown, of the clusters' losses."""
         found = self.quadratics
         return self.task.smoothness if found is None else float(np.linalg.eigvalsh(found[0]).max())
 
@@ -160,7 +160,7 @@ class Run:
             return None
 
     def option(self, name: str, value: str) -> Hypothesis:
-        """Return the hypothesis that an option of the algorithm has a value."""
+        """Return the hypothesis that an option of the algorithm has a given value."""
         given = getattr(self.algorithm, name)
         return Hypothesis(f"--{name.replace('_', '-')}", "=", value, str(given))
 
@@ -171,7 +171,7 @@ class Run:
         yield Hypothesis("equal weights", "=", True, not np.ptp(self.weights))
 
     def needs_its_rounds(self) -> Iterator[Hypothesis]:
-        """Yield the last hypothesis: each round is a round of the algorithm. All others must be met."""
+        """Yield the hypothesis that each round is a round of the algorithm. The run must meet all other hypotheses."""
         yield Hypothesis("the rounds of its settings", "=", True, self.difference is None)
 
     def right_rounds(self, needs: Iterable[Hypothesis]) -> Iterator[Hypothesis]:

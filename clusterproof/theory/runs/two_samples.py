@@ -25,14 +25,14 @@ SCREEN = 4.0
 """Difference of the two means, in standard errors, up to which a column gets the p-value 1."""
 
 MOST = 16
-"""Number of columns for which the bound is computed, the most different ones; the others have p = 1."""
+"""Number of columns for which the bound is computed. These columns differ most; all others get p = 1."""
 
 STEPS = 25
-"""Newton steps; every iterate gives a valid bound."""
+"""Number of Newton steps; every iterate gives a valid bound."""
 
 
 def log_p_values(values: np.ndarray, count: int) -> np.ndarray:
-    """Bound the two-sided p-values of the mean of the first rows among all rows, column by column.
+    """Bound two-sided p-values, per column, of tests that compare the mean of the first rows with the mean of all rows.
 
     Parameters
     ----------
@@ -67,7 +67,7 @@ def log_p_values(values: np.ndarray, count: int) -> np.ndarray:
 
 
 def _cramer(values: np.ndarray, means: np.ndarray) -> np.ndarray:
-    """Minimise log mean exp(s x) - s a over s >= 0, for centred columns x (N, K) of variance 1 and means a > 0."""
+    """Minimise log mean exp(s x) - s a over s >= 0, for columns x (N, K) of mean 0 and variance 1, and a > 0."""
     tilt, best = means.copy(), np.zeros(len(means))
     for _ in range(STEPS):
         exponents = tilt * values
@@ -83,7 +83,7 @@ def _cramer(values: np.ndarray, means: np.ndarray) -> np.ndarray:
 
 
 def scores(values: np.ndarray, tolerance: float) -> np.ndarray:
-    """Replace the entries of each column by centred ranks; entries nearer than the tolerance are ties.
+    """Replace the entries of each column by centred ranks; entries that differ by less than the tolerance are ties.
 
     Parameters
     ----------
@@ -106,9 +106,10 @@ def scores(values: np.ndarray, tolerance: float) -> np.ndarray:
 
 
 LIMIT = math.log(CLAIM_SIGNIFICANCE / 8)
-"""Logarithm of the level of each of the two comparisons; the tests of single rounds have the remaining level."""
+"""Logarithm of the level of each of the two comparisons. The tests of single rounds have the rest of the total
+level."""
 DOMINATED = 0.01
-"""Share of one replicate in a sum of squares beyond which ranks are also compared."""
+"""Ranks are also compared if one replicate contributes more than this share to a sum of squares."""
 LARGEST = 1e100
 """Size at which models of a diverged run are cut off."""
 POOLED = "in standard deviations"
