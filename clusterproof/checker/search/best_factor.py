@@ -8,6 +8,7 @@ candidate: who prints it checks the claim with this factor first.
 from __future__ import annotations
 
 from collections.abc import Mapping
+from contextlib import suppress
 from dataclasses import replace
 from fractions import Fraction
 from typing import Any
@@ -25,7 +26,7 @@ from clusterproof.checker.kernel.quotients import Quotient
 from clusterproof.checker.kernel.vocabulary import EXACT, Sides
 from clusterproof.checker.kernel.worlds import Form
 from clusterproof.checker.search.factors import factors_of
-from clusterproof.checker.search.family_programs import Point, Programs, polynomial_at
+from clusterproof.checker.search.family_programs import Point, Programs, TooManyPrograms, polynomial_at
 from clusterproof.checker.search.quotients_between import Quotients
 
 FACTOR = "factor"
@@ -49,12 +50,18 @@ def best_factor(frozen: Frozen, of: str, *, least: bool) -> str | None:
         Whether a smaller factor is better, or a larger one.
     """
     need = _need_with_factor(frozen, of)
-    if need is None:
+    if need is None or not need.nonnegative[FACTOR].terms:
         return None
+    with suppress(Refused, TooManyPrograms, np.linalg.LinAlgError):
+        return _fitted(need, least=least)
+    return None
+
+
+def _fitted(need: Need, *, least: bool) -> str | None:
+    """Return a quotient through the best factors at the points of a grid, as a formula."""
     programs = Programs(need)
-    count = len(programs.conditions)
+    count, place = len(programs.conditions), list(programs.conditions).index(FACTOR)
     cost = np.zeros(count)
-    place = list(programs.conditions).index(FACTOR)
     cost[place] = 1.0 if least else -1.0
     table = programs.table(cost, range(count), {})
     if table is None:

@@ -82,6 +82,10 @@ def other_way(mu: Share, f: Curved) -> Sides:
     return at_least(f.gradient(f.start) @ f.gradient(f.start), mu**2 * f.distance**2)
 
 
-@pytest.mark.parametrize("statement", [attained, many_rounds, other_way])
+def no_bound(f: Smooth) -> Sides:
+    return at_most(f.minimum - f(f.start), bound=0 * f.minimum)
+
+
+@pytest.mark.parametrize("statement", [attained, many_rounds, other_way, no_bound])
 def test_no_formula_is_guessed(statement: Callable[..., Sides]) -> None:
     assert best_factor(frozen_of(statement), "", least=True) is None
