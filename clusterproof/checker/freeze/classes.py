@@ -141,6 +141,7 @@ def _is_made(member: Any, model: Any) -> bool:
     own, others = _surroundings(member), _surroundings(model)
     return (
         _without_place(member.__code__) == _without_place(model.__code__)
+        and type(member.__defaults__) is type(model.__defaults__)
         and [*map(id, member.__defaults__ or ())] == [*map(id, model.__defaults__ or ())]
         and len(own) == len(others)
         and all(map(_is_alike, own, others))

@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 import symtable
 from collections.abc import Iterator, Sequence
+from functools import cached_property
 from pathlib import Path
 from types import CodeType, FunctionType
 from typing import Any, cast
@@ -103,18 +104,29 @@ class File:
 
     def bound(self, name: str) -> list[ast.stmt]:
         """Return the top-level statements of the file that assign a value to a name."""
-        return [
-            each
-            for each in self.tree.body
-            if any(
-                (isinstance(n, ast.Name) and n.id == name and not isinstance(n.ctx, ast.Load))
-                or (isinstance(n, ast.alias) and (n.asname or n.name) == name)
-                for n in _at_top(each)
-            )
-        ]
+        return self._bound.get(name, [])
+
+    @cached_property
+    def _bound(self) -> dict[str, list[ast.stmt]]:
+        found: dict[str, list[ast.stmt]] = {}
+        for each in self.tree.body:
+            names: set[str] = set()
+            for node in _at_top(each):
+                if isinstance(node, ast.Name) and not isinstance(node.ctx, ast.Load):
+                    names.add(node.id)
+                elif isinstance(node, ast.alias):
+                    names.add(node.asname or node.name)
+            for name in names:
+                found.setdefault(name, []).append(each)
+        return found
 
     def change_of(self, name: str) -> int | None:
         """Return a line that changes the value of a name of the file; None if no line visibly does so."""
+        return self._changes.get(name)
+
+    @cached_property
+    def _changes(self) -> dict[str, int]:
+        found: dict[str, int] = {}
         for each in self.all:
             node, target = cast(Any, each), cast(Any, None)
             if isinstance(node, ast.Subscript | ast.Attribute) and not isinstance(node.ctx, ast.Load):
@@ -123,13 +135,14 @@ class File:
                 target = node.func.value if node.func.attr in CHANGING else None
             elif isinstance(node, ast.AugAssign):
                 target = node.target
-            elif isinstance(node, ast.Global) and name in node.names:
-                return int(node.lineno)
+            elif isinstance(node, ast.Global):
+                for name in node.names:
+                    found.setdefault(name, node.lineno)
             while isinstance(target, ast.Subscript | ast.Attribute):
                 target = target.value
-            if isinstance(target, ast.Name) and target.id == name:
-                return int(node.lineno)
-        return None
+            if isinstance(target, ast.Name):
+                found.setdefault(target.id, node.lineno)
+        return found
 
     def between(self, start: tuple[int, int], end: tuple[int, int]) -> str:
         """Return the source between two positions; lines are counted from 1, bytes from 0."""

@@ -11,13 +11,13 @@ import ast
 import builtins
 import gc
 import importlib
-import re
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import MISSING, fields, is_dataclass
 from fractions import Fraction
 from functools import cached_property, lru_cache
 from math import gcd
+from numbers import Number
 from pathlib import Path
 from types import CodeType, FunctionType, MappingProxyType, ModuleType
 from typing import Any
@@ -48,6 +48,8 @@ from clusterproof.checker.kernel.records import Record
 CACHED = type(lru_cache(lambda: None))
 LITERAL = 40
 """Number of steps that a literal costs, so that a text with too many literals is refused."""
+PLAIN = Number | str | bytes | None
+"""Values whose text a message may show."""
 TRIED = "what depends on them is tried, and not proved"
 """Reason for statements that the author cannot rewrite in the language."""
 
@@ -232,7 +234,8 @@ class Text:
         if callable(value):  # another version of its library may change the type of this value
             raise Refused(f"{name} is not of the language")
         kind = f"{type(value).__module__}.{type(value).__name__}".removeprefix("builtins.")
-        raise Refused(f"{name} is {kind} {_shown(value)}, which is not of the language")
+        shown = f" {_shown(value)}" if isinstance(value, PLAIN) else ""
+        raise Refused(f"{name} is {kind}{shown}, which is not of the language")
 
     def agree(self, live: Any, read: Any) -> bool:
         """Return whether a constant of the running program equals the value that the kernel read."""
@@ -345,8 +348,11 @@ class Text:
             made = writer.function(made, own)
         self.asked |= writer.asked
         place = f"{Path(code.co_filename).name}, line {code.co_firstlineno}, in {_said(code)}"
-        made.args.defaults = [self._default(each, place) for each in function.__defaults__ or ()]
-        named = function.__kwdefaults__ or {}
+        defaults, named = function.__defaults__ or (), function.__kwdefaults__ or {}
+        parameters = len(made.args.posonlyargs) + len(made.args.args)
+        if type(defaults) is not tuple or type(named) is not dict or len(defaults) > parameters:
+            raise Refused(f"{place}: its defaults were changed: write them where it is defined")
+        made.args.defaults = [self._default(each, place) for each in defaults]
         made.args.kw_defaults = [
             self._default(named[each.arg], place) if each.arg in named else None
             for each in made.args.kwonlyargs
@@ -453,8 +459,10 @@ def _integer(value: int) -> str:
 
 
 def _shown(value: Any) -> str:
+    if type(value).__module__ not in ("builtins", "fractions", "numpy") or not isinstance(value, PLAIN):
+        return f"a {type(value).__name__}"  # the text of a container may be long, and of an object anything
     try:
-        text = re.sub(" at 0x[0-9a-f]+", "", repr(value))  # the same text in each process
-    except Exception:  # calling repr may fail in any way
+        text = repr(value)
+    except ValueError:  # an int of too many digits
         return f"a {type(value).__name__}"
     return text if len(text) <= 60 else f"{text[:57]}..."
