@@ -170,6 +170,10 @@ Fixpoint same (a b : value) : bool :=
   | Object k s, Object l t => String.eqb k l &&
       (fix all (s t : list (string * value)) := match s, t with
          | [], [] => true | (_, a) :: s, (_, b) :: t => same a b && all s t | _, _ => false end) s t
+  | Table s, Table t => Nat.eqb (List.length s) (List.length t) &&
+      (fix all (s : list (value * value)) := match s with
+         | [] => true
+         | (k, a) :: s => existsb (fun entry => same k (fst entry) && same a (snd entry)) t && all s end) s
   | Point s, Point t =>
       (fix all s t := match s, t with
          | [], [] => true | a :: s, b :: t => Qeq_bool a b && all s t | _, _ => false end) s t
@@ -240,7 +244,10 @@ Definition compared (sign : string) (a b : value) : result bool :=
   if String.eqb sign "==" then Found (same a b) else
   if String.eqb sign "!=" then Found (negb (same a b)) else
   if String.eqb sign "in" then
-    (let! several := entries b in Found (existsb (same a) several)) else
+    match a, b with
+    | Text part, Text words => Found match String.index 0 part words with Some _ => true | None => false end
+    | _, _ => let! several := entries b in Found (existsb (same a) several)
+    end else
   let! found := order a b in
   Found match found with
         | Lt => String.eqb sign "<" || String.eqb sign "<="
@@ -558,6 +565,19 @@ Definition apply_word (word : string) (given : list value) (named : known) : res
             if ((n <? 0) || (k <? 0))%Z then Fails else Found (of_whole top)
         | _ => Fails
         end else
+      if is "divmod" then
+        match more with
+        | [b] => let! quotient := computed "//" a b in let! rest := computed "%" a b in Found (Values [quotient; rest])
+        | _ => Fails
+        end else
+      if is "math.factorial" then
+        (let! n := whole a in if (n <? 0)%Z then Fails else
+         Found (of_whole (fold_left (fun total k => (total * Z.of_nat k)%Z) (seq 1 (Z.to_nat n)) 1%Z))) else
+      if is "math.gcd" then (let! l := each whole given in Found (of_whole (fold_left Z.gcd l 0%Z))) else
+      if is "math.lcm" then (let! l := each whole given in Found (of_whole (fold_left Z.lcm l 1%Z))) else
+      if is "itertools.repeat" then
+        match more with [b] => let! n := whole b in Found (Values (repeat a (Z.to_nat n))) | _ => Fails end else
+      if is "itertools.chain" then (let! l := each entries given in Found (Values (List.concat l))) else
       if is "bool" then Found (Truth (truth a)) else
       if is "max" then extreme ">" named given else
       if is "min" then extreme "<" named given else
@@ -584,7 +604,8 @@ Definition apply_word (word : string) (given : list value) (named : known) : res
       if is "filter" then
         match more with
         | [several] => let! l := entries several in
-            let! found := each (fun b => let! keep := call a [b] in Found (if truth keep then [b] else [])) l in
+            let! found := each (fun b => let! keep := match a with Nothing => Found b | _ => call a [b] end in
+              Found (if truth keep then [b] else [])) l in
             Found (Values (List.concat found))
         | _ => Fails
         end else
@@ -614,12 +635,21 @@ Definition apply_word (word : string) (given : list value) (named : known) : res
       if is "itertools.combinations" then
         match more with [b] => let! k := whole b in Found (Values (map Values (combinations several (Z.to_nat k)))) | _ => Fails end else
       if is "itertools.permutations" then Found (Values (map Values (permutations (List.length several) several))) else
+      if is "itertools.accumulate" then
+        let! rest := match of_name "initial" named, several with
+          | None, first :: others => Found ([first], others) | None, [] => Found ([], [])
+          | Some first, _ => Found ([first], several) end in
+        let join := fun b c => match more with [f] => call f [b; c] | _ => computed "+" b c end in
+        let! found := folded (fun found b => let! next := join (hd Nothing found) b in Found (next :: found)) (fst rest) (snd rest) in
+        Found (Values (rev found)) else
       if is "dict" then
-        match a with
-        | Table l => Found a
-        | _ => let! pairs := each (fun pair => match pair with Values [k; b] => Found (k, b) | _ => Fails end) several in
-            Found (Table (fold_left (fun s entry => with_entry s (fst entry) (snd entry)) pairs []))
-        end else Fails
+        let! pairs := match a with
+          | Table l => Found l
+          | _ => each (fun pair => match pair with Values [k; b] => Found (k, b) | _ => Fails end) several
+          end in
+        let others := map (fun pair => (Text (fst pair), snd pair)) named in
+        Found (Table (fold_left (fun s entry => with_entry s (fst entry) (snd entry)) (pairs ++ others) []))
+      else Fails
   end.
 
 Definition apply_method (word : string) (self : value) (given : list value) : result value :=
@@ -629,6 +659,7 @@ Definition apply_method (word : string) (self : value) (given : list value) : re
       then Found (Values (map Text (filter (fun part => negb (String.eqb part "")) (split_at (Ascii.eqb " ") words)))) else Fails
   | Text words, [Text (String c "")] => if is "split" then Found (Values (map Text (split_at (Ascii.eqb c) words))) else
       if is "count" then Found (of_nat (List.length (filter (Ascii.eqb c) (list_ascii_of_string words)))) else Fails
+  | Text _, _ => Fails
   | Table l, [] =>
       if is "items" then Found (Values (map (fun pair => Values [fst pair; snd pair]) l)) else
       if is "values" then Found (Values (map snd l)) else
@@ -710,10 +741,12 @@ Fixpoint bound (f : expression -> result value) (parameters : list parameter) (g
   end.
 
 Definition words :=
-  ["suppose"; "given"; "at_most"; "at_least"; "equal"; "least"; "known"; "fixed"; "iterate"; "abs"; "Fraction"; "int";
-   "round"; "math.floor"; "math.ceil"; "math.isqrt"; "math.comb"; "bool"; "max"; "min"; "range"; "functools.reduce";
-   "map"; "filter"; "zip"; "itertools.product"; "len"; "list"; "tuple"; "sum"; "math.prod"; "all"; "any"; "sorted";
-   "reversed"; "enumerate"; "itertools.pairwise"; "itertools.combinations"; "itertools.permutations"; "dict"].
+  ["suppose"; "given"; "at_most"; "at_least"; "equal"; "least"; "known"; "fixed"; "iterate"; "abs"; "all"; "any";
+   "bool"; "dict"; "divmod"; "enumerate"; "filter"; "int"; "len"; "list"; "map"; "max"; "min"; "range"; "reversed";
+   "round"; "sorted"; "sum"; "tuple"; "zip"; "Fraction"; "functools.reduce"; "itertools.accumulate";
+   "itertools.chain"; "itertools.combinations"; "itertools.pairwise"; "itertools.permutations";
+   "itertools.product"; "itertools.repeat"; "math.ceil"; "math.comb"; "math.factorial"; "math.floor"; "math.gcd";
+   "math.isqrt"; "math.lcm"; "math.prod"].
 
 Section Run.
 Variable defined : known.

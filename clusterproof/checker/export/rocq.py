@@ -78,10 +78,11 @@ From Clusterproof Require Import language.
 Import ListNotations.
 Open Scope Z_scope. Open Scope string_scope. Open Scope source_scope.
 """
-BELIEVED_OF_PROGRAMS = """The space may be narrower than the hypotheses and the statement in the docstring. What is to
-   be believed: Rocq, without axioms; that language.v computes what Python does with such a program; and that the tree
-   is the source, which a reader compares. In language.v a list is a value, and a function keeps the values that the
-   variables around it have where it is made. The words= of a line are left out."""
+BELIEVED_OF_PROGRAMS = """The space may be narrower than the hypotheses and the statement in the docstring. You must
+   believe Rocq (no axioms are used), that language.v computes what Python does with such a program, and that the tree
+   is the source, which you compare. In language.v a list is a value, as a tuple is: it changes by a new value of its
+   variable. A function keeps the values that the variables around it have where it is made. The words= of a line are
+   left out."""
 OF_PROGRAMS = {"instance": broken, "exhausted": exhausted, "nowhere": nowhere}
 """By the rule of a record that is computed, what writes its theorem."""
 OF_FUNCTIONS = {"dual": dual, "family": family}

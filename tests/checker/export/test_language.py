@@ -7,18 +7,22 @@ import subprocess
 from collections.abc import Sequence
 from fractions import Fraction
 from functools import reduce
-from itertools import combinations, pairwise, permutations, product
+from itertools import accumulate, chain, combinations, pairwise, permutations, product, repeat
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from clusterproof.checker.export import rocq_program
 from clusterproof.checker.export.rocq import IMPORTS_OF_PROGRAMS
 from clusterproof.checker.export.rocq_program import Program, quoted
 from clusterproof.checker.kernel import Refused
+from clusterproof.checker.kernel.definitions import WORDS
+from clusterproof.checker.kernel.library import LIBRARY as LANGUAGE
 
 pytestmark = pytest.mark.skipif(shutil.which("coqc") is None, reason="no coqc (Debian: apt-get install coq)")
-LIBRARY = {each.__name__: each for each in (reduce, product, combinations, permutations, pairwise)}
+NAMED = (accumulate, chain, combinations, pairwise, permutations, product, reduce, repeat)
+LIBRARY = {each.__name__: each for each in NAMED}
 FUNCTIONS = """
 def counted(values, start=2, *, step=1):
     found = []
@@ -81,6 +85,10 @@ EXPRESSIONS = [
     "[True + True, 1 == True, None == None, [1, 2] == [1, 2], (1, 2) < (1, 3), not [], 0 or 'a', 1 and 'b']",
     "[f'{Fraction(-3, 2)} of {10**20}', 'ab' + 'c', 'x' if 1 > 2 else 'y', any([0, 1]), all([]), math.prod([2, 3])]",
     "[[1, 2, 1].count(1), [3, 4].index(4), sum([[1], [2]], []), [1] + [2] * 2, *(5, 6)]",
+    "[divmod(-7, 2), math.factorial(5), math.gcd(12, 18, 8), math.lcm(4, 6), list(filter(None, [0, 1, 2]))]",
+    "[list(chain([1], (2, 3))), list(repeat(4, 2)), list(accumulate([1, 2, 3]))]",
+    "[dict([('a', 1)], b=2) == {'b': 2, 'a': 1}, {'a': 1} == {'a': 2}, 'bc' in 'abcd', 'ac' in 'abcd']",
+    "[list(accumulate([1, 2, 3], lambda a, b: a * b, initial=2)), 'x' in ['xy']]",
     "(lambda a, b=2, *c: (a, b, c))(1)",
 ]
 
@@ -117,6 +125,13 @@ def test_rocq_computes_what_python_does(language: Path) -> None:
             "vm_compute. reflexivity. Qed.",
         ]
     require_proved(language, lines)
+
+
+def test_rocq_knows_every_word_of_the_language() -> None:
+    text = (Path(rocq_program.__file__).parent / "language.v").read_text()
+    known = re.search(r"Definition words :=\n(.*?)\.\n", text, re.DOTALL)
+    assert known is not None
+    assert set(re.findall(r'"([\w.]+)"', known[1])) == {*LANGUAGE, *WORDS, "fixed"}
 
 
 def test_points_of_no_function_are_refused(language: Path) -> None:
