@@ -273,7 +273,7 @@ Definition sum_of (p q : Q) : Q :=
   end.
 
 Definition power (a : Q) (n : Z) : result value :=
-  if (n <? 0)%Z && Qeq_bool a 0 then Fails else Found (Number (Qred (a ^ n))).
+  if (n <? 0)%Z && Qeq_bool a 0 then Fails else Found (Number (Qred a ^ n)).
 
 Definition scaled (factor : Q) (s : list Q) : value := Point (map (fun q => Qred (factor * q)) s).
 
