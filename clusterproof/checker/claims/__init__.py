@@ -1,8 +1,8 @@
 """Claims: typed functions that state theorems, and the functions and ranges that a claim's text uses.
 
 To follow a check through the code, read these files in this order. ``claims/statement`` evaluates a function on an
-instance. ``claims/space`` holds the ranges of its quantities. ``search/strategy`` chooses the instances that are tried,
-and ``search/evidence`` keeps the best of them. ``kernel/words`` decides what the evidence proves, and
+instance. ``claims/space`` holds the ranges of its quantities. ``search/strategy`` chooses the instances to try, and
+``search/evidence`` writes what they show as evidence. ``kernel/words`` decides what the evidence proves, and
 ``report/verdict`` gives each line its verdict.
 """
 

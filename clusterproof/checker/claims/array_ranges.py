@@ -36,7 +36,7 @@ class Several(Range):
 
     @abstractmethod
     def fit(self, value: Any, so_far: Instance) -> Any:
-        """Return the value of the range nearest to the given one, which may have been drawn for other quantities."""
+        """Return the value in the range that is nearest to a value drawn for other quantities."""
 
     @abstractmethod
     def extremes(self, so_far: Instance) -> list[Any]:
@@ -56,7 +56,7 @@ class Several(Range):
 
     @abstractmethod
     def bits(self, value: Any, so_far: Instance) -> float:
-        """Return roughly how many bits the value takes. Every number in the value adds at least one bit."""
+        """Return roughly how many bits the value takes; every number in the value adds at least one bit."""
 
 
 class Entrywise(Several):
@@ -98,7 +98,7 @@ class Entrywise(Several):
         return isinstance(self.entries, Interval) and isinstance(self.entries.cast(0), float)
 
     def draw(self, so_far: Instance, stream: np.random.Generator) -> Any:
-        """Draw independent entries, or entries with one of two values, or zeros with one other entry."""
+        """Draw independent entries, entries that take one of two values, or zeros with one nonzero entry."""
         size, kind = self.size(so_far), stream.random()
         if min(self.shape_of(so_far)) < 0:
             return None
@@ -184,7 +184,7 @@ class Entrywise(Several):
                     yield self.made([*entries[:first], *[each] * (last - first), *entries[last:]], so_far)
 
     def simpler(self, value: Any, so_far: Instance) -> list[Any]:
-        """Return constant arrays, then arrays with a block of the simplest value, then ones with a simpler entry."""
+        """Return constant arrays, then arrays with a block of the simplest value, then with one simpler entry."""
         entries = self.flat(value)
         if not entries:
             return []

@@ -80,5 +80,5 @@ def vectors(length: EndLike, entries: Interval = REAL) -> Arrays:
 
 
 def matrices(rows: EndLike, columns: EndLike, entries: Interval = REAL) -> Arrays:
-    """Return the range of matrices: read-only arrays like the ones of ``vectors``, so that ``A @ x`` is exact."""
+    """Return the range of matrices: read-only arrays with entries as in ``vectors``, so that ``A @ x`` is exact."""
     return Arrays((end_of(rows), end_of(columns)), entries)

@@ -44,7 +44,7 @@ class Claim(Generic[P, R]):
     id
         ``paper/name``.
     label
-        Where the statement stands in the paper.
+        The place of the claim in the paper.
     source
         The source of the claim: ``printed``, ``reading`` or ``ours``, as for ``claim``. It applies to every line
         without a source of its own.
@@ -146,7 +146,7 @@ class _Claims(Registry[Claim[..., Any]]):
 
 
 def _asking(name: str) -> Any:
-    """Return a dictionary method that first imports the library's claims, unless its key is already known."""
+    """Return a method of the dictionary that first imports the library's claims, unless its key is already known."""
     of_one = name in ("__contains__", "__getitem__", "get")
 
     def method(self: _Claims, *given: Any) -> Any:
@@ -193,7 +193,8 @@ def claim(
     The decorated function can still be called; it returns the sides.
 
     A claim with several lines can set ``source``, ``error_kind``, ``repaired_by`` and ``ill_posed`` per line, by a
-    mapping from names of lines. The empty name stands for all other lines. If it is missing, they get the default.
+    mapping from names of lines. The empty name stands for all other lines. Without an empty name, the other lines get
+    the default.
 
     Parameters
     ----------
@@ -436,7 +437,7 @@ def _what_to_name(name: str) -> str:
 
 
 def arguments_of(claim_id: str) -> str:
-    """Return what names a claim on the command line: its id, followed by its file if the claim is the user's own."""
+    """Return the arguments that name a claim on the command line: its id and, for a user's claim, its file."""
     file = file_of(find_claim(claim_id).module)
     return claim_id if file is None else shlex.join([claim_id, file])
 

@@ -43,7 +43,7 @@ class Drawn:
     formulas
         The basis and the formula of each function.
     asked
-        Triplets that were requested of each function: first its triplets at points, then proximal points and linear
+        Triplets of each function that the claim requested: first those at points, then at proximal points and linear
         minima.
     """
 
@@ -82,7 +82,7 @@ class Drawn:
         return _DrawnWorld(groups, reach, self)
 
     def further_point(self, number: int) -> Vector:
-        """Return a further point. If all drawn ones are used up, make another one from them and store it."""
+        """Return a further point. If all drawn points are used up, make another point from them and store it."""
         while number >= len(self.further):
             half = plus((ZERO,) * len(self.start), plus(self.further[-1], self.start, -1), Fraction(1, 2))
             object.__setattr__(self, "further", (*self.further, plus(self.further[-3], half)))

@@ -33,14 +33,14 @@ from clusterproof.common import InvalidArgument
 Function: TypeAlias = Problem
 ConvexSet: TypeAlias = Problem
 Operator: TypeAlias = Problem
-"""The object that a claim's function receives for such a quantity."""
+"""The object that a claim's function receives for a quantity with such a range."""
 Member = Known | Drawn
-"""Value of such a quantity in an instance."""
+"""Value of a quantity with such a range in an instance."""
 
 
 @dataclass(frozen=True, eq=False)
 class OfClass(Range, kernel_ranges.OfClass):
-    """Range of the functions, operators or sets of a class, or of sums of several members with one common solution."""
+    """Range of the functions, operators or sets of a class, or of sums of several with one common solution."""
 
     complete = False
     drawn = True
@@ -171,7 +171,7 @@ def functions(
     distance: EndLike | None = None,
     count: int = 1,
 ) -> Any:
-    """Return the range of every function on R^d, for any d, in a class. Each has a start and, if convex, a minimiser.
+    """Return the range of all functions of a class on R^d, for every d; each has a start and, if convex, a minimiser.
 
     Constants are ints, Fractions or functions of earlier quantities, such as ``lambda mu: mu``.
 
@@ -183,13 +183,13 @@ def functions(
     strong_convexity
         mu: f - mu |x|^2 / 2 is convex.
     lipschitz
-        M: every subgradient has at most this length.
+        M: every subgradient has a norm of at most M.
     convex
         False for smooth functions that need not be convex; they have ``f.minimum``, but no ``f.minimiser``.
     distance
         Largest |start - minimiser|, which ``f.distance`` returns.
     count
-        Number of the functions ``f.parts``; f is their mean.
+        Number of functions in ``f.parts``; f is their mean.
 
     Raises
     ------
@@ -232,7 +232,7 @@ def operators(
     lipschitz: EndLike | None = None,
     distance: EndLike | None = None,
 ) -> Any:
-    """Return the range that contains every operator of a class. Each operator has a start and a zero, ``A.solution``.
+    """Return the range of all operators of a class; each has a start and a zero, ``A.solution``.
 
     Parameters
     ----------
@@ -266,7 +266,7 @@ INFINITE = {
     "strong_monotonicity": "leave it out for 0",
     "cocoercivity": "leave it out",
 }
-"""What the user can write in place of a constant that is infinite or NaN."""
+"""Advice for a user whose constant is infinite or NaN."""
 
 
 def _of_class(

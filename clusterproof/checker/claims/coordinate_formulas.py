@@ -25,7 +25,7 @@ class Slope:
     knots
         Points at which two pieces meet, in increasing order.
     pieces
-        (a, b, c) for each piece: there the function is a t^2 / 2 + b t + c, and its derivative is a t + b.
+        (a, b, c) for each piece: on this piece the function is a t^2 / 2 + b t + c, and its derivative is a t + b.
     chosen
         The derivative that the formula returns at each knot.
     """

@@ -1,4 +1,4 @@
-"""Random values of one range: an end, a value near an end or beyond an open one, or any other value."""
+"""Random values of one range: an end, a value near an end, a value beyond an open end, or any other value."""
 
 from __future__ import annotations
 
@@ -17,9 +17,9 @@ END, BEYOND, NEAR = 0.35, 0.10, 0.25
 FARTHEST = 1000.0
 """Multiple of an open end up to which values are drawn."""
 NEAREST = 1e-6
-"""Least distance of a value near an end from this end, relative to the width of the range."""
+"""Least distance between an end and a value drawn near this end, relative to the width of the range."""
 SMALL = 1e-2
-"""Size above which a drawn float becomes a fraction with a small denominator; a smaller one becomes a short decimal."""
+"""Size above which a drawn float becomes a fraction with a small denominator; below it, a short decimal."""
 LEAST = math.ulp(0.0)
 """Least positive float."""
 FLOAT_BITS = sys.float_info.max_exp - 1

@@ -1,6 +1,6 @@
 """Random functions, sets and operators of a class, in small fractions and with an exact common solution.
 
-All of them are built in an orthonormal basis, one coordinate at a time. A function has a piecewise linear derivative in
+Each object is built in an orthonormal basis, one coordinate at a time. A function has a piecewise linear derivative in
 each coordinate, with jumps if the function is not smooth. A set is a box. An operator can also rotate pairs of
 coordinates.
 """
@@ -222,7 +222,7 @@ def _balanced(
     scale: Fraction,
     stream: np.random.Generator,
 ) -> list[Vector]:
-    """Draw subgradients at the solution with weighted sum 0; a Lipschitz function gets one that its constant allows."""
+    """Draw subgradients at the solution with weighted sum 0; each is at most the function's Lipschitz constant."""
     zero = (ZERO,) * len(bases[0])
     limits = [getattr(d, "lipschitz", None) if isinstance(d, FunctionClass) else None for d in definitions]
     sets = [k for k, definition in enumerate(definitions) if isinstance(definition, SetClass)]
@@ -252,7 +252,7 @@ def _balanced(
 def _draw_bounded(
     groups: Groups, definition: FunctionClass, dimension: int, scale: Fraction, stream: np.random.Generator
 ) -> Drawn:
-    """Draw a smooth function that need not be convex, and compute its infimum."""
+    """Draw a smooth function, convex or not, and compute its infimum."""
     assert definition.smoothness is not None
     L, basis = definition.smoothness, _basis(dimension, stream)
     start, centre, gradient = (_small(dimension, stream) for _ in range(3))

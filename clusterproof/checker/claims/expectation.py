@@ -52,7 +52,7 @@ class Expectation:
 
     @property
     def lower(self) -> bool:
-        """Whether the expectation must be at least the bound."""
+        """Whether the line states that the expectation is at least the bound."""
         return self.sense == "at_least"
 
     @property
@@ -82,7 +82,7 @@ class Expectation:
         return np.asarray(((self.samples == ends[0]) | (self.samples == ends[1])).all(axis=0))
 
     def wider(self, lower: np.ndarray, upper: np.ndarray, rounding: float) -> tuple[np.ndarray, np.ndarray]:
-        """Return limits widened by rounding and cut to the range; limits of counted events are not widened."""
+        """Return limits widened by possible rounding and cut to the range; limits of counted events are not widened."""
         rounding_of = np.where(self.of_events, 0.0, rounding)
         low, high = (-np.inf, np.inf) if self.range is None else self.range
         return np.maximum(lower - rounding_of, low), np.minimum(upper + rounding_of, high)
@@ -100,11 +100,12 @@ class Expectation:
         With a range, both limits are valid for any number of replicates and any distribution, and lie in the range. If
         all samples of an entry lie at the two ends of the range, the limits are Clopper and Pearson's (1934). (Replace
         each sample by an event with probability (sample - low) / (high - low): the expectation stays the same.)
-        Otherwise ``_lower_limit`` computes both limits, each from its end of the range. If samples are only bounded
-        below and the expectation must be at most a number, ``_lower_limit`` computes the lower limit, and only this
-        limit is exact. In all other cases the interval follows from the central limit theorem. Such an interval decides
-        only with ``FEWEST`` replicates, and only if none dominates the variance. All intervals are widened by possible
-        rounding. If a sample of an entry is not finite, both limits are the mean, which is infinite or NaN.
+        Otherwise ``_lower_limit`` computes both limits, for the distances of the samples from each end of the range. If
+        samples are only bounded below and the expectation must be at most a number, ``_lower_limit`` computes the lower
+        limit, and only this limit is exact. In all other cases the interval follows from the central limit theorem.
+        Such an interval decides only with at least ``FEWEST`` replicates, and only if no replicate dominates the
+        variance. All intervals are widened by possible rounding. If a sample of an entry is not finite, both limits are
+        the mean, which is infinite or NaN.
         """
         unit, finite = unit_of((self.samples, self.allowed)), self.finite
         power = math.frexp(unit)[1]  # with this unit, squares do not overflow
@@ -145,7 +146,7 @@ class Expectation:
 
 
 def _event_limits(counts: np.ndarray, trials: int, significance: float) -> tuple[np.ndarray, np.ndarray]:
-    """Return limits for the probability of an event; each limit fails with probability at most ``significance``."""
+    """Return limits for the probability of an event; each limit is wrong with probability at most ``significance``."""
     from scipy.special import betaincinv
 
     lower = np.where(counts == 0, 0.0, betaincinv(np.maximum(counts, 1), trials - counts + 1, significance))
@@ -173,7 +174,7 @@ def _lower_limit(samples: np.ndarray, significance: float) -> np.ndarray:
 
 
 def replicates_to_try(most: int) -> list[int]:
-    """Return ``FEWEST``, its doubles below ``most``, and ``most``; only ``most`` if it is smaller than ``FEWEST``."""
+    """Return ``FEWEST`` and its doubles below ``most``, then ``most``; if ``most`` is smaller, return it alone."""
     sizes = [min(FEWEST, most)]
     while sizes[-1] < most:
         sizes.append(min(2 * sizes[-1], most))
@@ -201,19 +202,19 @@ def expectation(
         The bound, broadcast to (...). Give one of the three.
     range
         Least and largest possible value of a sample, if they are known. The interval is then exact. For squares and
-        other samples of at least 0, ``(0, math.inf)`` gives ``at_most`` an exact test, which needs fewer replicates.
-        For ``at_least`` and ``equal``, no exact test exists without a largest value (Bahadur and Savage 1956,
-        restated). Otherwise the interval is asymptotic. It decides with at least 10 000 replicates if none dominates
-        the variance. A second sample of all ``replicates`` must also agree, because rare large values show only in many
-        replicates.
+        other nonnegative samples, ``at_most`` with ``(0, math.inf)`` is an exact test and needs fewer replicates. For
+        ``at_least`` and ``equal``, no exact test exists without a largest value (Bahadur and Savage 1956, restated). In
+        all other cases the interval is asymptotic. It decides with at least 10 000 replicates if no replicate dominates
+        the variance. A second sample of all ``replicates`` must also agree, because rare large values occur only in
+        many replicates.
     words
         As in ``Sides``.
 
     Raises
     ------
     InvalidArgument
-        If not exactly one of the three bounds is given, or if the bound does not broadcast. Also if there are no
-        replicates, or a sample lies outside ``range``.
+        If not exactly one of the three bounds is given, or if the bound does not broadcast. Likewise if there are no
+        replicates, or if a sample lies outside ``range``.
 
     Examples
     --------

@@ -55,8 +55,8 @@ def probability(
     Raises
     ------
     InvalidArgument
-        If both numbers or none are given, if the number is not a probability, or if an entry of ``events`` is not a
-        truth value.
+        If both numbers are given, or neither; if the number is not a probability; or if an entry of ``events`` is not a
+        boolean.
     """
     happened = np.asarray(events)
     if happened.dtype != bool and not np.isin(happened, (0, 1)).all():

@@ -65,7 +65,7 @@ class Judgement:
     confirms
         Whether a second, fresh sample must also break the line, because its interval is asymptotic.
     inconclusive
-        Why the interval decides nothing; empty if it decides the line.
+        The reason why the interval decides nothing; empty if it decides the line.
     settled
         Whether the line is decided without further replicates.
     infinite
@@ -78,10 +78,11 @@ class Judgement:
     basis
         ``"intervals"`` if interval arithmetic decided the line in place of floats; otherwise empty.
     written, gap
-        Text of the two sides over the real numbers, if one of them is larger than any float. Text of their difference,
-        if both are the same float.
+        ``written``: the two sides over the real numbers as a string, if one side is larger than any float. ``gap``:
+        their difference as a string, if both sides are the same float.
     why
-        Why interval arithmetic does not decide a line that floats break; empty if it decides the line or was not used.
+        The reason why interval arithmetic does not decide a line that floats break; empty if it decides or was not
+        used.
     """
 
     broken: bool
@@ -180,7 +181,7 @@ def judge(
 
 
 class Entries:
-    """Entries of the two sides, with signs such that the line states: measured <= sum of the terms."""
+    """Entries of the two sides, with signs for which the line states: measured <= sum of the terms."""
 
     def __init__(self, sides: Sides) -> None:
         measured = [abs(gap) for gap in sides.measured] if sides.identity else sides.measured
@@ -220,7 +221,7 @@ class Entries:
             self.factor_tolerance = np.fmin(self.tolerance, relative + RESOLUTION * unit + SMALLEST)
 
     def _unit(self, sides: Sides) -> Any:
-        """Return the largest entry (with replicates, the largest one of each replicate), plus the largest summand."""
+        """Return the largest entry (with replicates, the largest entry of each replicate), plus the largest summand."""
         finite = np.where(np.isfinite(self.measured), np.abs(self.measured), 0.0)
         if sides.failure is not None:
             largest = finite.reshape(len(finite), -1).max(axis=1, initial=0.0)
@@ -283,7 +284,7 @@ def _broadcast(arrays: list[np.ndarray]) -> list[np.ndarray]:
 
 
 def least_factor(short: Any, value: Any) -> Any:
-    """Return the factor on ``value`` with which it covers ``short``; the division is exact if both numbers are."""
+    """Return ``short / value``, the factor with which ``value`` reaches ``short``; exact if both numbers are."""
     exact = is_exact(short) and is_exact(value)
     if value > 0:
         quotient = Fraction(short) / Fraction(value) if exact else short / float(value)
@@ -301,7 +302,7 @@ def _keys(sides: Sides) -> dict[str, str | None]:
 
 
 def _single_exact(sides: Sides) -> Judgement | None:
-    """Judge sides that are single integers or fractions as ``_sure`` does; return None for other sides.
+    """Judge two sides that are single integers or fractions, as ``_sure`` does; return None for other sides.
 
     Most instances of an exact statement have such sides, and arrays would take five times as long.
     """

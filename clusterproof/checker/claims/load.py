@@ -30,7 +30,7 @@ def load_claims(source: str | Path) -> list[str]:
     Raises
     ------
     InvalidArgument
-        If it cannot be imported or states no claim. If the import fails, none of its claims is kept.
+        If the source cannot be imported or states no claim. If the import fails, none of the source's claims is kept.
     """
     text = str(source)
     before = dict.copy(REGISTRY)
@@ -47,7 +47,7 @@ def load_claims(source: str | Path) -> list[str]:
 
 
 def load_module(source: str | Path, argument: str = "module") -> str:
-    """Import a user's file or module, which executes it, and return the name of the module in ``sys.modules``.
+    """Import (and so execute) a user's file or module, and return the name of the module in ``sys.modules``.
 
     Parameters
     ----------
@@ -59,7 +59,7 @@ def load_module(source: str | Path, argument: str = "module") -> str:
     Raises
     ------
     InvalidArgument
-        If the source does not exist or cannot be imported. In this case, none of its claims is kept.
+        If the source does not exist or cannot be imported. In this case, none of the source's claims is kept.
     """
     text = str(source)
     path = Path(text)

@@ -11,7 +11,7 @@ from clusterproof.common import InvalidArgument
 
 
 def place_of(error: BaseException, function: Callable[..., Any]) -> str:
-    """Return a function's file and the line that raised an error (or its first line); empty if it has no file."""
+    """Return a function's file, and the line that raised an error, or else its first line; empty without a file."""
     code = getattr(function, "__code__", None)
     if code is None:
         return ""
@@ -20,7 +20,7 @@ def place_of(error: BaseException, function: Callable[..., Any]) -> str:
 
 
 def line_of(error: BaseException, file: str) -> int | None:
-    """Return the last line of a file in the traceback of an error; None if the file does not occur there."""
+    """Return the last line of a file in the traceback of an error; None if the traceback does not contain the file."""
     lines = [
         line for frame, line in traceback.walk_tb(error.__traceback__) if frame.f_code.co_filename == file
     ]

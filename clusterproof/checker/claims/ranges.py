@@ -73,7 +73,7 @@ def parameters_of(end: Callable[..., Any]) -> tuple[str, ...]:
 
 
 def exactly(number: Any) -> Fraction:
-    """Return a number as a fraction; a float counts as the decimal that Python prints, so 0.1 gives 1/10."""
+    """Return a number as a fraction; a float becomes the decimal that Python prints, so 0.1 gives 1/10."""
     return Fraction(repr(float(number)) if isinstance(number, float) else number)
 
 
@@ -105,7 +105,7 @@ class Range(kernel_ranges.Plain):
     depends_on: Sequence[str] = ()
     """Earlier quantities on which a drawn object depends."""
     drawn: bool = False
-    """Whether a function draws the values as objects; such values cannot be simplified."""
+    """Whether the values are objects that a function draws; such values cannot be simplified."""
 
     def values(self, so_far: Instance) -> Sequence[Any] | None:
         """Return all values to try, simple ones first; None if the range has too many values."""
@@ -136,7 +136,7 @@ class Range(kernel_ranges.Plain):
 
 @dataclass(frozen=True, eq=False)
 class Interval(kernel_ranges.Interval, Range):
-    """Range of numbers, which may be open at either side; the search first tries numbers between two ends.
+    """Range of numbers that may be open on either side; the search first tries numbers between two ends.
 
     Attributes
     ----------
@@ -186,7 +186,7 @@ class Interval(kernel_ranges.Interval, Range):
         return self.cast(low, up=True), self.cast(high)
 
     def cast(self, number: Any, *, up: bool = False) -> Any:
-        """Convert a number to the type of the range; round it down, or up if ``up``."""
+        """Convert a number to the type of the range; round it up if ``up`` is true, otherwise down."""
         return number
 
 
@@ -204,7 +204,7 @@ class Integers(Interval):
         return within_largest(int(math.ceil(number) if up else math.floor(number)))
 
     def values(self, so_far: Instance) -> Sequence[int] | None:
-        """Return the values, the nearest to zero first; None if there are too many."""
+        """Return the values, those nearest to zero first; None if there are too many."""
         low, high = self.tried_ends(so_far)
         if high - low >= LISTED or LARGEST in (abs(low), abs(high)):
             return None
@@ -212,7 +212,7 @@ class Integers(Interval):
         return every if low >= 0 else sorted(every, key=lambda value: (abs(value), value < 0))
 
     def draw(self, so_far: Instance, stream: np.random.Generator) -> int | None:
-        """Draw an integer with equal probabilities."""
+        """Draw an integer; all integers have the same probability."""
         return draw_integer(*self.tried_ends(so_far), stream)
 
 
@@ -228,11 +228,11 @@ class Rationals(Interval):
         check_count("denominator", self.denominator, at_least=1, remedy="1 lists the integers")
 
     def cast(self, number: Any, *, up: bool = False) -> Fraction:
-        """Return the number as a fraction, without rounding."""
+        """Return the number as an exact fraction."""
         return within_largest(exactly(number))
 
     def values(self, so_far: Instance) -> tuple[Fraction, ...] | None:
-        """Return the fractions with small denominators first, for each denominator the nearest to zero first."""
+        """Return the fractions, sorted by denominator and then by distance from zero."""
         low, high = self.tried_ends(so_far)
         if (high - low) * self.denominator > LISTED or LARGEST in (abs(low), abs(high)):
             return None
@@ -262,11 +262,11 @@ class Reals(Interval):
 
     @property
     def noun(self) -> str:
-        """The name of one value in a description."""
+        """The word for one value in a description."""
         return "a number"
 
     def cast(self, number: Any, *, up: bool = False) -> float:
-        """Return a float so small that differences between such floats are finite."""
+        """Return the nearest float for which differences between two such floats are finite."""
         return max(-LARGEST_REAL, min(LARGEST_REAL, as_float(number)))
 
     def ends(self, so_far: Instance, box: Sequence[Any] = ()) -> tuple[Any, Any]:
@@ -360,8 +360,8 @@ def integers(low: EndLike, high: EndLike, *, upwards: bool = False, downwards: b
     low, high
         Numbers, or functions of earlier quantities, such as ``lambda steps: steps - 1``.
     upwards, downwards
-        Whether the claim includes all larger, or all smaller, integers. On such a side, the search also tries integers
-        up to 1000 times as far.
+        Whether the claim includes all larger, or all smaller, integers. On an open side, the search also tries integers
+        up to 1000 times as far away.
     """
     tried = end_of(low), end_of(high)
     return Integers(*_ends(tried, upwards, downwards), True, tried)

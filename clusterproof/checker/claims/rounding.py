@@ -1,4 +1,4 @@
-"""How much rounding a comparison of floats allows; exact numbers have none."""
+"""The rounding that a comparison of floats allows; a comparison of exact numbers allows none."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ def has_numpy_integers(value: Any) -> bool:
 
 
 def has_numpy_parts(value: Any) -> bool:
-    """Return whether a number or an entry is a fraction of NumPy's integers; sums of these may wrap around."""
+    """Return whether a number or an entry is a fraction of NumPy's integers; sums of such fractions may wrap around."""
     if isinstance(value, np.ndarray) and value.dtype != object:
         return False
     if isinstance(value, np.ndarray | list | tuple):

@@ -67,7 +67,7 @@ def recording_failures() -> AbstractContextManager[list[str]]:
 
 
 def leaving_out(names: frozenset[str]) -> AbstractContextManager[frozenset[str]]:
-    """Ignore some hypotheses in the evaluation, in order to find out which ones contradict each other."""
+    """Ignore some hypotheses in the evaluation, in order to find hypotheses that contradict each other."""
     return with_value(_LEFT_OUT, names)
 
 
@@ -100,7 +100,7 @@ class Sides(Untrue):
         (left, right) of each equation of an identity.
     unit
         Largest magnitude among the floats of the instance. 1e-14 times this number counts as rounding, even if the
-        sides are small. None until the statement is evaluated. Ignored if ``rounding`` is given.
+        sides are small. None until the statement is evaluated; ignored if ``rounding`` is given.
     decrease_from
         For a contraction, the quantity before the step, with the shape of ``measured``. None for other comparisons.
     """
@@ -167,7 +167,7 @@ class Tried(Words[Sides]):
     given.__doc__ = Words.given.__doc__
 
     def facts(self, holds: Any) -> list[Any] | None:
-        """Return an empty list if a hypothesis holds, otherwise None. For numbers, no facts are recorded."""
+        """Return an empty list if a hypothesis holds, otherwise None; numbers need no facts."""
         if holds is None or isinstance(holds, str):
             rule = "must be true or false, not a text"
             raise InvalidArgument("holds", holds, rule, 'write suppose("x > 0", x > 0)')
@@ -187,7 +187,7 @@ class Tried(Words[Sides]):
         Raises
         ------
         InvalidArgument
-            If the name is not a text.
+            If the name is not a string.
         """
         if not isinstance(name, str):
             rule = "must be the hypothesis in words"
@@ -211,8 +211,8 @@ class Tried(Words[Sides]):
         Raises
         ------
         InvalidArgument
-            If a side is an empty array or not real, or has single precision although ``rounding`` is not given. Also if
-            ``failure`` is not a probability, or if ``rounding`` is negative or infinite.
+            If a side is an empty array or not real, or has single precision although ``rounding`` is not given.
+            Likewise if ``failure`` is not a probability, or if ``rounding`` is negative or infinite.
         """
         if how["failure"] is not None:
             remedy = 'add suppose("0 <= p <= 1", 0 <= p <= 1) with your quantity in place of p'
@@ -223,7 +223,7 @@ class Tried(Words[Sides]):
         return sides
 
     def equated(self, pairs: Sequence[Any], **how: Any) -> Sides:
-        """Return the two sides of an equation; it raises the same errors as ``compared``."""
+        """Return the two sides of an equation; raise the same errors as ``compared``."""
         if any(isinstance(side, Point) for pair in pairs for side in pair):
             gaps = [left - right for left, right in pairs]
             return Sides(gaps, {"rounding": 0}, identity=True, pairs=tuple(pairs), unit=0.0)
@@ -257,7 +257,7 @@ def _without_wrapping(side: Value) -> Value:
 
 
 def _filled(**sides: Value) -> Value:
-    """Return a side. Reject a side that is not real, and an empty array, because every claim would hold for it."""
+    """Return a side; reject sides that are not real, and empty arrays, for which every comparison would hold."""
     ((name, value),) = sides.items()
     if isinstance(value, list | tuple):
         value = _as_array(name, value)
@@ -282,7 +282,7 @@ def _filled(**sides: Value) -> Value:
 
 
 def _as_array(name: str, value: list[Any] | tuple[Any, ...]) -> np.ndarray:
-    """Return a list as an array with exact numbers unchanged, because the sum of two lists would join them."""
+    """Return a list as an array that keeps exact numbers, because + would concatenate two lists."""
     with suppress(ValueError):
         array = np.array(value, dtype=object if is_exact(value) else None)
         if not any(isinstance(each, list | tuple) for each in array.flat):

@@ -63,7 +63,7 @@ class Simplex(Several):
         return _normalised(whole if any(whole) else [1] * length)
 
     def fit(self, value: tuple[Fraction, ...], so_far: Instance) -> tuple[Fraction, ...]:
-        """Fit the number of weights: drop the last ones, or append zeros. Then normalise the weights."""
+        """Fit the number of weights: drop the last weights, or append zeros. Then normalise the weights."""
         length = int(value_of(self.length, so_far))
         if len(value) == length or length < 1:
             return value
@@ -85,7 +85,7 @@ class Simplex(Several):
         return tuple(moved)
 
     def changes(self, value: tuple[Fraction, ...], so_far: Instance) -> Iterator[tuple[Fraction, ...]]:
-        """Move all, a half or a tenth of each weight to each other weight."""
+        """Move the whole, a half or a tenth of each weight to each other weight."""
         for share in (Fraction(1), Fraction(1, 2), Fraction(1, 10)):
             for source, target in itertools.permutations(range(len(value)), 2):
                 if value[source]:

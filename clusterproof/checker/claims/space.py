@@ -40,14 +40,14 @@ Stream = Annotated[np.random.Generator, STREAM]
 Replicates = Annotated[int, REPLICATES]
 """Number of independent repetitions of a random instance."""
 RESERVED = ("line", "seed", "replicates")
-"""Names that a written counterexample may contain besides the quantities."""
+"""Names in a written counterexample that are no quantities."""
 
 
 @dataclass(frozen=True)
 class Space:
     """Quantities of a claim's function, and parameters for which the checker passes a value, read from its signature.
 
-    Keyword-only parameters are neither. They keep their defaults.
+    Keyword-only parameters belong to neither group. They keep their defaults.
 
     Attributes
     ----------
@@ -167,7 +167,7 @@ class Space:
         return all(allowed.holds(instance[name], instance) for name, allowed in self.ranges.items())
 
     def multiples(self, instance: Instance) -> dict[str, int]:
-        """Return, for each quantity beyond an open end, its size as a multiple of this end, rounded down."""
+        """Return the size of each quantity beyond an open end as a multiple of this end, rounded down."""
         far: dict[str, int] = {}
         for name, allowed in self.ranges.items():
             if isinstance(allowed, Interval) and None in (allowed.low, allowed.high):
@@ -180,12 +180,12 @@ class Space:
     # ---- all instances
 
     def instances(self, limit: int) -> list[dict[str, Any]] | None:
-        """Return all instances to try, simple ones first; None if they cannot be listed or are more than ``limit``."""
+        """Return all instances to try, simple ones first; None if they are more than ``limit`` or cannot be listed."""
         names = list(self.ranges)
         ranked: list[tuple[tuple[int, ...], dict[str, Any]]] = []
 
         def extend(ranks: tuple[int, ...], instance: dict[str, Any]) -> bool:
-            """Append every completion of an instance; return False if a list is missing or too long."""
+            """Append every completion of a partial instance; return False if some list is missing or too long."""
             if len(instance) == len(names):
                 ranked.append((ranks, instance))
                 return len(ranked) <= limit
@@ -235,8 +235,8 @@ class Space:
         farthest
             Multiple of an open end up to which values are drawn.
         start, names, nudged
-            An instance, and the names of the quantities to draw again. If ``nudged``, each of these moves by a
-            log-uniform share of its range instead.
+            An instance, and the names of the quantities to draw again. If ``nudged``, each of these quantities instead
+            moves by a log-uniform share of its range.
         """
         instance: dict[str, Any] = {}
         drawn: set[str] = set()
@@ -291,7 +291,7 @@ class Space:
         return [name for name in self.ranges if written(name) in words] or list(self.ranges)
 
     def at_multiple(self, instance: Instance, name: str, multiple: int | Fraction) -> dict[str, Any] | None:
-        """Move a quantity to a multiple of its upper end (lower, if negative); None if this gives no instance."""
+        """Move a quantity to a multiple of its upper or (if negative) lower end; None if this gives no instance."""
         allowed = self.ranges[name]
         assert isinstance(allowed, Interval)
         low, high = allowed.tried_ends(instance)
@@ -335,7 +335,7 @@ class Space:
         return {name: self.ranges[name].for_kernel(value) for name, value in instance.items()}
 
     def key(self, instance: Instance) -> str:
-        """Return a text that identifies an instance and does not contain the names of the quantities."""
+        """Return a string that identifies an instance and does not contain the names of the quantities."""
         return json.dumps(
             [allowed.key(instance[name]) for name, allowed in self.ranges.items()], sort_keys=True
         )
@@ -405,7 +405,7 @@ def _ranges_of(record: Any) -> dict[str, Range]:
 
 
 def fitted(allowed: Range, value: Any, so_far: Instance) -> Any:
-    """Return a value; if it consists of several numbers, adjust their count to earlier quantities."""
+    """Return a value; adjust the length of a vector or sequence to earlier quantities."""
     return allowed.fit(value, so_far) if isinstance(allowed, Several) else value
 
 

@@ -23,7 +23,7 @@ from clusterproof.checker.kernel.ranges import Instance
 from clusterproof.common import InvalidArgument, generator
 
 EVALUATIONS, DRAWN = 2000, 100
-"""Number of instances that are tried by default, and the same number for random statements and drawn objects."""
+"""Default number of instances to try: for ordinary statements, and for random statements and drawn objects."""
 REPLICATES = 400
 """Default number of repetitions of each random instance."""
 LONG = 40
@@ -47,8 +47,8 @@ class Statement:
     example
         Instances that are tried first, each as arguments by name.
     role
-        ``"statement"``; ``"lemma"``, a step of the proof without which the claim cannot be certified; or ``"step"``, a
-        step that the certificate does not need.
+        ``"statement"``; ``"lemma"``, a step of the proof that must be proved before the claim is certified; or
+        ``"step"``, a step that the certificate does not need.
     multipliers
         The author's multipliers for a proof about every function and every value; ``search/hints.py`` describes their
         form.
@@ -158,7 +158,7 @@ def quantities(numbers: Mapping[str, Any]) -> str:
 
 
 def short(value: Any) -> str:
-    """Write a quantity; if the text is long, name only the type of the object, or cut the text."""
+    """Write a quantity; if its string is long, name only the type of the object, or cut the string."""
     text = _listed(value) if isinstance(value, list) else str(value)
     if len(text) <= LONG:
         return text

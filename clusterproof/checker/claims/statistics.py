@@ -68,8 +68,8 @@ def binomial_quantile(count: int, probability: float, tail: float) -> int:
         Number of draws.
     probability
         Probability of each event, in [0, 1].
-    Largest allowed probability of more than k events, positive.
-        Allowed probability of exceeding k, positive.
+    tail
+        Largest allowed probability of more than k events, positive.
     """
     from scipy.special import bdtrc
 

@@ -9,7 +9,7 @@ from types import FrameType
 from typing import Any
 
 PROPER = ("quantity", "leaf", "point")
-"""Operators of values that have their own name in a claim."""
+"""Operators whose values have their own name in a claim."""
 
 
 @contextmanager

@@ -15,7 +15,7 @@ Chosen = Mapping[str, Any]
 
 
 def is_word(value: Any) -> bool:
-    """Return whether an option is written as a text; all options except numbers are."""
+    """Return whether an option is written as a string; only numbers are not."""
     return type(value) not in (int, Fraction)
 
 
@@ -51,21 +51,21 @@ def chosen_from(place: int, count: int) -> str:
 
 
 class WholeSpace:
-    """The quantities with their ranges, without choosing anything.
+    """The quantities with their ranges; no choice has a value yet.
 
     Parameters
     ----------
     quantities
-        The quantities of the statement; the options of a quantity may be texts.
+        The quantities of the statement; the options of a quantity may be strings.
 
     Attributes
     ----------
     names
         Name in Rocq of each quantity, by the name of the quantity.
     words
-        The quantities whose options are texts.
+        The quantities whose options are strings.
     lines
-        Definition of the space.
+        Lines of the definition of the space.
     binder
         The quantities with their types.
     pattern

@@ -107,7 +107,7 @@ def require_agreement(
 
     Raises
     ------
-    If the results differ; the message names the instance.
+    Refused
         If the results differ; the message names the instance.
     """
     held = 0
