@@ -284,7 +284,7 @@ def _broadcast(arrays: list[np.ndarray]) -> list[np.ndarray]:
 
 
 def least_factor(short: Any, value: Any) -> Any:
-    """Return ``short / value``, the factor with which ``value`` reaches ``short``; exact if both numbers are."""
+    """Return the least factor with which ``value`` reaches ``short``, as an exact number if both numbers are exact."""
     exact = is_exact(short) and is_exact(value)
     if value > 0:
         quotient = Fraction(short) / Fraction(value) if exact else short / float(value)

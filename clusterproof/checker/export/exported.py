@@ -11,7 +11,7 @@ from clusterproof.checker.claims.kind import Kind
 
 @dataclass(frozen=True)
 class Decided:
-    """A line with evidence that the kernel accepts.
+    """A line, and evidence for it that the kernel accepts.
 
     Attributes
     ----------
@@ -37,7 +37,7 @@ class Exported:
     Attributes
     ----------
     of
-        The decided line.
+        The line and its evidence.
     folder
         Name of the line's own folder, and of the Rocq file in this folder.
     proof

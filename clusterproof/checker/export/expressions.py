@@ -1,6 +1,6 @@
-"""Formulas as they are computed: the kernel runs a claim's function on named quantities, and every operation is stored.
+"""Formulas of a claim: the kernel runs the claim's function on named quantities, and every operation is stored.
 
-If a quantity has a value, this value decides comparisons of the quantity, and the result is stored as a branch.
+If a quantity has a value, this value decides comparisons of the quantity, and each decision is stored as a branch.
 """
 
 from __future__ import annotations
@@ -25,23 +25,23 @@ OPERATIONS: dict[str, Callable[[Any, Any], Any]] = {
 
 @dataclass
 class Record:
-    """What an evaluation stores.
+    """The record of an evaluation.
 
     Attributes
     ----------
     branches
         The comparisons that values decided, and whether they hold.
     names
-        By identity: an expression, and the name of the first source variable that had it as its value.
+        By the identity of an expression: the expression, and the first source variable that had it as its value.
     width, symbols
-        Number of the kernel's symbols, and for each quantity, by name, its value in these symbols.
+        ``width``: number of the kernel's symbols. ``symbols``: by the name of a quantity, its value in these symbols.
     places, solved
-        By name: the indices of quantities that stand for states, and the value that an equation gives a quantity.
+        By the name of a quantity: its index if it stands for a state, and the value that an equation gives it.
     whole_part
         Function that returns the quantity for the whole part of a quotient.
     unknowns, said, goals
-        For the current path: values of which only stated facts are known. The identities of these facts. All paths that
-        have something to show.
+        For the current path: the values about which only stated facts are known; the identities of these facts; and all
+        paths with facts to show.
     """
 
     branches: list[tuple[Fact, bool]] = field(default_factory=list)
@@ -65,7 +65,7 @@ class Expression(Abstract):
     operator
         One of + - * / ^ negative number quantity.
     parts
-        The operands. The second operand of a power is an int. For a number its value, and for a quantity its name.
+        The operands. The second operand of a power is an int. A number has its value here, and a quantity its name.
     value
         The value; None if it depends on a quantity without a value.
     """
@@ -143,12 +143,12 @@ class Expression(Abstract):
         return Decided(self._joined("-", self, other), strict=True)
 
     def is_zero(self) -> Fact:
-        """Return the fact that it is 0."""
+        """Return the fact that the expression is 0."""
         return Decided(self, equation=True)
 
 
 class Decided(Fact):
-    """A comparison that can be used as a number, as Python's truth values can, if its truth value is known."""
+    """A comparison that can be used as a number, like Python's truth values, if its truth value is known."""
 
     def __bool__(self) -> bool:
         if not isinstance(self.slack, Symbolic) or self.equation:
@@ -194,7 +194,7 @@ class Symbolic(Expression):
     """An expression that depends on a quantity without a value; a branch on its comparison is followed both ways."""
 
     def is_whole(self) -> bool:
-        """Return whether it is a symbol for an integer, which the kernel has checked."""
+        """Return whether the expression is a symbol for an integer; the kernel has checked that it is one."""
         return True
 
     def __floordiv__(self, divisor: int) -> Expression:
@@ -202,25 +202,25 @@ class Symbolic(Expression):
 
 
 class Valued(Expression):
-    """An expression whose quantities have values, so that these decide comparisons."""
+    """An expression whose quantities have values; these values decide comparisons."""
 
     value: int | Fraction
 
     def decide(self, *, strict: bool, equation: bool) -> bool:
-        """Return whether it is nonnegative, positive or 0, and store the branch."""
+        """Return whether the expression is nonnegative, positive or 0, and store the branch."""
         holds = self.value == 0 if equation else self.value > 0 if strict else self.value >= 0
         self.record.branches.append((Fact(self, strict=strict, equation=equation), holds))
         return holds
 
     def exact(self) -> int | Fraction:
-        """Return the value where a number is needed, and store as a branch that the expression has this value."""
+        """Return the value for use as a number, and store as a branch that the expression has this value."""
         if self.operator != "number":
             gap: Any = self - of_number(self.record, self.value)
             gap.decide(strict=False, equation=True)
         return self.value
 
     def differs(self) -> bool:
-        """Return whether it differs from 0, and store the branch."""
+        """Return whether the expression differs from 0, and store the branch."""
         return not self.decide(strict=False, equation=True)
 
     def __bool__(self) -> bool:
@@ -233,7 +233,7 @@ class Valued(Expression):
 
 
 class Given(Valued):
-    """A number in place of a quantity; a product with 1 is stored as it is written."""
+    """A number in place of a quantity; a product with 1 is stored as in the source."""
 
 
 def _made(record: Record, operator: str, parts: tuple[Any, ...], value: int | Fraction | None) -> Expression:
@@ -247,7 +247,7 @@ def _is(value: Any, wanted: int) -> bool:
 
 
 def plain(holds: Any) -> Any:
-    """Return a comparison in the kernel's form; on a path through a branch on it, it is true or false."""
+    """Return a comparison in the kernel's form; on a path through a branch on this comparison, return True or False."""
     if type(holds) is not Decided:
         return holds
     if any(asked is holds and decided is not holds for asked, decided in running().now.path):
@@ -270,7 +270,7 @@ def in_place(record: Record, value: Any) -> Expression:
 
 
 def quantity(record: Record, name: str, value: Any = None) -> Expression:
-    """Return the quantity with a name, and with its value if it has one."""
+    """Return the quantity with the given name, and with its value if there is one."""
     return _made(record, "quantity", (name,), None if value is None else number(value))
 
 

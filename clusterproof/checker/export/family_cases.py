@@ -1,4 +1,4 @@
-"""The cases of a claim about functions with parameters: their traces, and what must be shown about each."""
+"""The cases of a claim about functions with parameters: their traces, and the facts to show about each."""
 
 from __future__ import annotations
 
@@ -61,7 +61,7 @@ class _Statement:
 
 
 def cases_of(source: Source, line: str, data: Mapping[str, Any]) -> list[Case]:
-    """Return each combination of the choices, with what multipliers must show about it.
+    """Return each combination of the choices, with the facts that multipliers must show about it.
 
     Raises
     ------

@@ -29,7 +29,7 @@ class FamilyStatement:
     frame, places, counts
         Names of the case. Indices of the claim's quantities that are symbols. Names of the numbers of rounds.
     state, kinds, named, state_points
-        Names and types of the parts of a state. By identity, the names of these parts, and which of them are points.
+        Names and types of the parts of a state; by the identity of a part, its name, and whether it is a point.
     one_round, begun, last, kind
         Names of the round, of the first state and of the last state. Type of a state.
     supposed, hypotheses
@@ -70,7 +70,7 @@ class FamilyStatement:
         self.lines = self._stated()
 
     def symbols(self, states: Mapping[int, str] | None = None) -> Symbols:
-        """Return the writer of coefficients; ``states`` has the texts of symbols that stand for rounds and states."""
+        """Return the writer of coefficients; ``states`` maps symbols for rounds and states to Rocq's notation."""
         texts = {**self.plain, **(states or {})}
         return Symbols([texts.get(place, "0") for place in range(self.width)])
 
@@ -208,7 +208,7 @@ def sides_of_parts(parts: Sequence[Any]) -> list[Traced]:
 
 
 def points_of(view: View) -> list[Traced]:
-    """Return the points at which functions are known."""
+    """Return the points at which gradients or values of functions are known."""
     return [point for point, *_ in view.triplets.values()]
 
 

@@ -53,7 +53,7 @@ language.vo: language.v
 
 
 def decided(claim: Claim[..., Any], evidence: Path | None = None) -> Iterator[Decided]:
-    """Yield the lines of a claim with evidence that the kernel accepts.
+    """Yield the lines of a claim for which the kernel accepts the evidence.
 
     Parameters
     ----------
@@ -70,7 +70,7 @@ def decided(claim: Claim[..., Any], evidence: Path | None = None) -> Iterator[De
 
 
 def folder_names(names: Sequence[str]) -> list[str]:
-    """Return a folder name for each line that Rocq can read; the names differ even if case is ignored."""
+    """Return for each line a folder name that Rocq can read; the names differ even if case is ignored."""
     found: dict[str, str] = {}
     for name in names:
         plain = re.sub(r"\W+", "_", name, flags=re.ASCII).strip("_")

@@ -1,4 +1,4 @@
-"""Proofs by induction as they are computed: paths, and values and loops of which only stated facts are known."""
+"""Proofs by induction: the paths of a computation, and the values and loops about which only stated facts are known."""
 
 from __future__ import annotations
 
@@ -30,15 +30,15 @@ class Path:
     Attributes
     ----------
     unknowns
-        Values of which only stated facts are known, in order.
+        Values about which only stated facts are known, in order.
     own
-        Facts that were supposed and decided on the path; for a hypothesis that fails, its text.
+        Facts that the claim supposes, or that a branch decides, on the path; for a hypothesis that fails, its name.
     known
         All facts that are known at the end of the path, in the kernel's order.
     values, shown
         The values, and the facts to show about them.
     decisions
-        For each branch, in order: the comparison as it is known on the path, and whether the original comparison holds.
+        For each branch, in order: the comparison that holds on the path, and whether the original comparison holds.
     """
 
     unknowns: Sequence[Unknown]
@@ -56,17 +56,17 @@ class Unknown:
     Attributes
     ----------
     leaves
-        The numbers of which it consists.
+        The numbers in the value, state or whole part.
     paths
-        The paths that lead to it. For a loop, the paths through a round. A whole part has none.
+        The paths that lead to the value. For a loop, the paths through a round. Empty for a whole part.
     said
-        The facts that are stated about it.
+        The facts that are stated about the leaves.
     start, count
         For a loop, the path to its first state, and the number of rounds.
     passed, state, before
-        For a round, the number of earlier rounds, its state, and the facts that are stated about this state.
+        For a round: the number of earlier rounds, the state before the round, and the stated facts about this state.
     whole
-        Whether it is an integer.
+        Whether the value is an integer.
     """
 
     leaves: Sequence[Expression] = ()
@@ -161,7 +161,7 @@ def iterate(
 
 
 def _entry(record: Record, entries: Many) -> Expression:
-    """Return a number that stands for any of the entries."""
+    """Return a number that stands for an arbitrary entry."""
     entry = fresh(record)
     facts = [] if entries.low is None else [plain(entry >= entries.low)]
     facts += [] if entries.high is None else [plain(entry <= entries.high)]
@@ -212,7 +212,7 @@ def _say(record: Record, facts: Sequence[Fact]) -> None:
 
 
 def _unknown(record: Record, form: Any, says: Any) -> tuple[Any, list[Expression], list[Fact]]:
-    """Return a state of new quantities, these quantities, and its facts; store equations that determine one."""
+    """Return a state of new quantities, these quantities, and the state's facts; store equations that fix one."""
     leaves = [fresh(record) for _ in _numbers(form)]
     state, branches = like(form, iter(leaves)), len(running().now.path)
     facts = _facts(says(state))

@@ -38,15 +38,15 @@ class Quantity:
     Attributes
     ----------
     name
-        Name of the function's parameter; for an entry of a sequence, with its index.
+        Name of the function's parameter; for an entry of a sequence, the name with the index.
     expression
-        The expression that stands for it in the formulas.
+        The expression that stands for the number in the formulas.
     low, high
-        The ends of its range; None if there is no end.
+        The ends of the number's range; None for an open side.
     integer
-        Whether it is an int.
+        Whether the number is an int.
     options
-        The options, if it is one of a few numbers.
+        The options, if the range is a choice among a few numbers.
     """
 
     name: str
@@ -68,10 +68,10 @@ class Formulas:
     texts
         Choices that are not numbers.
     hypotheses
-        Hypotheses with their texts, which are empty for hypotheses of this line alone. False stands for a hypothesis
-        that fails for these choices.
+        Hypotheses with their names; the names are empty for hypotheses of this line alone. False stands for a
+        hypothesis that fails for these choices.
     sides
-        The two sides; None if a hypothesis fails, perhaps one of the line alone.
+        The two sides; None if a hypothesis of the statement or of the line fails.
     is_lower
         Whether the line states that the measured side is at least the bound.
     terms
@@ -100,8 +100,8 @@ class Exporter:
     text, name
         Text of a claim, and name of one of its statements.
     evidence
-        The evidence. The integers ``listed`` have a value in each case, the choices ``between`` are symbols, and
-        ``states`` is the number of symbols for states.
+        The evidence. It contains the integers ``listed``, which have a value in each case; the choices ``between``,
+        which are symbols; and ``states``, the number of symbols for states.
     """
 
     def __init__(self, text: str, name: str, evidence: Mapping[str, Any] | None = None) -> None:
@@ -165,7 +165,7 @@ class Exporter:
         return line
 
     def _expressed(self, value: Any) -> Any:
-        """Return a side with its numbers as expressions, so that the two sides stay separate."""
+        """Return a side with its numbers as expressions, so that the two sides are not combined."""
         if type(value) in (list, tuple):
             return type(value)(map(self._expressed, value))
         return value if isinstance(value, Abstract) or value is None else of_number(self._record, value)
@@ -218,7 +218,7 @@ class Exporter:
             yield formulas
 
     def hypotheses(self, line: str, chosen: Mapping[str, Any]) -> Formulas:
-        """Return the hypotheses of a line on symbols; what follows them may have no formula."""
+        """Return the hypotheses of a line on symbols; the rest of the function may have no formula."""
         return self._evaluated(line, chosen, Evaluation(), on_symbols=True, partial=True)
 
     @staticmethod
@@ -322,7 +322,7 @@ class Exporter:
         return Quantity(name, own, integer=type(value) is int, options=options)
 
     def whole(self) -> list[Quantity]:
-        """Return all quantities with their ranges, without choosing anything.
+        """Return all quantities with their ranges; no choice has a value yet.
 
         Raises
         ------

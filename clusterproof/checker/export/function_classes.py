@@ -1,4 +1,4 @@
-"""The hypotheses about a member of a class, and how the conditions at its points follow from them."""
+"""The hypotheses about a member of a class, and the proofs that the conditions at its points follow from them."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from clusterproof.checker.kernel.evaluation import Refused
 from clusterproof.checker.kernel.interpolation import Class, FunctionClass, OperatorClass, is_symbol
 
 RIGHT = "(conj (fun z' => eq_refl) eq_refl)"
-"""Proof that a triplet belongs to a function, because its gradient and value are written as the function's own."""
+"""Proof that a triplet belongs to a function, because the file writes its gradient and value with this function."""
 RIGHT_OPERATOR = "(fun z' => eq_refl)"
 
 
@@ -34,7 +34,7 @@ class Member:
 
     @property
     def is_function(self) -> bool:
-        """Whether it has values."""
+        """Whether the member has values."""
         return isinstance(self.definition, FunctionClass)
 
     @property
@@ -89,7 +89,7 @@ class Member:
         return [each for each in several if each[2] is not None]
 
     def begin(self, entries: str) -> list[str]:
-        """Return the steps that show what the conditions need to know about the constants."""
+        """Return the steps that show the facts about constants from which the conditions follow."""
         k, code, definition = self.place, self.symbols.code, self.definition
         if not isinstance(definition, FunctionClass) or definition.smoothness is None:
             return []

@@ -1,4 +1,4 @@
-"""The proof of the facts to show at one place of a claim about functions, for the checker of ``duals.v``."""
+"""The proof of the facts to show at one place of a claim about functions, in the form that ``duals.v`` checks."""
 
 from __future__ import annotations
 
@@ -25,13 +25,13 @@ class Sum:
     Attributes
     ----------
     scale
-        Numbers by which everything is multiplied, each with a positive lower bound.
+        Factors by which the number is multiplied, each with a positive lower bound.
     given
         Factors, by the names of conditions.
     squares, matrix
-        Factors with combinations of the kernel's vectors; or the upper rows of a matrix.
+        Factors with combinations of the kernel's vectors, or the upper rows of a matrix.
     rest
-        A number.
+        The remaining number.
     """
 
     scale: Sequence[str]
@@ -43,14 +43,14 @@ class Sum:
 
 @dataclass
 class Place:
-    """A place of a claim: what is known at the place, and the proof written so far.
+    """A place of a claim: the facts that are known at the place, and the proof written so far.
 
     Parameters
     ----------
     words
         Writer for everything traced at this place.
     env, entries
-        The values of the symbols, and what the checker reads about them.
+        The values of the symbols, and the facts about them that the checker reads.
     bounds
         The hypotheses from which ``entries`` follow.
     known
@@ -191,7 +191,7 @@ class Place:
         return steps
 
     def below(self, small: Any, large: Any, sum_: Sum) -> tuple[list[str], str]:
-        """Return steps, and a proof with these steps that one number that depends on functions is at most another."""
+        """Return steps, and the proof by these steps that one number is at most another, for all functions."""
         k = self._evidence(sum_)
         self._define(f"small_{k}", "form", self._form(small))
         self._define(f"large_{k}", "form", self._form(large))
@@ -202,7 +202,7 @@ class Place:
     def least_below(
         self, numbers: Sequence[Any], weights: Sequence[str], large: Any, sum_: Sum
     ) -> tuple[list[str], str]:
-        """Return steps, and a proof with these steps that one of several numbers is at most another number."""
+        """Return steps, and the proof by these steps that one of several numbers is at most another number."""
         k = self._evidence(sum_)
         pairs = [f"({weight}, {self._form(each)})" for weight, each in zip(weights, numbers, strict=True)]
         self._define(f"numbers_{k}", "list (formula * form)", listed(pairs))
@@ -215,7 +215,7 @@ class Place:
         return steps, f"(one_is_below S env' v' val' {entries} {several} {large_name} D' B' Z_{k}' E_{k}')"
 
     def _evidence(self, sum_: Sum) -> int:
-        """Define the evidence of a sum, and return its number."""
+        """Define the evidence of a sum, and return its index."""
         self._count += 1
         k = self._count
         conditions = [self._condition(name) for name, _ in sum_.given]

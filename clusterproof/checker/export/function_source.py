@@ -1,4 +1,4 @@
-"""A claim about functions of a class as it is computed: its lines, hypotheses and loops, as its source writes them."""
+"""The lines, hypotheses and loops of a claim about functions of a class, as its source writes them."""
 
 from __future__ import annotations
 
@@ -40,15 +40,16 @@ class Line:
 
 @dataclass
 class Said:
-    """What an invariant states about a state.
+    """The statements of an invariant about a state.
 
     Attributes
     ----------
     leaves, parts, view
-        The state's numbers and points, the comparisons, and what is known about functions at this place.
+        The state's numbers and points; the comparisons; and the points, gradients and values that are known at this
+        place.
     before, decided
-        After a round: the statements about the state before it. The comparisons on which the round branched, with the
-        kernel's facts that hold on its path.
+        After a round: the statements about the state before the round; and the comparisons on which the round branched,
+        with the kernel's facts that hold on the path.
     """
 
     leaves: list[Traced]
@@ -67,9 +68,9 @@ class Loop:
     rounds
         The number of rounds.
     start, after, before, last
-        What the invariant states about the first state, about the state after a round, about the state before a round,
-        and about the last state. The last two come in two versions: first as they are, then with the values that an
-        equation determines.
+        The statements of the invariant about the first state, the state after a round, the state before a round, and
+        the last state. ``before`` and ``last`` have two versions: first without, then with the values that an equation
+        determines.
     """
 
     rounds: Traced
@@ -98,7 +99,7 @@ class Source:
     loops
         Loops of the last evaluation.
     asked
-        What the last evaluation requested of functions.
+        The points, gradients and values that the last evaluation requested.
     """
 
     def __init__(self, text: str, statement: str) -> None:
@@ -178,7 +179,7 @@ class Source:
 
 
 class _Followed:
-    """Follows a loop of the kernel: passes the kernel's values to it, and takes the kernel's values from it."""
+    """A loop of traced values, which passes the kernel's values to the kernel's loop and receives its results."""
 
     def __init__(self, source: Source, loop: Loop, step: Any, start: Any, invariant: Any) -> None:
         self._source, self._loop = source, loop

@@ -20,7 +20,7 @@ Multiples = Mapping[int, Any]
 
 
 def number_text(value: Any) -> str:
-    """Write a number in Rocq's notation, in brackets if it needs them."""
+    """Write a number in Rocq's notation, in brackets if necessary."""
     exact = Fraction(value)
     if exact.denominator != 1:
         return f"({whole(exact.numerator)} / {whole(exact.denominator)})"
@@ -123,7 +123,7 @@ class Frame:
 
 
 class Words:
-    """Names and writes what is traced of functions at one place.
+    """Names and writes the values that are traced at one place of a claim about functions.
 
     Parameters
     ----------
@@ -132,13 +132,13 @@ class Words:
     view
         What is known about the functions.
     roots
-        Everything to write besides the points at which functions are known.
+        The values to write besides the points at which functions are known.
     wanted
         Names of values in the source, by the identity of the values.
     symbols
         Writer of coefficients.
     given
-        By identity: names that are defined elsewhere, and texts of the numbers of a state.
+        By identity: names that are defined elsewhere, and the numbers of a state in Rocq's notation.
     only
         Identities of the values that may be defined here; None for all values.
 
@@ -149,7 +149,8 @@ class Words:
     lets
         Names of vectors with their definitions, in order.
     again
-        Gradients and values at points that are written in two ways, with the triplet of the first way.
+        Gradients and values at points for which the source has a second expression, with the triplet of the first
+        expression.
     vectors
         The base vectors that are defined here or requested again, in order.
     """
@@ -203,7 +204,7 @@ class Words:
             self.vectors.append(node)
 
     def _ask_again(self, node: Traced, triplets: Sequence[Triplet]) -> None:
-        """Store a gradient or value at a point that is written in another way, with the known triplet of this point."""
+        """Store a gradient or value at a point with a second expression, with the known triplet of this point."""
         for triplet in triplets:
             if triplet[1 if node.operator == "gradient" else 2].value is node.value:
                 self.again.append((node, triplet))
@@ -360,7 +361,7 @@ class Words:
         )
 
     def matrix(self, form: Form) -> list[list[Fraction]]:
-        """Return the upper rows of a form's matrix in the free base vectors; the form contains no values."""
+        """Return the upper rows of a form's matrix in the free base vectors; the form contains no function values."""
         size = len(self.bases) - len(self.vectors)
         rows = [[Fraction(0)] * (size - i) for i in range(size)]
         free = self._free_vectors()

@@ -58,7 +58,7 @@ class Described(Protocol):
 
 
 MATHEMATICS = re.compile(r"(\$(?=\S)[^$\n]*(?<=\S)\$(?!\d))")
-"""What stands between dollars, except prices such as $5 and $6."""
+"""Pattern for text between dollar signs, except prices such as $5 and $6."""
 
 
 def text_of(text: str) -> str:
@@ -80,7 +80,7 @@ def page(claim: Described, text: str, record: Mapping[str, Any], word: str) -> s
 
 
 def body(claim: Described, text: str, record: Mapping[str, Any], word: str) -> str:
-    """Return LaTeX for a draft: the claim in a theorem environment, and what decides it."""
+    """Return LaTeX for a draft: the claim in a theorem environment, and the evidence that decides it."""
     line = printed(record["statement"], record["line"])
     parts = [*_stated(claim, line), rf"\noindent\textbf{{{word.capitalize()}.}}"]
     exporter = Exporter(text, record["statement"])
@@ -226,7 +226,7 @@ def _formula(formulas: Formulas) -> Iterator[str]:
 
 
 def _invariants(formulas: Formulas) -> Iterator[str]:
-    """Write what the proof says of the state after each loop: at the start and after a round it says the same."""
+    """Write the invariant of each loop: the facts that hold for the state at the start and after every round."""
     assert formulas.path is not None
     sourced = {key: _symbol(name) for key, (_, name) in formulas.record.names.items()}
     for loop in formulas.path.unknowns:
@@ -294,7 +294,7 @@ def _number(value: Any) -> str:
 
 
 def _math(value: Any, level: int = 0, names: Mapping[int, str] | None = None) -> str:
-    """Write a formula, in brackets if its operator binds less than the level; states have names by identity."""
+    """Write a formula, in brackets if its operator binds less than the level; ``names`` has the names of states."""
     if not isinstance(value, Expression):
         return _number(value)
     if value.operator in ("number", "quantity"):

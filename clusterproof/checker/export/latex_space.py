@@ -23,7 +23,7 @@ def ranges_of(exporter: Exporter, name: Write, number: Write, text: Write) -> It
     exporter
         Exporter of the statement.
     name, number, text
-        Functions that write the name of a quantity and an exact number (both for math mode), and a text.
+        Functions that write the name of a quantity, an exact number (both for math mode), and a string.
     """
     try:
         ends = {q.name: (q.low, q.high) for q in exporter.whole()}

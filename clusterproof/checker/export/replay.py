@@ -2,8 +2,8 @@
 
 Run it with ``python3 -I -S replay.py``. The exit status is 1 if the evidence of a line does not show its verdict.
 
-Nothing is installed and nothing is searched: the folder clusterproof/checker/kernel/ contains all code that runs, and
-needs only Python's standard library. Each folder with an evidence.json also contains the claim's text, which Python
+The program installs nothing and searches nothing. The folder clusterproof/checker/kernel/ contains all code that runs;
+it needs only Python's standard library. Each folder with an evidence.json also contains the claim's text, which Python
 never runs.
 """
 
@@ -20,7 +20,7 @@ from clusterproof.checker.kernel import Refused, judge  # noqa: E402 - found by 
 
 
 def word_of(folder: Path) -> tuple[str, str, str]:
-    """Return a line's name and the verdict that its evidence shows; or ``open``, and the reason why it shows none."""
+    """Return a line's name and the verdict that its evidence shows; or ``open``, and why it shows no verdict."""
     record = json.loads((folder / "evidence.json").read_text())
     name = record.pop("name")
     try:

@@ -1,4 +1,4 @@
-"""Write the Rocq file of a line. Its head states what is shown, what is left out, and what must be believed."""
+"""Write the Rocq file of a line. The file's head states what it shows, what it omits, and what to believe."""
 
 from __future__ import annotations
 
@@ -84,13 +84,13 @@ BELIEVED_OF_PROGRAMS = """The space may be narrower than the hypotheses and the 
    variable. A function keeps the values that the variables around it have where it is made. The words= of a line are
    left out."""
 OF_PROGRAMS = {"instance": broken, "exhausted": exhausted, "nowhere": nowhere}
-"""By the rule of a record that is computed, what writes its theorem."""
+"""Functions that write the theorems of evidence that Rocq computes again, by its rule."""
 OF_FUNCTIONS = {"dual": dual, "family": family}
 """Functions that write the theorems of evidence about functions of a class, by its rule."""
 
 
 def program_rule(record: Mapping[str, Any]) -> str:
-    """Return the rule of a record; of one about an empty finite space, which is computed, ``nowhere``."""
+    """Return the rule of a record; return ``nowhere`` for an empty finite space, because Rocq computes this case."""
     return "nowhere" if record["rule"] == "empty" and record.get("listed") else str(record["rule"])
 
 

@@ -34,9 +34,9 @@ class Case:
     formulas
         Formulas of the case.
     lines
-        Lines of its file, with a lemma ``certified`` or ``vacuous`` unless the line is not stated in this case.
+        Lines of the module, with a lemma ``certified`` or ``vacuous`` if the line is stated in this case.
     scope
-        Names of its section.
+        Names of the section.
     applied
         Function that writes a proposition of the module for use outside its section; empty if the proposition does not
         exist.
@@ -52,7 +52,7 @@ class Case:
     proof: str
 
     def says(self) -> str:
-        """Write what holds in this case, without its branches."""
+        """Write the proposition that holds in this case, without its branches."""
         if not self.proof:
             return ""
         stated, hypotheses, conclusion = map(self.applied, ("stated", "hypotheses", "conclusion"))
@@ -72,7 +72,7 @@ class Witness:
     made
         The section of the instance.
     lines
-        Lines of its lemma ``admissible``.
+        Lines of the lemma ``admissible``.
     place
         Index of the case with the same section; None if the instance has its own section, which ``lines`` contains.
     """
@@ -241,7 +241,7 @@ def _paths(cases: Sequence[Case], chosen: Chosen, names: Mapping[str, str]) -> l
 
 
 def _ways(paths: Sequence[tuple[int, Case]]) -> str:
-    """Write that one of the paths is taken, and what holds on it; with loops, what holds if a path is taken."""
+    """Write that one of the paths is taken, and its proposition; with loops, write what holds if a path is taken."""
     if _has_loops(paths):
         told = [[case.applied("branches"), case.says()] for _, case in paths if case.proof]
         return " /\\ ".join(f"({' -> '.join(part for part in way if part)})" for way in told) or "True"
@@ -250,7 +250,7 @@ def _ways(paths: Sequence[tuple[int, Case]]) -> str:
 
 
 def _by_branches(paths: Sequence[tuple[int, Case]], known: Sequence[str]) -> Iterator[str]:
-    """Prove by the decisions that one of the paths is taken, and what holds on it, given proofs of their spaces."""
+    """Prove that one of the paths is taken, and its proposition, from the decisions and proofs of the paths' spaces."""
 
     def decisions(place: int) -> Sequence[tuple[Any, bool]]:
         path = paths[place][1].formulas.path

@@ -1,4 +1,4 @@
-"""What Rocq computes: a claim's text is a program, which it runs on a counterexample or on a finite space."""
+"""Theorems by computation: Rocq runs a claim's text as a program, on a counterexample or on a finite space."""
 
 from __future__ import annotations
 
@@ -18,14 +18,14 @@ def broken(text: str, record: Mapping[str, Any], name: str) -> list[str]:
     Parameters
     ----------
     text, record
-        Of a claim, and the record of an instance.
+        Text of a claim, and evidence with an instance.
     name
-        Of the theorem.
+        Name of the theorem.
 
     Raises
     ------
     Refused
-        If the text does what no program for Rocq does yet.
+        If the text uses a part of the language for which ``language.v`` has no counterpart yet.
     """
     codes = record["instance"]
     space = read(text).statements[record["statement"]].space
@@ -48,7 +48,7 @@ def broken(text: str, record: Mapping[str, Any], name: str) -> list[str]:
 
 
 def exhausted(text: str, record: Mapping[str, Any], name: str) -> list[str]:
-    """Write that the line holds at every instance of a finite space that meets the hypotheses; parameters as above."""
+    """Write that the line holds at every admissible instance of a finite space; the parameters are as in ``broken``."""
     stated = f"line_of the_claim {quoted(record['line'])} instance"
     return [
         *_claim(text, record),
@@ -64,7 +64,7 @@ def exhausted(text: str, record: Mapping[str, Any], name: str) -> list[str]:
 
 
 def nowhere(text: str, record: Mapping[str, Any], name: str) -> list[str]:
-    """Write that no instance of a finite space meets the hypotheses; parameters as above."""
+    """Write that no instance of a finite space meets the hypotheses; the parameters are as in ``broken``."""
     return [
         *_claim(text, record),
         "(* At every instance a hypothesis fails. *)",
@@ -104,7 +104,7 @@ def _value(value: Any) -> str:
 
 
 def _function(code: Mapping[str, Any]) -> str:
-    """Write a function by its triplets: each a point, its gradient, and its value."""
+    """Write a function by its triplets; each consists of a point, the gradient, and the value."""
     if len(code["triplets"]) != 1 or code["further"] or code["solution"] is None:
         raise Refused("no instance for Rocq has several functions, or further points, yet")
     triplets = [

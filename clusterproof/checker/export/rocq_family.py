@@ -24,7 +24,7 @@ from clusterproof.checker.kernel.positivity import bounded
 from clusterproof.checker.kernel.quotients import Fact, Quotient
 
 BRANCH = "match goal with |- context [if ?c then _ else _] => destruct c as [F'|F'] end."
-"""Tactic that follows both sides of a round's branch."""
+"""Tactic that proves both cases of a branch in a round."""
 
 
 def family(text: str, record: Mapping[str, Any], name: str = "certified") -> list[str]:
@@ -111,7 +111,7 @@ class _Theorem:
         return Place(words, own, env, entries, bounds, conditions, signs)
 
     def _read(self, facts: Sequence[tuple[Fact, str, str]], symbols: Symbols) -> tuple[list[str], list[str]]:
-        """Return what the checker reads about the symbols, and the hypotheses from which it follows."""
+        """Return the facts about symbols that the checker reads, and the hypotheses from which they follow."""
         entries, bounds = [], []
         parameters = len(self._of.places)
         for place, (low, high) in enumerate(self._of.case.box):
@@ -147,7 +147,7 @@ class _Theorem:
         return entries, bounds
 
     def _shown(self, place: Place, parts: Sequence[Any]) -> tuple[list[str], list[str]]:
-        """Return steps, and a tactic for each part of an invariant or line that uses these steps."""
+        """Return steps, and for each part of an invariant or line a tactic that uses these steps."""
         steps, tactics = list[str](), list[str]()
         for number, part in enumerate(parts):
             if type(part) is not Comparison:
@@ -344,7 +344,7 @@ class _Theorem:
         return found
 
     def _solved(self, said: Sequence[Said], symbols: Symbols) -> list[str]:
-        """Write the steps that replace the numbers of a state that an equation determines."""
+        """Write the steps that replace the numbers in a state that an equation determines."""
         steps = []
         first, last = said[0], said[-1]
         for name, before, after in zip(self._of.state, first.leaves, last.leaves, strict=True):
@@ -355,7 +355,7 @@ class _Theorem:
 
 
 def _branch(comparison: Comparison, decided: Fact) -> tuple[Comparison, str]:
-    """Return the comparison, or its opposite, that holds on a path of a branch (not strictly), and its proof."""
+    """Return the comparison that holds on a path of a branch, without strictness, and its proof."""
     small, large = comparison.left, comparison.right
     if comparison.sign in (">=", ">"):
         small, large = large, small

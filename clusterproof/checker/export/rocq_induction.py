@@ -1,6 +1,6 @@
 """A theorem about a loop: lemmas over the reals for its start, its round and the conclusion, and their composition.
 
-A value of which only stated facts are known is described by all paths that lead to it, as the source computes it.
+If only stated facts are known about a value, the file describes all paths on which the source computes the value.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ def by_induction(formulas: Formulas, blocks: Blocks) -> Told:
 
 
 def _everything(path: Path) -> Iterator[tuple[Sequence[Fact], Sequence[Any], Sequence[Expression]]]:
-    """Yield the facts, numbers and states of a path, after those of every path from which its known facts follow."""
+    """Yield the facts, numbers and states of the paths from which a path's known facts follow, then its own."""
     for unknown in path.unknowns:
         for inner in (*unknown.start, *unknown.paths):
             yield from _everything(inner)
@@ -101,7 +101,7 @@ class Told:
         self.lines += theorem("Lemma certified", statement, *proof)
 
     def applied(self, name: str) -> str:
-        """Write a proposition for use outside the module, with its quantities; empty if it does not exist."""
+        """Write a proposition for use outside the module, with its quantities; empty without this proposition."""
         return self.scope.application(name, self._needs[name]) if name in self._needs else ""
 
     def _new(self, word: str) -> str:
@@ -140,7 +140,7 @@ class Told:
     # ---- what leads to a value
 
     def _relation(self, unknown: Unknown) -> str:
-        """Define how a value is reached, and return the proposition that it is reached."""
+        """Define and return the proposition that the source computes a value on one of its paths."""
         if id(unknown) not in self._relations:
             self._relations[id(unknown)] = self._told(unknown)
         return self._relations[id(unknown)]
@@ -243,7 +243,7 @@ class Told:
 
 
 def _section(formulas: Formulas, path: Path) -> tuple[Scope, list[str]]:
-    """Write the definitions of a line, and of everything from which the known facts of its path follow."""
+    """Write the definitions of a line, and of all values from which the known facts of its path follow."""
     names = dict(formulas.record.names)
     entries_of(formulas, names)
     parts = list(_everything(path))

@@ -31,7 +31,7 @@ class Lemma:
     formulas
         Formulas of the line.
     path
-        A path of the line, or a path that leads to a value of which only stated facts are known.
+        A path of the line, or a path that leads to a value about which only stated facts are known.
 
     Attributes
     ----------
@@ -189,7 +189,7 @@ def conjunction(links: Sequence[str]) -> str:
 
 
 def by_definition(values: str) -> str:
-    """Write that the values of definitions equal their definitions."""
+    """Write that each defined name equals its definition."""
     d = f"(defined ({values}) 0 entries)"
     return f"assert (D' : fst {d} = snd {d}) by exact_no_check (eq_refl (fst {d}))."
 
@@ -197,7 +197,7 @@ def by_definition(values: str) -> str:
 def _leaves(
     facts: Sequence[Fact], solved: Mapping[str, tuple[Any, Fact]], places: Mapping[str, int]
 ) -> list[Expression]:
-    """Return the quantities in facts that stand for states, in the order of their indices."""
+    """Return the quantities in the facts that stand for states, in the order of their indices."""
     found: dict[str, Expression] = {}
     waiting = list(facts)
     while waiting:

@@ -24,7 +24,7 @@ def theorem(name: str, statement: str, *proof: str) -> list[str]:
 
 
 def existence(made: Section, *others: str) -> str:
-    """Write that some instance of the space meets the hypotheses, and ``others``."""
+    """Write that some instance of the space meets the hypotheses and satisfies ``others``."""
     statement = " /\\ ".join([*(made.applied(each) for each in BEFORE if made.has(each)), *others])
     names = " ".join(made.scope.quantities.values())
     return f"exists {names} : R,\n  {statement}" if names else statement

@@ -25,38 +25,38 @@ OPERATORS = {
     ast.RShift: ">>",
 }
 WRITTEN = ("+", "-", "*", "/", "^", "<", "<=", ">", ">=", "==", "!=")
-"""Signs that ``language.v`` has a notation for."""
+"""Operators for which ``language.v`` has a notation."""
 FRESH = (ast.List, ast.ListComp, ast.DictComp, ast.Dict, ast.BinOp)
-"""What makes a list that nothing else holds."""
+"""Nodes of expressions that return a new list or dictionary, to which no other name refers."""
 MAKERS = ("list", "dict", "sorted")
-"""Functions that make one."""
+"""Functions that return a new list or dictionary."""
 YIELDED = "yielded"
 
 
 def quoted(words: str) -> str:
-    """Write a text."""
+    """Write a string as a literal of Rocq."""
     return '"' + words.replace('"', '""') + '"'
 
 
 def refuse(node: Any, what: str) -> Refused:
-    """Return the error that says what has no counterpart."""
+    """Return the error that names a construct without a counterpart in ``language.v``."""
     return Refused(f"line {getattr(node, 'lineno', '?')}: no program for Rocq has {what} yet")
 
 
 class Program:
-    """Writes a text.
+    """Writer of a claim's text as a program.
 
     Parameters
     ----------
     text
-        Of a claim.
+        Text of a claim.
 
     Attributes
     ----------
     definitions
-        What it defines, each written, in their order.
+        The definitions of the text in Rocq's notation, in order.
     statements
-        By name, the arguments of ``statement(...)``.
+        Arguments of each call ``statement(...)``, by the name of the statement.
     """
 
     def __init__(self, text: str) -> None:
@@ -250,12 +250,12 @@ class Program:
         return f"[{'; '.join(self._loose(each) for each in nodes)}]"
 
     def _loose(self, node: ast.expr) -> str:
-        """Write an expression that needs no brackets where it stands."""
+        """Write an expression without enclosing brackets."""
         text = self.expression(node)
         return text[1:-1] if text.startswith("(") and _closes(text) else text
 
     def expression(self, node: Any) -> str:
-        """Write an expression, in brackets if it needs them."""
+        """Write an expression, in brackets if necessary."""
         match node:
             case ast.Constant(value):
                 return _constant(node, value)
@@ -317,7 +317,7 @@ class Program:
         raise refuse(node, type(node).__name__)
 
     def _compared(self, node: ast.Compare) -> str:
-        """Write a chain as its pairs, as nothing that is computed changes."""
+        """Write a chain of comparisons as a conjunction of pairs; evaluating an operand twice has no side effect."""
         values = [node.left, *node.comparators]
         pairs = []
         for op, left, right in zip(node.ops, values, values[1:], strict=False):
@@ -383,7 +383,7 @@ def _signed(word: str, sign: str, left: str, right: str) -> str:
 
 
 def _closes(text: str) -> bool:
-    """Return whether the first bracket is closed by the last, outside of texts."""
+    """Return whether the last bracket closes the first one; brackets in string literals do not count."""
     depth, within = 0, False
     for place, sign in enumerate(text):
         within ^= sign == '"'
@@ -400,7 +400,7 @@ def _root(node: ast.expr) -> str:
 
 
 def _own_nodes(body: Sequence[ast.AST]) -> Iterable[ast.AST]:
-    """Yield the nodes of a function, and not those of functions within."""
+    """Yield the nodes of a function, without the nodes of inner functions."""
     waiting = [*body]
     while waiting:
         node = waiting.pop()
@@ -410,7 +410,7 @@ def _own_nodes(body: Sequence[ast.AST]) -> Iterable[ast.AST]:
 
 
 def _require_own_lists(function: ast.FunctionDef) -> None:
-    """Require that a list that changes was made in the function, and has one name: in Rocq it is a value."""
+    """Require that a function changes only its own lists, each with one name, because Rocq's lists are values."""
     changed, assigned = set[str](), dict[str, list[ast.expr]]()
     for node in _own_nodes(function.body):
         match node:
@@ -428,7 +428,7 @@ def _require_own_lists(function: ast.FunctionDef) -> None:
 
 
 def _is_fresh(node: ast.expr) -> bool:
-    """Return whether an expression makes a list that nothing else holds."""
+    """Return whether an expression returns a new list, to which no other name refers."""
     match node:
         case ast.Call(ast.Name(name)):
             return name in MAKERS

@@ -24,7 +24,7 @@ class Section:
     formulas
         The formulas that it defines.
     on_symbols
-        Whether it is about every number of a box. A quantity with a few options then has one value.
+        Whether the section is about every number of a box. A quantity with a few options then has one value.
     states
         Quantities that stand for states, with the facts that give their low end, their high end, or their value.
     decided
@@ -35,14 +35,14 @@ class Section:
     text
         Lines of the file.
     entries, links, bounds, supposed
-        What the checker of boxes reads; and the assumptions, ``S..`` or ``H..``, for ranges, for bounds and states, and
-        for hypotheses.
+        ``entries``: data for the checker of boxes. The others: the assumptions, ``S..`` or ``H..``, for ranges, for
+        bounds and states, and for hypotheses.
     factors
-        Indices among the factors of squares, in the kernel's order of bounds and hypotheses.
+        Indices of bounds and hypotheses among the factors of squares, in the kernel's order.
     symbols
         The quantities with a range, as data for the checker.
     chosen
-        By the index of a condition of the space, the quantity whose value it gives.
+        Quantities whose value a condition of the space gives, by the index of the condition.
     places
         Indices of branches and of hypotheses among the facts.
     """
@@ -203,7 +203,7 @@ class Section:
         self.entries.append(f"Ranged {' '.join(ends)}")
 
     def _entry(self, several: Sequence[Fact]) -> Written:
-        """Write what must hold; for ``least``, that one of several facts holds."""
+        """Write the proposition that must hold; for ``least``, that one of several facts holds."""
         written = [self.scope.fact(fact) for fact in several]
         return joined("\\/", [text for text, _ in written], "False"), joined(
             "Or", [code for _, code in written], "(Not Yes)"
@@ -235,7 +235,7 @@ class Section:
         return " ".join(["env", *(f"({self.scope.text(values[name])})" for name in self.scope.quantities)])
 
     def decided(self, values: Mapping[str, Any], claim: str) -> tuple[list[str], str]:
-        """Write definitions, and with them the proof of a claim that the values of the quantities decide."""
+        """Write definitions, and the proof by these definitions of a proposition that the quantities' values decide."""
         nodes = [node for _, node in self.scope.entries]
         known = evaluated(nodes, values)
         program = listed(
@@ -273,7 +273,7 @@ def _sides(root: Any) -> Iterator[Any]:
 
 
 def entries_of(formulas: Formulas, names: dict[int, tuple[Any, str]]) -> list[list[Fact]]:
-    """Return what must hold (for each entry, one of several facts), and name the sides of a line."""
+    """Return the facts that must hold (for each entry, one of several facts), and name the sides of a line."""
     assert formulas.path is not None
     entries = [
         [Fact(slack, fact.strict, fact.equation) for slack in fact.slack]

@@ -48,7 +48,7 @@ def on_symbols(exporter: Exporter, record: Record, name: str) -> list[str]:
 
 
 def _case(chosen: Chosen, formulas: Formulas, blocks: Blocks) -> tuple[Case, Section | None]:
-    """Return what holds on a path; unless it has loops, also its section."""
+    """Return the proposition that holds on a path; if the path has no loops, also its section."""
     assert formulas.path is not None
     if formulas.record.unknowns:
         told = by_induction(formulas, blocks)

@@ -35,17 +35,17 @@ TAKEN = {
     *OWN.split(),
     *(a or b for a, b in re.findall(DECLARED, "".join(each.read_text() for each in LIBRARY[:-1]))),
 }
-"""Names that mean something else in a file, alone or with a number; only names of proofs contain a prime."""
+"""Names with another meaning in a file, alone or followed by a number; only names of proofs contain a prime."""
 
 
 def comment(text: str) -> str:
-    """Return a text as a comment; quotes and brackets in the text are changed so that they cannot end it."""
+    """Return a string as a comment; quotes and brackets are changed so that they cannot end the comment."""
     safe = text.replace("(*", "( *").replace("*)", "* )").replace('"', "'")
     return f"(* {safe} *)"
 
 
 def rational(value: int | Fraction) -> str:
-    """Write a rational number of the computation."""
+    """Write a number as a rational number that Rocq can compute with."""
     exact = Fraction(value)
     return f"({whole(exact.numerator)} # {whole(exact.denominator)})"
 
@@ -56,14 +56,14 @@ def whole(value: int) -> str:
 
 
 def places(text: str) -> list[str]:
-    """Define the named indices that occur in a text."""
+    """Write definitions of the named indices that occur in a part of a file."""
     largest = max(map(int, re.findall(r"Var place_(\d+)", text)), default=0)
     lines = [f"Definition place_{k} : nat := S place_{k - 1}." for k in range(PLACES + 1, largest + 1)]
     return [f"Definition place_{PLACES} : nat := {PLACES}.", *lines] if largest else []
 
 
 def every(theorems: Iterable[str]) -> str:
-    """Define one value that depends on several theorems."""
+    """Write the definition of a value that depends on several theorems."""
     return f"Definition theorems := {''.join(f'let _ := {name} in ' for name in theorems)}tt."
 
 
@@ -121,15 +121,15 @@ class Scope:
     roots
         Everything to write.
     names
-        By identity, names of expressions in the source, or names that they are given.
+        Names of expressions by identity: from the source, or given by the caller.
 
     Attributes
     ----------
     outside
-        Whether the text is for use outside the section, where a name needs its quantities.
+        Whether the output is for use outside the section, where a name needs its quantities.
     module, called
-        Outside the section: the module of its names, with a dot; and what the quantities are called there, by their
-        names.
+        For use outside the section: ``module`` is the module of its names, with a dot; ``called`` maps the names of the
+        quantities to their names outside.
     """
 
     def __init__(self, roots: Sequence[Any], names: dict[int, tuple[Any, str]]) -> None:
@@ -175,7 +175,7 @@ class Scope:
         self._needs[name] = needs
 
     def add(self, root: Any) -> list[tuple[str, Expression]]:
-        """Add to the list what the definition of an expression needs; return the new entries."""
+        """Add the entries to the list that the definition of an expression needs; return these entries."""
         new = []
         for node in in_order([root], self._place):
             if id(node) in self._defined:

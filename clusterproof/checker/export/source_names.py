@@ -1,4 +1,4 @@
-"""Find the names that values have in the compiled source of a claim, for modules that write these values."""
+"""Find the names of values in the compiled source of a claim, for modules that write these values."""
 
 from __future__ import annotations
 

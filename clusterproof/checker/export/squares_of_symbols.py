@@ -56,17 +56,17 @@ class Ratios:
 Factors = dict[str, tuple[Any, int, Any]]
 """Positive polynomials of flint by their text (they cannot be hashed), with powers and positive lower bounds.
 
-The lower bound is the polynomial itself, or a share of a product of polynomials that strict hypotheses call positive.
+The lower bound is the polynomial itself, or a share of a product of polynomials that are positive by hypothesis.
 """
 SHARES = tuple(Fraction(1, 2**k) for k in range(5))
-"""Shares of such products to try."""
+"""Shares of products of strict hypotheses to try, as lower bounds."""
 STRICT = 5
 """Largest number of strict hypotheses whose products are tried."""
 
 
 @dataclass(frozen=True)
 class Square:
-    """A term: ``top``, divided by positive factors to powers, times the square of a combination of vectors."""
+    """A term: ``top``, divided by powers of positive factors, times the square of a combination of vectors."""
 
     top: Any
     bottom: Factors
@@ -79,7 +79,7 @@ def squares_of(need: Need, entries: Mapping[tuple[int, int], Any], ratios: Ratio
     Parameters
     ----------
     need
-        The need, which shows signs.
+        The need whose hypotheses determine signs.
     entries
         Coefficients of the products of two vectors, by their indices i <= j.
     ratios
@@ -122,7 +122,7 @@ class _Search:
         return None
 
     def _square(self, i: int, rest: Mapping[tuple[int, int], Any]) -> Square | None:
-        """Return the square with which a vector is eliminated, if the sign of its factor is shown."""
+        """Return the square with which a vector is eliminated, if the sign of its factor can be proved."""
         reduced, (top, bottom) = self._ratios.reduced, rest[i, i]
         row = {j: reduced(a * bottom, b * top) for (k, j), (a, b) in rest.items() if k == i}
         common = self._ratios.one
@@ -138,7 +138,7 @@ class _Search:
         return Square(top * sign, positive, direction) if self._need.is_nonnegative(p) else None
 
     def positive_factors(self, p: Any) -> tuple[int, Factors] | None:
-        """Return the sign of a polynomial, and its factors with signs such that each is shown to be positive."""
+        """Return the sign of a polynomial, and its factors with signs for which each one is proved positive."""
         content, factors = p.factor()
         sign, found = (1 if content > 0 else -1), Factors()
         if abs(int(content)) != 1:
@@ -153,7 +153,7 @@ class _Search:
         return sign, found
 
     def _sign(self, p: Any) -> tuple[int, Any]:
-        """Return the sign of a polynomial, and a positive lower bound of its size; 0 if no sign is shown."""
+        """Return the sign of a polynomial, and a positive lower bound of its absolute value; 0 if no sign is proved."""
         key = str(p)
         if key not in self._signs:
             self._signs[key] = self._found_sign(p)
@@ -203,7 +203,7 @@ def positive_factors(need: Need, p: Any, ratios: Ratios) -> tuple[int, Factors]:
     Raises
     ------
     Refused
-        If the factors are not shown to be positive.
+        If no proof shows that the factors are positive.
     """
     found = _Search(need, ratios).positive_factors(p)
     if found is None:

@@ -91,7 +91,7 @@ def divisor_pairs(need: Need, divisors: Iterable[Polynomial], symbols: Symbols) 
 
 
 def positive_pairs(factors: Factors, ratios: Ratios, symbols: Symbols) -> list[str]:
-    """Write each factor as often as its power, with a positive lower bound."""
+    """Write each factor as many times as its power, with a positive lower bound."""
     pairs = []
     for factor, power, least in factors.values():
         own = _code(ratios.polynomial(factor), symbols)

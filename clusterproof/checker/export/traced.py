@@ -1,6 +1,6 @@
 """The expressions that a claim computes with functions of a class, as its source writes them, with the kernel's values.
 
-The kernel's values distinguish points and give the conditions. The expressions beside them are what a theorem states.
+The kernel's values distinguish points and give the conditions. A theorem states the expressions beside these values.
 """
 
 from __future__ import annotations
@@ -52,12 +52,12 @@ class Traced(Abstract):
 
     @property
     def is_vector(self) -> bool:
-        """Whether it is a point or direction."""
+        """Whether the traced value is a point or direction."""
         return type(self.value) is Point
 
     @property
     def is_scalar(self) -> bool:
-        """Whether it depends on no function."""
+        """Whether the traced value depends on no function."""
         return type(self.value) not in (Point, Form)
 
     def _joined(self, operator: str, left: Any, right: Any) -> Traced:
@@ -112,15 +112,15 @@ class Traced(Abstract):
         return compared(">", self, other)
 
     def is_zero(self) -> Any:
-        """Return the fact that it is 0."""
+        """Return the fact that the traced value is 0."""
         return compared("==", self, 0)
 
     def exact(self) -> Any:
-        """Return its value, which must be a number."""
+        """Return the kernel's value; it must be a number."""
         return numbers.number(self.value)
 
     def differs(self) -> bool:
-        """Return whether it is a number other than 0."""
+        """Return whether the traced value is a number other than 0."""
         return bool(compare("!=", self.value, 0))
 
     def __bool__(self) -> bool:
@@ -155,7 +155,7 @@ _BRANCHED: ContextVar[dict[int, Comparison] | None] = ContextVar(
 
 @contextmanager
 def noting_branches() -> Iterator[dict[int, Comparison]]:
-    """Yield a dictionary to which each branch adds its comparison, by the identity of the kernel's fact."""
+    """Yield a dictionary from the identity of a kernel's fact to the comparison; each branch adds an entry."""
     found: dict[int, Comparison] = {}
     token = _BRANCHED.set(found)
     try:
@@ -203,7 +203,7 @@ Triplet = tuple[Traced, Traced, Traced]
 
 @dataclass(frozen=True)
 class View:
-    """What is known about functions at one place.
+    """The points, gradients and values that are known at one place of a claim.
 
     Attributes
     ----------
@@ -221,7 +221,7 @@ class View:
 
     @property
     def equation(self) -> tuple[Traced, Traced | None] | None:
-        """The equation at the solution: a sum of gradients is 0 (None), or an image is the solution itself."""
+        """The equation at the solution: a sum of gradients is 0 (None), or the operator maps it to itself."""
         if self.trace.solution is None:
             return None
         if getattr(self.trace.definitions[0], "has_fixed_point", False):
@@ -233,7 +233,7 @@ class View:
 
 
 class Asked:
-    """What a claim requests of the members of a class.
+    """The points, gradients and values that a claim requests from the members of a class.
 
     Parameters
     ----------
@@ -301,7 +301,7 @@ class Asked:
         return self.points[-1]
 
     def view(self) -> View:
-        """Return what is known now; the kernel forgets what a round requests."""
+        """Return the points and triplets that are known now; after a round, the kernel forgets the round's requests."""
         known = {id(each) for each in self.trace.further}
         alive = {id(each) for oracle in self.trace.oracles for each in oracle.triplets}
         solution = [] if self.solution is None else [self.solution]
@@ -352,7 +352,7 @@ class Followed:
 
     @property
     def distance(self) -> Any:
-        """The distance between start and solution, of which only the square is known."""
+        """The distance between start and solution; only its square is known."""
         apart = self.start - self.solution
         return Distance(apart @ apart)
 
@@ -391,7 +391,7 @@ def operands(value: Traced) -> Iterator[Traced]:
 
 
 def in_order(roots: list[Traced]) -> list[Traced]:
-    """Return everything that occurs in roots, operands first, each once."""
+    """Return every value that occurs in the roots, operands first, each once."""
     seen: dict[int, Traced] = {}
     for root in roots:
         waiting = [(root, False)]
