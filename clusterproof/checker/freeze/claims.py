@@ -27,9 +27,9 @@ from clusterproof.checker.kernel.evaluation import limited, printable
 from clusterproof.checker.kernel.statement import Statement as Stated
 
 LINE = re.compile(r", line \d+")
-"""Part of a refusal that the text leaves out, because line numbers change; the function's name is enough."""
+"""Pattern for the line number in a refusal, which is omitted because it changes; the function's name is enough."""
 FUEL = 20_000_000
-"""Largest number of steps for reading the definitions in all attempts."""
+"""Largest number of steps in which the kernel reads the definitions, in all attempts together."""
 
 
 @dataclass(frozen=True)
@@ -70,7 +70,7 @@ class Lines:
         self._names = dict(given)
 
     def differ(self, statement: Statement, read: Stated) -> bool:
-        """Return whether the names were unknown, or differ from the names in the text."""
+        """Return whether the names of the lines were unknown, or differ from the names in the text."""
         if statement.name not in self._names:
             self._names[statement.name] = names_of_text(read, statement, instances(statement))
         return self.names(statement) != read.lines
@@ -102,10 +102,10 @@ def freeze(
     lines
         Names of the lines of each statement, if a search has seen them.
     compared
-        Whether to compare the text with the function at instances. If you write many texts, it is enough to compare the
-        last one.
+        Whether to compare the text with the function at instances. If you write several texts of a claim, compare only
+        the last one.
     known
-        The claim as the kernel read it from an earlier text, which is not read again if the text is the same.
+        The claim as the kernel read it from an earlier text. The kernel does not read the same text again.
     """
     found = Lines(lines or {})
     outside: dict[str, str] = {}

@@ -13,7 +13,7 @@ from clusterproof.checker.freeze.files import File, file_of
 from clusterproof.checker.kernel import Refused
 
 MADE = ("__init__", "__eq__", "__repr__", "__hash__", "__setattr__", "__delattr__")
-"""Members that ``dataclass`` creates; a class must have the ones that ``dataclass`` created."""
+"""Names of members that ``dataclass`` creates; the class must have exactly these created members."""
 KEPT = frozenset(vars(type("Plain", (), {}))) | {
     *("__annotations__", "__match_args__", "__dataclass_fields__", "__dataclass_params__", "__replace__"),
     *("__static_attributes__", "__firstlineno__", "__annotate_func__", "__annotations_cache__", "__slots__"),
@@ -153,12 +153,12 @@ def _without_place(code: CodeType) -> CodeType:
 
 
 def _surroundings(function: FunctionType) -> list[Any]:
-    """Return the values that a function keeps from the function that created it."""
+    """Return the values in a function's closure."""
     return [getattr(each, "cell_contents", MISSING) for each in function.__closure__ or ()]
 
 
 def _is_alike(kept: Any, model: Any) -> bool:
-    """Return whether a function keeps the model's value; its own class may replace the class of the model."""
+    """Return whether a value in a closure equals the model's value; the class may replace the model's class."""
     if type(kept) is FunctionType:
         return _is_made(kept, model)
     if type(kept) is type(model) is set:  # the records that are being written

@@ -1,4 +1,4 @@
-"""The source files of a running program: the node from which a function was compiled, and the scope of each name."""
+"""The source files of a running program: find a function's syntax tree in its file, and the scope of each name."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ CHANGING = (
     ),
     *("reverse", "add", "__setitem__"),
 )
-"""Methods that change their object."""
+"""Names of methods that change their object."""
 
 
 class File:

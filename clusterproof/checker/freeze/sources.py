@@ -1,4 +1,4 @@
-"""Write a function into a text: its source with the names of the text, and without parts that have no effect."""
+"""Write a function for a text: its source with the names of the text, without parts that have no effect."""
 
 from __future__ import annotations
 
@@ -24,9 +24,9 @@ Edit = tuple[tuple[int, int], tuple[int, int], str]
 """Start and end of the source to replace (lines from 1, bytes from 0), and the replacement."""
 
 FIXED = "fixed"
-"""The kernel's function that a text adds to the functions of caches."""
+"""Name of the kernel's function that a text uses for functions with caches."""
 ADDED = (0, 0)
-"""Position of a statement that is not in the source: a cached function requires arguments that cannot change."""
+"""Position of an added statement, which requires that the arguments of a cached function cannot change."""
 
 
 @dataclass
@@ -107,7 +107,7 @@ def copied(node: Any) -> Any:
 
 
 def children(node: Any) -> list[Any]:
-    """Return the parts of a node that Python evaluates in place, without annotations and decorators."""
+    """Return the parts of a node that Python evaluates in the node's scope, without annotations and decorators."""
     if isinstance(node, ast.FunctionDef | ast.Lambda):
         return [*node.args.defaults, *filter(None, node.args.kw_defaults)]
     if isinstance(node, SCOPES):
@@ -127,8 +127,8 @@ class Writer(ast.NodeTransformer):
     name
         Function that returns the text's name for a global name, or for a variable outside the function.
     attribute
-        Function that returns the text's name for an attribute of a module, given the names from the module on; None if
-        the first name is not a module.
+        Function that returns the text's name for an attribute, given the parts of a dotted name; None if the first part
+        is not a module.
     shared
         Whether a cache keeps the values of the outermost function, so that they must not change.
     """
@@ -146,7 +146,7 @@ class Writer(ast.NodeTransformer):
         self.asked: set[str] = set()
 
     def replace(self, node: Any, text: str) -> Any:
-        """Replace an expression by a text."""
+        """Replace an expression by a string."""
         self.edits.append(((node.lineno, node.col_offset), (node.end_lineno, node.end_col_offset), text))
         return ast.copy_location(ast.parse(text, mode="eval").body, node)
 
@@ -177,12 +177,12 @@ class Writer(ast.NodeTransformer):
         return own
 
     def visit_Name(self, node: ast.Name) -> Any:
-        """Write a name with its name in the text."""
+        """Replace a name by the name that the text uses."""
         own = self.written(node) if isinstance(node.ctx, ast.Load) else node.id
         return node if own == node.id else self.replace(node, own)
 
     def visit_Attribute(self, node: ast.Attribute) -> Any:
-        """Write an attribute of a module with its name in the text."""
+        """Replace an attribute of a module by the name that the text uses."""
         path: list[str] = []
         inner: Any = node
         while isinstance(inner, ast.Attribute):
@@ -321,7 +321,7 @@ def _does_nothing(node: ast.expr) -> bool:
 
 
 def write_expression(node: ast.expr, file: File | None, edits: Sequence[Edit]) -> str:
-    """Return an expression as in its source; if the source is not plain, on one line."""
+    """Return an expression as in its source; if the source has escapes or comments, write it on one line."""
     if file is not None:
         source = edited(file, (node.lineno, node.col_offset), _end(node), edits)
         source = f"({source})" if "\n" in source else source

@@ -51,11 +51,11 @@ LITERAL = 40
 PLAIN = Number | str | bytes | None
 """Values whose text a message may show."""
 TRIED = "what depends on them is tried, and not proved"
-"""Reason for statements that the author cannot rewrite in the language."""
+"""Reason for refusing statements that the author cannot rewrite in the language."""
 
 
 def _known() -> dict[int, str]:
-    """Return the names in a text of Python's functions and of the functions of claims, by identity."""
+    """Return the names that a text uses for Python's functions and for the functions of claims, by identity."""
     found = {id(live): name for live, name in WORDS}
     for name in LIBRARY:
         module, _, own = name.rpartition(".")
@@ -68,12 +68,12 @@ KNOWN = _known()
 
 
 class Text:
-    """The text of one claim, as far as it is written.
+    """The text of one claim, while it is being written.
 
     Parameters
     ----------
     used
-        Names of attributes that occur in the claim; other methods are left out.
+        Names of attributes that occur in the claim; methods with other names are left out.
     annotations
         Source texts of annotations, which may contain ends of ranges.
     """
@@ -360,7 +360,7 @@ class Text:
         return made, node, writer
 
     def require_language(self, made: ast.AST, code: CodeType) -> None:
-        """Require a tree of the language, which cannot be used afterwards."""
+        """Require that a tree is in the language; the check changes the tree, so do not use it afterwards."""
         with placed_in(code):
             Compiler(RESERVED).visit(made)
 

@@ -2,6 +2,6 @@
 
 ``interval`` defines the numbers. ``operators``, ``functions`` and ``arrays`` replace functions of Python, ``math`` and
 NumPy. ``rewriting`` and ``counterparts`` turn a function into one that calls these replacements, and ``evaluation``
-compares the two sides of a line. No digit is lost silently: a value that has no rigorous counterpart raises an error
-with its name.
+compares the two sides of a line. No digit is lost silently: a value without a rigorous counterpart raises an error that
+names it.
 """

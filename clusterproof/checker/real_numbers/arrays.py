@@ -117,7 +117,7 @@ def _moves(function: Callable[..., Any]) -> Callable[..., Any]:
 
 
 def _holds_numbers(several: Any) -> bool:
-    """Return whether a list contains fractions or intervals, of which NumPy would not make an array of objects."""
+    """Return whether a list contains fractions or intervals, which NumPy would not put into an array of objects."""
     inner = (each for each in several)
     return any(
         _holds_numbers(e) if isinstance(e, list | tuple) else type(e) in (Fraction, Interval) for e in inner
@@ -369,7 +369,7 @@ MOVES = """
     append split array_split delete broadcast_arrays take take_along_axis logical_and logical_or logical_not isin
     fill_diagonal ndindex ndenumerate errstate tensordot outer inner vdot kron trace cross
 """
-"""NumPy functions that only move entries, or that call the operators of the entries."""
+"""NumPy functions that only move entries, or only use the operators of the entries."""
 ENTRIES: dict[str, Callable[..., Any]] = {
     name: function for name, function in ELEMENTARY.items() if isinstance(getattr(np, name, None), np.ufunc)
 } | {
@@ -434,7 +434,7 @@ SAME = (
     "reshape",
     "transpose",
 )
-"""Attributes that arrays of objects share with other arrays."""
+"""Attributes of arrays that need no replacement for arrays of objects."""
 
 
 def array_attribute(value: np.ndarray, name: str) -> Any:

@@ -51,19 +51,19 @@ NUMBER_ATTRIBUTES: dict[str, Callable[[Any], Any]] = {
     name: lambda x: lambda *values, **named: bool(x)
     for name in ("any", "all")
 }  # fmt: skip
-"""Attributes of numbers. NumPy's numbers also have attributes of arrays, so some of these are allowed."""
+"""Allowed attributes of numbers. (NumPy's numbers also have some attributes of arrays.)"""
 TABLES: Mapping[Any, Any] = {**NUMPY, **FUNCTIONS, **WORDS}
 """Replacement for each library function."""
 AGREEMENT = Fraction(1, 10**9)
 """Largest relative difference between a module's constant and its source, if the constant has not changed."""
 MUTABLE = (list, dict, set, np.ndarray)
-"""Types whose values may change while the object stays the same; they are read again on every use."""
+"""Types of objects whose contents may change; such objects are read again on every use."""
 LIBRARIES = {*sys.stdlib_module_names, "numpy", "scipy", "torch", "hypothesis"}
 """Packages whose classes are not rewritten."""
 OF_CLASSES = ("__dict__", "__weakref__", "__module__", "__doc__", "__annotations__", "__slots__", "__repr__")
 """Members of classes that are left out."""
 SAFE = (Outside, ValueError, ArithmeticError, StopIteration, RuntimeError, AssertionError)
-"""Exceptions that Python's own function, or a hypothesis, would also raise."""
+"""Exceptions that the original function, or a hypothesis, would also raise."""
 
 
 class Names(dict[str, Any]):
@@ -298,7 +298,7 @@ class Counterparts:
         return getattr(value, name)
 
     def imported(self, live: Mapping[str, Any], module: str, name: str = "") -> Any:
-        """Return the replacement for what ``from module import name``, or ``import module``, returns."""
+        """Return the replacement for the object that ``from module import name`` or ``import module`` binds."""
         level = len(module) - len(module.lstrip("."))
         if level:
             package = str(live.get("__package__") or "")

@@ -24,9 +24,9 @@ from clusterproof.checker.real_numbers.sides import Sides, compared
 PRECISIONS = (128, 512, 2048)
 """Numbers of bits to try, in turn."""
 UNKNOWN = "has no rigorous value"
-"""Message about a function that cannot be evaluated rigorously."""
+"""Message for a function that cannot be evaluated rigorously."""
 OF_LINE = "the hypothesis of this line"
-"""Name of the hypothesis if only this line is not stated at an instance."""
+"""Name in place of a hypothesis if only this line is not stated at an instance."""
 DIGITS = 5
 """Number of significant digits of a printed side."""
 
@@ -40,7 +40,7 @@ class Answer:
     broken
         Whether the instance breaks the line; None if this is undecided.
     why
-        Why the line is undecided; empty if it is decided.
+        The reason why the line is undecided; empty if it is decided.
     again
         Whether more bits may decide the line.
     outside
@@ -50,8 +50,8 @@ class Answer:
     terms, place
         The floats nearest to the summands of the bound, and the index of the entry.
     words, gap
-        Text of the two sides, if one of them is larger than any float. Text of their difference, if both are the same
-        float.
+        ``words``: the two sides as a string, if one side is larger than any float. ``gap``: their difference as a
+        string, if both sides are the same float.
     """
 
     broken: bool | None
@@ -83,12 +83,13 @@ def over_the_reals(
         The statement and the instance.
     exact
         Names of the lines to decide. The value tells whether the sides of the line are exact numbers, so that no
-        rounding is allowed. None means all lines, and none of them exact.
+        rounding is allowed. None stands for all lines, with rounding allowed.
 
     Returns
     -------
     dict
-        The answer for each line. If the names of the lines are unknown, the only answer has the empty name.
+        The answer for each line. If the names of the lines are unknown, the dictionary has one answer, under the empty
+        name.
     """
     answers: dict[str, Answer] = {}
     for bits in PRECISIONS:

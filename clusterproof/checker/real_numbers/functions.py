@@ -144,7 +144,7 @@ class Float(metaclass=_Kind):
     python = float
 
     def __new__(cls, value: Any = 0) -> Any:
-        """Return the number itself, or the number that a text states."""
+        """Return the number itself, or the number that a string states."""
         if isinstance(value, str):
             number = float(value)
             return number if math.isinf(number) else decimal(value.strip().replace("_", ""))

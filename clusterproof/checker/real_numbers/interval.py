@@ -18,11 +18,11 @@ ALL_DIGITS = 15
 
 
 class Undecided(BaseException):
-    """Raised if a question is undecided at this precision; not an ``Exception``, so that user code cannot catch it."""
+    """Raised if a comparison is undecided at this precision; no ``Exception``, so that user code cannot catch it."""
 
 
 class NoValue(BaseException):
-    """Raised for a number or function without a rigorous value, with its name; not an ``Exception`` either."""
+    """Raised for a number or function without a rigorous value; no ``Exception``, so that user code cannot catch it."""
 
 
 class Interval:
@@ -162,7 +162,7 @@ def ball_of(value: Any) -> Any:
     Raises
     ------
     NoValue
-        If the value is a finite float, which other code has rounded, or if it is not a number.
+        If the value is not a number, or is a finite float (a result that other code has rounded).
     """
     if type(value) is Interval:
         return value.ball
@@ -178,7 +178,7 @@ def ball_of(value: Any) -> Any:
 
 
 def shortened(value: Any) -> Any:
-    """Return a number unchanged, unless it is a fraction with too many bits: then return an interval."""
+    """Return an interval for a fraction with too many bits; return every other number unchanged."""
     if type(value) is Fraction and value.numerator.bit_length() + value.denominator.bit_length() > MOST_BITS:
         return Interval(ball_of(value))
     return value

@@ -39,7 +39,7 @@ fuel = Fuel()
 
 
 def plain(value: Any) -> Any:
-    """Convert NumPy's integers to Python's; reject floats, because other code has rounded them."""
+    """Convert NumPy's integers to Python's; reject floats, which are results that other code has rounded."""
     kind = type(value)
     if kind in NUMBERS:
         return value
@@ -60,7 +60,7 @@ def divide(left: Any, right: Any) -> Any:
 
 
 def _of_numbers(function: Operation) -> Operation:
-    """Return an operation on two numbers that shortens long fractions."""
+    """Return an operation on two numbers that replaces long fractions by intervals."""
 
     def apply(left: Any, right: Any) -> Any:
         return shortened(function(plain(left), plain(right)))
@@ -160,7 +160,7 @@ def in_place(name: str, left: Any, right: Any) -> Any:
 
 
 def index(place: Any) -> Any:
-    """Return an index of an array, in which whole numbers have NumPy's type."""
+    """Return an index of an array, with its integers in NumPy's type."""
     if isinstance(place, np.ndarray) and place.dtype == object:
         return place.astype(int)
     return [index(each) for each in place] if isinstance(place, list) else place

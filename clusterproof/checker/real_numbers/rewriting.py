@@ -70,7 +70,7 @@ class Rewriter(ast.NodeTransformer):
         return call("__compare", ast.Constant(sign), left, right)
 
     def _chain(self, node: ast.Compare) -> ast.expr:
-        """Store the value between two signs under a name, so that it is computed once."""
+        """Store the value between two comparison signs in a variable, so that it is computed once."""
         parts: list[ast.expr] = []
         left = self.visit(node.left)
         for place, (op, right) in enumerate(zip(node.ops, node.comparators, strict=True)):
@@ -186,6 +186,6 @@ def rewritten(node: Any) -> Any:
     Raises
     ------
     NoValue
-        If it contains a computation that cannot be made rigorous.
+        If the code contains a computation without a rigorous counterpart.
     """
     return Rewriter().visit(copy.deepcopy(node))

@@ -88,7 +88,7 @@ class Sides:
         ]
 
     def _exceeds(self, gap: Any, tolerance: Any) -> bool:
-        """Return whether a gap is too large; at the last precision, a gap that may be 0 is not."""
+        """Return whether a gap is too large; at the last precision, a gap that may be 0 is not too large."""
         try:
             return bool(gap > tolerance)
         except Undecided:
@@ -147,11 +147,11 @@ class OverReals(Words[Sides]):
         return [] if np.all(holds) else None
 
     def in_words(self, name: Any) -> str:
-        """Return the text of a hypothesis."""
+        """Return the name of a hypothesis."""
         return str(name)
 
     def know(self, facts: list[Any]) -> None:
-        """Forget the last comparison."""
+        """Delete the stored comparison."""
         compared.sign = ""
 
     def alone(self, facts: list[Any], make: Callable[[], Sides | Excluded]) -> Sides | Excluded:

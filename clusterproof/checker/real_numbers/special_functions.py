@@ -1,4 +1,4 @@
-"""Replacements for SciPy's special functions and linear algebra, listed by name because SciPy is imported late."""
+"""Replacements for SciPy's special functions and linear algebra, by name, because SciPy is imported on use."""
 
 from __future__ import annotations
 

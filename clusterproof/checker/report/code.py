@@ -46,7 +46,7 @@ def literal(value: Any) -> str:
 
 
 def builtin(value: Any) -> Any:
-    """Convert a value for msgspec: an array to a list, a mapping to a dictionary, any other value to text."""
+    """Convert a value for msgspec: an array to a list, a mapping to a dictionary, any other value to a string."""
     if hasattr(value, "tolist"):
         return value.tolist()
     return dict(value) if isinstance(value, Mapping) else str(value)

@@ -227,7 +227,7 @@ def _line(
 
 
 def _written(factor: Any) -> str | None:
-    """Write an exact factor; return None if it has more digits than Python can write."""
+    """Write an exact factor as a string; return None if it has more digits than Python can write."""
     try:
         return str(factor)
     except ValueError:

@@ -17,13 +17,13 @@ CERTIFIED, VIOLATED = "certified", "violated"
 
 @dataclass(frozen=True)
 class Checked:
-    """A number in place of the claim's own number, and the verdict on the claim with it.
+    """A number in place of the claim's own number, and the verdict on the claim with this number.
 
     Attributes
     ----------
     until
-        The number that would make the two sides equal at the counterexample; None if it is unknown. It is never
-        reported: the search only tries numbers near it.
+        The number that would make the two sides equal at the counterexample; None if it is unknown. The search only
+        tries numbers near ``until``, and never reports ``until`` itself.
     """
 
     value: Fraction

@@ -1,4 +1,4 @@
-"""Reasons why the evidence, which did not refute a line, could not have refuted it."""
+"""Reasons why the tried instances could not have refuted a line."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ FEWEST = 30
 
 
 def doubts_of(tried: Tried, findings: Findings, key: str) -> list[str]:
-    """Return the reasons why the evidence could not have refuted a line; an empty list if it could have."""
+    """Return the reasons why the tried instances could not have refuted a line; empty if they could have."""
     doubts = []
     count = max(findings.instances, tried.coverage.looked_at)
     every = (tried.coverage.exhausted or tried.coverage.looked_at_all) and tried.space.complete
@@ -57,7 +57,7 @@ def exclude_each_other(tried: Tried) -> list[str]:
     """Return a smallest set of hypotheses that no tried instance meets together.
 
     Only the first failing hypothesis of each instance is counted, so the counts alone would name too many hypotheses.
-    Each is therefore left out in turn, and stays out if the others still reject every instance.
+    Therefore each hypothesis is left out in turn, and stays out if the others still reject every instance.
     """
     known = list(tried.rejected)
     left_out: frozenset[str] = frozenset()

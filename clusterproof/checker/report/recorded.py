@@ -44,8 +44,7 @@ class Replayed:
     why
         Why the stored verdict is rejected.
     shown, again, recorded
-        Numbers of lines that the kernel proved again, that were evaluated again at one instance, and that were only
-        read.
+        Numbers of lines: proved again by the kernel, evaluated again at one instance, and only read.
     stale
         Whether files have changed since the search of a line that the kernel does not prove.
     """
@@ -59,7 +58,7 @@ class Replayed:
 
 
 def record_of(verdict: Verdict) -> dict[str, Any]:
-    """Return a verdict as plain values; if the text does not cover all lines, with the digest of the claim's files."""
+    """Return a verdict as plain values, with the digest of the claim's files if the text does not cover all lines."""
     lines = [_plain(each) for each in verdict.lines]
     for each, line in zip(lines, verdict.lines, strict=True):
         if _is_again_quick(verdict, line):
@@ -147,8 +146,8 @@ def _line(record: Mapping[str, Any]) -> Line:
 def replay_verdict(record: Mapping[str, Any], kept: Kept, *, shipped: bool = False) -> Replayed:
     """Replay a stored verdict: the kernel proves lines again, and other lines are evaluated at one instance.
 
-    Only a file of this package may call a line of the kernel's language consistent. No single instance could show this
-    verdict, and a false line whose evidence was removed would look the same.
+    Only a file of this package may call a line of the kernel's language consistent. No single instance can show this
+    verdict: a false line without its counterexample would look the same.
 
     Parameters
     ----------
@@ -157,8 +156,8 @@ def replay_verdict(record: Mapping[str, Any], kept: Kept, *, shipped: bool = Fal
     kept
         The contents of the paper's evidence file.
     shipped
-        Whether the file belongs to this package. Its search results are then accepted, and violations in floats are
-        replayed only if this takes little work.
+        Whether the file belongs to this package. If so, the results of the search are accepted, and violations in
+        floats are replayed only if this takes little work.
     """
     claim = find_claim(record["claim"])
     try:

@@ -1,8 +1,8 @@
 """The files and library versions on which the search of a claim depends, if the claim is not in the kernel's language.
 
 A claim in the language depends only on its text. Any other claim depends on the files that its module imports, directly
-or indirectly, at the top or inside a function. These are the user's own files, and this package's files outside the
-checker. For the checker the package's version counts, and for installed libraries their versions count.
+or indirectly, at the top or inside a function. Such files are the user's own files, and this package's files outside
+the checker. For the checker the package's version counts, and for installed libraries their versions count.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ PURE = {
     *("enum", "fractions", "functools", "graphlib", "heapq", "itertools", "math", "numbers", "operator"),
     *("random", "re", "statistics", "string", "textwrap", "types", "typing", "warnings"),
 }
-"""Modules of the standard library that read no files and run no text. Any other one may."""
+"""Modules of the standard library that read no files and run no strings as code. Any other module may."""
 UNKNOWN = {
     *("eval", "exec", "compile", "globals", "__import__", "__builtins__", "__loader__", "__spec__"),
     *("builtins", "importlib", "io", "os", "pathlib", "sys", "environ"),
@@ -43,7 +43,7 @@ READS = ("fetch", "load", "open", "read")
 def key_of(claim: Claim[..., Any]) -> str | None:
     """Return the SHA-256 of everything on which the search of a claim depends; None if this is unknown.
 
-    The dependencies are unknown if a user's file runs text as code, or reads files or the environment.
+    The dependencies are unknown if a user's file runs strings as code, or reads files or the environment.
     """
     found: dict[str, str] = {}
     versions: set[str] = set()
@@ -89,7 +89,7 @@ class _File:
 
     @cached_property
     def unknown(self) -> bool:
-        """Whether the file may run text as code, or read what no import names."""
+        """Whether the file may run strings as code, or read files that no import names."""
         named = {name for _, _, names in self.imports for name in names}
         for node in ast.walk(ast.parse(self.content)):
             if isinstance(node, ast.Name | ast.Attribute):
@@ -103,7 +103,7 @@ class _File:
 
 
 def _statements(tree: ast.AST) -> Iterator[ast.AST]:
-    """Yield the statements of a file, also those within others. Expressions, which import nothing, take far longer."""
+    """Yield the statements of a file, including nested ones, without expressions; they are many and import nothing."""
     waiting = [tree]
     while waiting:
         node = waiting.pop()

@@ -90,7 +90,7 @@ def digits_apart(first: float, second: float, least: int = 5) -> int:
 
 
 def _beyond_floats(sides: Sides, judged: Judgement, sign: str) -> str:
-    """Write two exact sides if one of them is larger than any float; otherwise return an empty text."""
+    """Write two exact sides if one of them is larger than any float; otherwise return an empty string."""
     if not judged.exact or judged.basis or (math.isfinite(judged.measured) and math.isfinite(judged.allowed)):
         return ""
     import mpmath
@@ -107,7 +107,7 @@ def _beyond_floats(sides: Sides, judged: Judgement, sign: str) -> str:
 
 
 def _exact_excess(sides: Sides, judged: Judgement) -> str:
-    """Write the difference between two exact sides if both round to the same float; otherwise return an empty text."""
+    """Write the difference between two exact sides if both round to the same float; otherwise return ""."""
     if judged.measured != judged.allowed or not judged.exact or judged.basis:
         return ""
     gaps = np.asarray(np.asarray(sides.measured, dtype=object) - np.asarray(sides.allowed, dtype=object))
@@ -130,7 +130,7 @@ def estimate(line: Expectation, judged: Judgement, replicates: str) -> str:
 
 
 def asymptotic(line: Expectation, judged: Judgement) -> str:
-    """Note that an expectation was refuted by an asymptotic interval; empty otherwise."""
+    """Return a note if an asymptotic interval refuted an expectation; otherwise an empty string."""
     return "" if line.exact or judged.interval is None else f", {ASYMPTOTIC}"
 
 
@@ -147,7 +147,7 @@ def _entry(judged: Judgement) -> str:
 
 
 def holds(tried: Tried, findings: Findings, name: str, proof: str | None) -> str:
-    """State at which instances a line was tried without being refuted, and what was proved about it."""
+    """State at which instances a line was tried without being refuted, and which part of it was proved."""
     coverage, complete = tried.coverage, tried.coverage.exhausted and tried.space.complete
     count = whole = plural("instance", findings.instances)
     if complete:
@@ -243,7 +243,7 @@ def of_worst(worst: WorstCase, space: Space, *, proved: bool) -> str:
 
 
 def doubts_of_worst(worst: WorstCase, instances: int) -> list[str]:
-    """Return why the worst cases over a class of functions do not decide a line; an empty list if they do."""
+    """Return the reasons why the worst cases over a class of functions do not decide a line; empty if they do."""
     if worst.refused:
         every_value = f"; there is no proof of every value: {worst.not_shown}" if worst.not_shown else ""
         return [f"drawn functions only: {worst.refused}{every_value}"]

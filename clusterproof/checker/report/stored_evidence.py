@@ -1,4 +1,4 @@
-"""Evidence files, one per paper. They are shipped with the catalogue, or a user's own; the kernel replays them.
+"""Evidence files, one per paper, of the catalogue or of a user; the kernel replays them.
 
 ``recorded.py`` decides whether a stored verdict is stale.
 """
@@ -20,14 +20,14 @@ from clusterproof.files import TEXT, parse_json, read_file
 from clusterproof.library import library_evidence
 
 NAMES = ("claim", "statement", "line", "rule")
-"""Fields that are text in every piece of evidence."""
+"""Fields that contain a string in every piece of evidence."""
 SAID = ("name", "verdict", "reason")
-"""Fields that are text in every line of a stored verdict."""
+"""Fields that contain a string in every line of a stored verdict."""
 
 
 @dataclass(frozen=True)
 class ReplayedRecord:
-    """What the kernel concludes from the evidence for one line.
+    """The kernel's conclusion from the evidence for one line.
 
     Attributes
     ----------
@@ -129,7 +129,7 @@ def require_writable(papers: Iterable[str], folder: Path) -> None:
     Raises
     ------
     InvalidArgument
-        If it cannot write there, or if an existing file does not contain evidence.
+        If the folder is not writable, or if an existing file does not contain evidence.
     """
     with naming_folder("evidence", folder):
         folder.mkdir(parents=True, exist_ok=True)
@@ -139,7 +139,7 @@ def require_writable(papers: Iterable[str], folder: Path) -> None:
 
 
 def write_evidence(verdicts: Iterable[Verdict], records: Iterable[dict[str, Any]], folder: Path) -> None:
-    """Write verdicts and their evidence into a folder; what its files contain about other claims stays.
+    """Write verdicts and their evidence into a folder; entries of its files on other claims do not change.
 
     Parameters
     ----------
@@ -187,7 +187,7 @@ def _rows(records: Iterable[dict[str, Any]]) -> str:
 def replay_evidence(claim: str, kept: Kept) -> Iterator[ReplayedRecord]:
     """Judge the evidence for a claim by the claim's text, without importing or searching anything.
 
-    Stored verdicts do not count.
+    Stored verdicts are ignored.
 
     Parameters
     ----------

@@ -10,7 +10,7 @@ from clusterproof.library import library_evidence
 
 
 def read_verdicts() -> dict[str, dict[str, Any]]:
-    """Return the fields of the catalogue's stored verdicts, by the id of the claim or line."""
+    """Return the fields of the catalogue's stored verdicts, by the id of the claim or of the line."""
     from clusterproof.checker.claims.claim import REGISTRY
     from clusterproof.checker.report.recorded import verdict_of
     from clusterproof.checker.report.verdict import records

@@ -163,7 +163,7 @@ def tightness_words(tightness: Mapping[str, Tightness] | None, *, tight: bool = 
 
 
 def _line_words(verdict: Verdict) -> list[str]:
-    """Name the first false line, the lines that are false only where it is false, and the potentials that fail."""
+    """Name the first false line, the lines that are false only where this line is, and the potentials that fail."""
     words = [f"{line.verdict}: {line.reason}" for line in verdict.lines if line.role == kernel.POTENTIAL]
     lines = [line for line in verdict.lines if line.role != kernel.POTENTIAL]
     false = [line for line in lines if line.verdict not in HOLDS and line.name]
@@ -182,7 +182,7 @@ def _line_words(verdict: Verdict) -> list[str]:
 
 
 def kind_of_line(verdict: Verdict, line: Line) -> str:
-    """Describe a line's source, and its kind of error unless a false statement; empty if all lines agree in these."""
+    """Describe a line's source, and its kind of error unless a false statement; empty if all lines agree."""
     if len({(each.source, each.error_kind) for each in verdict.lines}) == 1:
         return ""
     failed = line.verdict is Kind.VIOLATED and line.error_kind != "false statement"
@@ -194,7 +194,7 @@ def kind_of_line(verdict: Verdict, line: Line) -> str:
 
 
 def heading(longest: int) -> Text:
-    """Return the heading of the table whose rows ``row`` returns."""
+    """Return the heading of the table with the rows of ``row``."""
     return Text(_join(("claim", "verdict", "measured", "bound"), _widths(longest)), style="bold")
 
 
@@ -265,13 +265,13 @@ def count_table(verdicts: Sequence[Verdict], width: int | None, own: Collection[
 
 
 def refuted_words(verdicts: Sequence[Verdict], own: Collection[str] = ()) -> str:
-    """Count the violated claims by source, in one text; empty if no claim is violated."""
+    """Count the violated claims by source, in one string; empty if no claim is violated."""
     count = sum(verdict.word == Kind.VIOLATED for verdict in verdicts)
     return f"{count} violated: {', '.join(refuted_parts(verdicts, own))}" if count else ""
 
 
 def refuted_parts(verdicts: Sequence[Verdict], own: Collection[str] = ()) -> list[str]:
-    """Count the violated claims by source, one text per source; the source of the reader's own claims is unknown."""
+    """Count the violated claims by source, one string per source; the reader's own claims have no known source."""
     violated = [verdict for verdict in verdicts if verdict.word == Kind.VIOLATED]
     judged = Counter(verdict.source for verdict in violated)
     stated = [verdict for verdict in violated if verdict.source == "printed"]

@@ -19,7 +19,7 @@ Function = ast.FunctionDef
 
 
 def variant(source: str, claim: str, of: str, value: Fraction | str, name: str) -> str:
-    """Return a Python file that states one claim of another file, with one number replaced.
+    """Return the text of a Python file that states one claim of another file, with one number replaced.
 
     Parameters
     ----------
@@ -28,8 +28,8 @@ def variant(source: str, claim: str, of: str, value: Fraction | str, name: str) 
     claim
         Id of the claim. Other claims of the file are removed.
     of
-        Name of a constant of the file, which ``value`` replaces; or name of a term of the bound, which is multiplied by
-        ``value``. If empty, the whole bound is multiplied by ``value``.
+        Name of a constant of the file, which gets the value ``value``; or name of a term of the bound, which is
+        multiplied by ``value``. If empty, the whole bound is multiplied by ``value``.
     value
         The new number; or a factor of the bound as a formula of the claim's quantities, if ``has_one_comparison``.
     name
@@ -70,7 +70,7 @@ def variant(source: str, claim: str, of: str, value: Fraction | str, name: str) 
 def has_one_comparison(source: str, claim: str) -> bool:
     """Return whether a claim's function ends with its only comparison, and gives its quantities no other values.
 
-    Then a formula of the quantities means the same in the comparison as in the claim's signature.
+    If so, a formula of the quantities means the same in the comparison as in the claim's signature.
     """
     (function,) = (
         each

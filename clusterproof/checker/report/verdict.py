@@ -30,7 +30,7 @@ class Tightness(TypedDict):
 HOLDS = (Kind.CERTIFIED, Kind.CONSISTENT)
 FALSE = (Kind.VIOLATED, Kind.ILL_POSED)
 FLOATS = "violated in floats"
-"""How a page names a violation that only floats show; it proves nothing."""
+"""Words of a page for a violation that only floats show; such a violation proves nothing."""
 
 
 def word_of(verdict: str, basis: str | None) -> str:
@@ -49,10 +49,10 @@ class Line:
     verdict
         One of the six verdicts.
     reason
-        A sentence: what the numbers mean, and the inequality or instance that decides.
+        A sentence with the meaning of the numbers, and with the inequality or instance that decides.
     measured, bound
-        The measured side and its bound, at the counterexample or at the tightest instance. None if they have no
-        meaning.
+        The measured side and its bound, at the counterexample or at the tightest instance. None if there are no such
+        numbers.
     instances, exhausted
         Number of distinct admissible instances that were evaluated. Whether these instances, or a proof, cover all
         instances.
@@ -67,13 +67,13 @@ class Line:
         The kernel's rule that proves the line for every instance: ``"exhausted"``, ``"signs"``, ``"squares"``,
         ``"induction"``, ``"dual"``, ``"family"`` or ``"empty"``. None if the line is not proved.
     basis
-        What refutes a violated or ill-posed line: ``"exact"`` (the kernel), ``"intervals"`` (the real numbers),
-        ``"statistics"`` (with the error probability) or ``"floats"`` (an excess larger than rounding, which is no
-        proof). None for other lines.
+        The basis on which a violated or ill-posed line is refuted: ``"exact"`` (the kernel), ``"intervals"`` (the real
+        numbers), ``"statistics"`` (with the error probability) or ``"floats"`` (no proof, but an excess larger than
+        rounding). None for other lines.
     evidence
         The evidence that the kernel replays; None if there is none.
     outside
-        Why the statement is not in the kernel's language; empty if it is.
+        The reason why the statement is not in the kernel's language; empty if it is.
     tightness
         For the whole bound (``"all"``) and for each term, ``"ratio"`` and ``"instance"``: the ratio of the bound to the
         measured side at the tightest instance, and this instance. If the two sides are equal only for special values of

@@ -2,7 +2,7 @@
 
 At points of the parameters a semidefinite program gives the least factor with which every function of the class keeps
 the bound: the factor is one more multiplier, of minus the bound. A simple quotient through these numbers is only a
-candidate: who prints it checks the claim with this factor first.
+candidate: its caller checks the claim with this factor before printing it.
 """
 
 from __future__ import annotations
@@ -80,7 +80,7 @@ def _fitted(need: Need, *, least: bool) -> str | None:
 
 
 def _need_with_factor(frozen: Frozen, of: str) -> Need | None:
-    """Return the need that a factor times a term, and the bound's other terms, are at least the measured side."""
+    """Return the need that a factor times a term, plus the bound's other terms, is at least the measured side."""
 
     def at_most(measured: Any, *allowed: Any, words: Any = None, **terms: Any) -> Sides:
         if of:
@@ -103,7 +103,7 @@ def _need_with_factor(frozen: Frozen, of: str) -> Need | None:
 
 
 def _formula(ratio: tuple[Polynomial, Polynomial], at: Point, names: Mapping[int, str]) -> str:
-    """Return a quotient in the names of its symbols; each factor is written so that it is positive at a point."""
+    """Return a quotient in the names of its symbols; each factor has the sign with which it is positive."""
     number, texts = Fraction(1), []
     for p, own in zip(ratio, (1, -1), strict=True):
         size, factors = factors_of(p)

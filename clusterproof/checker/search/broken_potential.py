@@ -1,4 +1,4 @@
-"""Search for a function at which the potential of a loop fails: first among drawn functions, then among worst cases."""
+"""Search for a function for which the potential of a loop fails: first drawn functions, then worst cases."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ def broken_potential(
     statement
         A statement of the language about every function of a class.
     space
-        The quantities of the statement, as the claim's author stated them.
+        The space of the statement, read from the function of the claim's author.
     settings
         Values of the other quantities, with few rounds.
     drawn

@@ -31,7 +31,7 @@ APPROXIMATE = (
     "cvxpy",
     "torch",
 )
-"""Modules whose functions approximate, so that computing with more digits would not reveal their error."""
+"""Modules whose functions return approximations; more digits would not reveal their error."""
 EXACT = {"comb", "factorial", "gcd", "isqrt", "lcm", "perm", "prod", "floor", "ceil", "trunc"}
 """Functions of ``math`` that return integers."""
 
@@ -49,7 +49,7 @@ def confirmed(statement: Statement, evaluation: Evaluation, asked: Sequence[str]
     Returns
     -------
     Evaluation or str
-        The evaluation. If the instance breaks a hypothesis over the real numbers, the text of this hypothesis.
+        The evaluation; if the instance breaks a hypothesis over the real numbers, the name of this hypothesis.
     """
     exact = {name: evaluation.judged[name].exact for name in asked}
     answers = over_the_reals(statement, evaluation.instance, exact)
@@ -92,7 +92,7 @@ def _judgement(own: Judgement, answer: Answer, *, is_upper: bool) -> Judgement:
 def of_real_numbers(statement: Statement, instance: dict[str, Any]) -> Evaluation | str | None:
     """Evaluate an instance over the real numbers, because floats raise an error; return None if this decides nothing.
 
-    If the instance breaks a hypothesis, the result is the text of this hypothesis.
+    If the instance breaks a hypothesis, the result is the name of this hypothesis.
     """
     lines, judged = {}, {}
     for name, answer in over_the_reals(statement, instance).items():
@@ -113,7 +113,7 @@ def holds_over_the_reals(statement: Statement, instance: Instance, name: str) ->
 
 
 def is_certain(statement: Statement, evaluation: Evaluation, name: str) -> bool:
-    """Return whether a broken line needs no more digits: an interval breaks it, or exact numbers without floats do."""
+    """Return whether a broken line needs no more digits: an interval, or exact numbers without floats, break it."""
     line = evaluation.lines[name]
     if not isinstance(line, Sides) or line.failure is not None:
         return True
@@ -121,7 +121,7 @@ def is_certain(statement: Statement, evaluation: Evaluation, name: str) -> bool:
 
 
 def is_inexact(statement: Statement, evaluation: Evaluation, name: str) -> bool:
-    """Return whether the sides of a line may be rounded: the line is neither random nor exact."""
+    """Return whether the sides of a line may contain rounding, because the line is neither random nor exact."""
     line = evaluation.lines[name]
     if statement.random or not isinstance(line, Sides) or line.failure is not None:
         return False
@@ -144,7 +144,7 @@ def computes_in_floats(function: Any, records: frozenset[type] = frozenset()) ->
 
 @cache
 def approximation_in(function: Any) -> str:
-    """Return a module that a function uses and whose functions approximate; empty if there is none."""
+    """Return a module that a function uses and whose functions return approximations; empty if there is none."""
     values, names = _named_by(function)
     packages = [value for value in values if isinstance(value, ModuleType)]
     with warnings.catch_warnings(action="ignore"):  # for old names such as np.object

@@ -32,18 +32,18 @@ from clusterproof.checker.search.refined import refined
 from clusterproof.checker.search.semidefinite import matrix_of, minimum, triangles
 
 Proof = dict[str, Any]
-"""Multipliers of one entry, in the form that the kernel reads."""
+"""Multipliers for one entry, in the form that the kernel reads."""
 SETTINGS = 64
 """Largest number of settings of the quantities other than the function of a class."""
 DIGITS = (1, 2, 3, 4, 6, 8, 10, 12)
-"""Numbers of decimals to which multipliers are rounded, in turn, until they are a proof."""
+"""Numbers of decimals to try for rounding the multipliers, until the rounded multipliers are a proof."""
 TOLERANCES = (1e-10, 1e-8, 1e-7)
 FACES = 12
 """Largest number of faces to try."""
 SINGULAR = 1e-6
 """Margin below which some multiplier or eigenvalue counts as 0 on the whole face."""
 FORCED = Fraction(1, 4)
-"""Share by which a bound is raised, in order to find properties of all multipliers that hold for every bound."""
+"""Share by which a bound is raised, in order to find properties that all multipliers have for every bound."""
 PRESENT = 1e-4
 """Least size at which a part of the solver's worst case counts as nonzero."""
 SIMPLE = ((200, 1e-4), (12, 3e-3))
@@ -51,7 +51,7 @@ SIMPLE = ((200, 1e-4), (12, 3e-3))
 
 
 def multipliers(statement: kernel.Statement, line: str) -> dict[str, Any] | None:
-    """Search for multipliers of a class's conditions at every setting and on every path; None if some are missing.
+    """Search for multipliers of a class's conditions, at every setting and on every path; None if some are not found.
 
     Parameters
     ----------
@@ -87,7 +87,7 @@ def written(setting: Mapping[str, Any], proofs: Sequence[Sequence[Proof]]) -> di
 
 
 def proofs_at(paths: Sequence[Sequence[Path]]) -> list[list[Proof]] | None:
-    """Return a proof of every entry on every path; None if one of them is not found."""
+    """Return a proof of every entry on every path; None if some proof is not found."""
     found = []
     for entries in paths:
         of_path = [proof_of(path) for path in entries]
@@ -98,7 +98,7 @@ def proofs_at(paths: Sequence[Sequence[Path]]) -> list[list[Proof]] | None:
 
 
 def proof_of(path: Path, raised: Fraction = Fraction(0)) -> Proof | None:
-    """Return multipliers that prove an entry with a bound raised by the share ``raised``; None if none are found."""
+    """Return multipliers that prove an entry with a bound that is raised by the share ``raised``; None if not found."""
     whole = _Face.whole(path, raised)
     for face in _faces(whole):
         if (proof := face.near()) is not None:
@@ -111,7 +111,7 @@ def proof_of(path: Path, raised: Fraction = Fraction(0)) -> Proof | None:
 def exact_face(
     slack: Terms, nonnegative: Conditions, zero: Conditions, vectors: Sequence[Any]
 ) -> np.ndarray | None:
-    """Return the directions on which the form vanishes for exact multipliers; None if none are found nearby."""
+    """Return the directions on which the form vanishes for exact multipliers; None if no such multipliers are found."""
     without_trace: Any = None
     path = Path(without_trace, (slack,), None, nonnegative, zero, ())
     face = next((each for each in _faces(_Face.whole(path, Fraction(0))) if each.near() is not None), None)
@@ -138,7 +138,7 @@ def _faces(first: _Face) -> Iterator[_Face]:
 
 
 def _forced(whole: _Face) -> _Face:
-    """Return the face that contains all multipliers for every bound; it is found with a bound raised by a quarter.
+    """Return the face that contains all multipliers for every bound; the search uses a bound raised by a quarter.
 
     Sums of functions can be tilted, as in f + <v, .> and h - <v, .>, so that the products in worst cases are unbounded.
     """
@@ -195,7 +195,7 @@ class _Face:
 
     @classmethod
     def whole(cls, path: Path, raised: Fraction) -> _Face:
-        """Return the face of all multipliers. S vanishes on points that are 0, and on vectors that occur in no form."""
+        """Return the face of all multipliers; S vanishes on points that are 0, and on vectors that occur in no form."""
         forms = [*path.slacks, path.bound or {}, *path.nonnegative.values(), *path.zero.values()]
         coordinates = Coordinates([*forms, *({(v, v): Fraction(1) for v in p} for p in path.vanishing)])
         basis = [coordinates.direction(point) for point in path.vanishing]

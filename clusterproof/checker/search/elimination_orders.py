@@ -64,6 +64,6 @@ def order_of(matrix: Matrix, need: Need) -> list[int] | None:
     Raises
     ------
     OutOfFuel
-        If the search takes more steps than it may.
+        If the search exceeds its limit of steps.
     """
     return _Tried(need).order(matrix, range(len(matrix)), constant(1, need.width))

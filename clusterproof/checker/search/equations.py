@@ -18,7 +18,7 @@ from clusterproof.checker.search.state import Tried
 AT_ONCE = 3
 """Largest number of equations that are solved together."""
 FOLLOWED = 0.7
-"""Share of the instances that are searched on a line through a known instance, if one is known."""
+"""Share of the attempts that follow a line through a known instance, if an instance is known."""
 SIMPLEST = 8
 """Number of simple instances through which lines are drawn."""
 GOLDEN = (math.sqrt(5) - 1) / 2
@@ -63,9 +63,9 @@ def solutions(
     A drawn fraction meets an equation with probability 0. Therefore the difference between the two sides of the
     equation is evaluated at a few values of one quantity. If the difference is a polynomial of degree 1, or of degree 2
     with a rational root, the quantity is set to this root. If the degree is 2, as for a circle, a line through one
-    rational solution meets the equation at a second rational solution. A share ``FOLLOWED`` of the attempts starts such
-    a line at a known solution: at first at one of the simplest, later at the tightest. The other attempts start at a
-    drawn instance.
+    rational solution meets the equation at a second rational solution. A share ``FOLLOWED`` of the attempts follows
+    such a line from a known solution: first from one of the simplest solutions, later from the tightest one. The other
+    attempts start at a drawn instance.
     """
     space = tried.space
     names = [name for name, allowed in space.ranges.items() if isinstance(allowed, Rationals)]
@@ -111,13 +111,13 @@ def _solved(
 
 
 def _with_solution(tried: Tried, instance: dict[str, Any], names: Sequence[str]) -> dict[str, Any] | None:
-    """Set the named quantities so that as many equations hold: the first quantity for the first equation, and so on."""
+    """Set each named quantity so that one equation holds: the first quantity for the first equation, and so on."""
     if not names:
         return instance
     *others, last = names
 
     def gap(moved: dict[str, Any]) -> Fraction:
-        """Return the difference in the last equation when the other quantities solve the equations before it."""
+        """Return the difference in the last equation after the other quantities solved the earlier equations."""
         met = _with_solution(tried, moved, others)
         return Fraction(0) if met is None else _gap(tried, met)
 
@@ -147,7 +147,7 @@ def _roots(gap: Gap, instance: dict[str, Any], name: str) -> Iterator[Fraction]:
 def _on_line(
     tried: Tried, start: dict[str, Any], names: Sequence[str], stream: np.random.Generator
 ) -> dict[str, Any] | None:
-    """Return the second point at which a line through an instance meets an equation of degree 2, if any."""
+    """Return the second solution of an equation of degree 2 on a line through an instance; None if there is none."""
 
     def slope() -> Fraction:
         top, bottom = (DIRECTIONS[int(stream.integers(len(DIRECTIONS)))] for _ in range(2))
@@ -202,7 +202,7 @@ def _nearest(tried: Tried, start: dict[str, Any], name: str) -> dict[str, Any] |
         return {**start, name: number}
 
     def shortfall(value: float) -> float:
-        """Return the size of the difference in the first hypothesis that fails; 0 if all hypotheses hold."""
+        """Return the distance between the sides of the first hypothesis that fails; 0 if all hypotheses hold."""
         comparison = missed(tried.statement, moved(value))
         return 0.0 if comparison is None else abs(nearest_float(comparison[1]) - nearest_float(comparison[2]))
 

@@ -42,11 +42,11 @@ class Evaluator:
     settings
         Number of instances that share the significance equally.
     sizes
-        Numbers of replicates to try, in turn, until the interval of an expectation decides; (None,) for other
+        Increasing numbers of replicates to try until the interval of an expectation decides; (None,) for other
         statements.
     samples
-        Number of samples that share the significance of one instance: two for each size, as a second sample may be
-        needed.
+        Number of samples that share the significance of one instance: two for each size, because a second sample may be
+        necessary.
     """
 
     statement: Statement
@@ -96,7 +96,7 @@ class Evaluator:
         return replace(self, sizes=(replicates,))
 
     def _judge(self, lines: dict[str, Conclusion], instance: Instance) -> dict[str, Judgement]:
-        """Judge one sample; if it breaks an asymptotic interval, a second sample of full size must also break it."""
+        """Judge one sample; if it breaks a line by an asymptotic interval, a second sample must also break it."""
         share = self.significance / self.settings
         if not any(isinstance(each, Expectation) for each in lines.values()):
             return judge(lines, share, instance)

@@ -26,7 +26,7 @@ from clusterproof.checker.search.worst_functions import AtSetting, WorstCase, at
 SETTINGS = 64
 """Largest number of settings of the other quantities to try completely.
 
-If there are more, the search tries up to ``DRAWN`` corners, and as many drawn settings.
+If there are more settings, the search tries up to ``DRAWN`` corners, and as many drawn settings.
 """
 DRAWN = 12
 ROUNDS, WITH_POTENTIAL, FUNCTIONS = 4, 3, 5
@@ -48,11 +48,11 @@ def _at_least_and_bound(measured: Any, *allowed: Any, words: Any = None, **terms
 
 
 BOUNDED = {**WORDS, "at_most": _at_most_and_bound, "at_least": _at_least_and_bound}
-"""Functions of a claim's text for tracing: their comparisons also return the side to which ratios are relative."""
+"""Functions that a claim's text calls during tracing; comparisons also return the side to which ratios are relative."""
 
 
 def decide(tried: Tried) -> Mapping[str, WorstCase]:
-    """Return the worst case of each line; evaluate functions that break it, and one that meets its hypotheses.
+    """Return the worst case of each line; evaluate functions that break the line, and a function that is admissible.
 
     If the statement cannot be traced, the empty name holds the reason.
     """
@@ -87,7 +87,7 @@ def decide(tried: Tried) -> Mapping[str, WorstCase]:
 
 
 def _families(tried: Tried, settings: Sequence[Instance], name: str) -> dict[str, WorstCase]:
-    """Return multipliers of every line, as quotients of the other quantities; or the reason why a line has none."""
+    """Return multipliers for every line, as quotients of the other quantities; or why a line has no multipliers."""
     try:
         statement = tried.frozen.statement(tried.statement.name)
     except Refused:
@@ -111,7 +111,7 @@ def _families(tried: Tried, settings: Sequence[Instance], name: str) -> dict[str
 def _broken_potential(
     tried: Tried, statement: Statement, settings: Sequence[Instance], name: str
 ) -> BrokenPotential | None:
-    """Search for a function at which the potential of a loop fails after few rounds; None if no loop is in the text."""
+    """Search for a function for which the potential of a loop fails after few rounds; None if the text has no loop."""
     if "iterate" not in (tried.frozen.text or ""):
         return None
     few = [
@@ -142,7 +142,7 @@ def _witness(tried: Tried, settings: Sequence[Instance], name: str, line: str) -
 def _least_integers(
     space: Space, settings: Sequence[Instance], name: str, more: int = 0
 ) -> Iterator[Instance]:
-    """Yield settings with the least integers of each range, plus ``more``; skip settings that leave a range."""
+    """Yield settings in which each integer is the least of its range plus ``more``; skip settings outside a range."""
     for setting in settings:
         least: dict[str, Any] = {}
         for other, allowed in space.ranges.items():
@@ -180,7 +180,7 @@ def _drawn(tried: Tried, setting: Instance, name: str, number: int) -> Iterator[
 
 
 def _settings(tried: Tried, name: str) -> tuple[Sequence[Instance], bool]:
-    """Return the settings of the other quantities to try, and whether these are all settings."""
+    """Return the settings of the other quantities to try, and whether no other settings exist."""
     space = tried.space
     ranges = {other: allowed for other, allowed in space.ranges.items() if other != name}
     others = Space(ranges, space.records, space.stream, space.replicates)
@@ -196,7 +196,7 @@ def _settings(tried: Tried, name: str) -> tuple[Sequence[Instance], bool]:
 
 
 def _few_rounds(space: Space, setting: Instance) -> dict[str, Any]:
-    """Return a setting with small integers in open ranges, because many rounds give a program many conditions."""
+    """Return a setting with small integers in open ranges, because many rounds make a semidefinite program large."""
     few: dict[str, Any] = {}
     for name, allowed in space.ranges.items():
         few[name] = setting[name]

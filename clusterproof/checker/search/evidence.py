@@ -83,7 +83,7 @@ def _candidates(tried: Tried, line: str, statement: kernel.Statement) -> Iterato
 
 
 def _are_fractions(allowed: Choice) -> bool:
-    """Return whether all options are fractions; integers may be positions in a list, so no symbol replaces them."""
+    """Return whether all options are fractions; integers may be positions in a list and stay numbers."""
     return all(type(option) is Fraction for option in allowed.options)
 
 

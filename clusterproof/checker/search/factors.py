@@ -33,7 +33,7 @@ def lowest_terms(top: Polynomial, bottom: Polynomial) -> tuple[Polynomial, Polyn
 
 
 def _of_flint(p: Polynomial) -> Any:
-    """Return a multiple of a polynomial with integer coefficients, as one of python-flint."""
+    """Return a multiple of a polynomial with integer coefficients, as a polynomial of python-flint."""
     from flint import Ordering, fmpz_mpoly_ctx
 
     common = lcm(*(Fraction(value).denominator for value in p.values()))
@@ -42,5 +42,5 @@ def _of_flint(p: Polynomial) -> Any:
 
 
 def _polynomial(p: Any, width: int) -> Polynomial:
-    """Return a polynomial of python-flint as one of the kernel."""
+    """Return a polynomial of python-flint as a polynomial of the kernel."""
     return Polynomial.of({tuple(map(int, each)): int(value) for each, value in p.to_dict().items()}, width)

@@ -39,7 +39,7 @@ EXACT = 3e-5
 COSTS = 3
 """Number of cost functions to try, if the first one gives multipliers that are not quotients."""
 SHARES = (0.0, 0.02, 0.2)
-"""Shares of an interval that are cut off at both ends, in turn."""
+"""Shares to try for shortening an interval at both ends."""
 Proof = dict[str, Any]
 
 
@@ -101,7 +101,7 @@ def family_of(statement: kernel.Statement, line: str, hints: Hints | None = None
 
 
 def _listed(statement: kernel.Statement) -> list[str]:
-    """Return the integers that lie between two ends; each of their values is a separate case."""
+    """Return the names of the integers with both ends; each of their values is a separate case."""
     return [
         name
         for name, allowed in statement.space.ranges.items()
@@ -184,7 +184,7 @@ class _Fitted:
         return self._accepted(fits)
 
     def _determined(self, n: int, support: Sequence[int], fits: Mapping[int, Ratio]) -> Ratio | None:
-        """Return the multiplier that the equation of a function value gives, once the others in it are fixed."""
+        """Return the multiplier that the equation of a function value gives if its other multipliers are fixed."""
         slack, *conditions = self.programs.forms
         for key in self.programs.linear:
             own = conditions[n].get(key)

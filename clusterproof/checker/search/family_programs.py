@@ -22,15 +22,15 @@ NEAR_END = Fraction(1, 100)
 """Distance of the outer grid values from the ends of a range, relative to its length, if there is one symbol."""
 TOLERANCES = (1e-10, 1e-9, 1e-8, 1e-7)
 RAISED = (0.0, 1e-9, 1e-8, 1e-7, 1e-6)
-"""Numbers that are added to the diagonal of the form, in turn, because a program may have no interior."""
+"""Numbers to try as additions to the diagonal of the form, because a program may have no interior."""
 MOST_PROGRAMS = 12_000
 """Largest number of programs for one need."""
 LARGEST = 1e4
-"""Least size at which a multiplier is rejected."""
+"""Least absolute value at which a multiplier is rejected."""
 FEWEST = 4
 """Least number of grid points for a fit."""
 SUM = (-1,)
-"""Key of a form's coefficient of the sum of the weights, which is 1; no function value has this key."""
+"""Key of a form's coefficient of the sum of the weights. (The sum is 1.) No function value has this key."""
 
 
 class TooManyPrograms(Exception):
@@ -163,7 +163,7 @@ class Programs:
     def table(
         self, cost: np.ndarray, active: Sequence[int], fixed: Mapping[int, np.ndarray]
     ) -> np.ndarray | None:
-        """Return the cheapest multipliers of ``active`` conditions, a row per point; None if many points have none.
+        """Return the cheapest multipliers of ``active`` conditions, one row per point; None if many points have none.
 
         Points without a solution leave the grid if they are less than a quarter of it and no multiplier is fixed yet.
         """
@@ -189,7 +189,7 @@ class Programs:
     def interval(
         self, n: int, active: Sequence[int], fixed: Mapping[int, np.ndarray]
     ) -> tuple[np.ndarray, np.ndarray] | None:
-        """Return the least and the largest value of a multiplier at each point; None if there is none at some point."""
+        """Return the least and the largest value of a multiplier at each point; None if some point has none."""
         cost = np.array([1.0 if m == n else 0.0 for m in active])
         low, high = [], []
         for place in range(len(self.points)):
@@ -226,7 +226,7 @@ class Programs:
         fixed: Mapping[int, float],
         raised: Sequence[float] = RAISED,
     ) -> np.ndarray | None:
-        """Return the cheapest multipliers of ``active`` conditions at a point, with others fixed; None if not found."""
+        """Return the cheapest multipliers of ``active`` conditions at a point, given fixed ones; None if not found."""
         self.spent += 1
         if self.spent > MOST_PROGRAMS:
             raise TooManyPrograms

@@ -33,9 +33,9 @@ class Findings:
     tightest
         The evaluation that uses most of the bound.
     factors
-        Largest factor on each term, and its instance.
+        Largest factor on each term, and the instance at which it occurs.
     elsewhere
-        Largest factor on the whole bound among instances with different sides, and its instance.
+        Largest factor on the whole bound among instances with different sides, and the instance at which it occurs.
     attained, common
         Number of instances with two equal sides, and the quantities that have the same value at all of them.
     found, alone, basis
@@ -43,13 +43,13 @@ class Findings:
         line. ``basis``: ``"intervals"`` if interval arithmetic or exact numbers decided, or ``"floats"`` if the excess
         was larger than rounding.
     echoed
-        Earlier lines that every evaluation that breaks this line also breaks, in order; None before the first one.
+        Earlier lines, in order, that every evaluation breaks if it breaks this line; None before the first evaluation.
     waiting
-        Evaluations that break the line in floats, and that the real numbers leave undecided.
+        Evaluations that break the line in floats, but are undecided over the real numbers.
     rounding, doubted, why
-        Evaluations that break the line in floats but do not count: the first one, their number, and the reason.
+        Evaluations that break the line in floats but do not count: the first evaluation, their number, and the reason.
     unanswered
-        Number of evaluations that the real numbers left undecided.
+        Number of evaluations that are undecided over the real numbers.
     infinite, undefined
         Number of instances with two infinite sides, and the first instance at which a side is NaN.
     rounded

@@ -1,4 +1,4 @@
-"""Hints for the rule *family*: an author's own multipliers, or the conditions of a proof. The kernel checks them.
+"""Hints for the rule *family*: multipliers by the claim's author, or conditions to use; the kernel checks the proof.
 
 A hint belongs to one named part of the proof, called a *need*. A loop has the need ``start 0``, which is the first
 comparison of its invariant at the start, and ``round 0``, which is this comparison after a round. The second comparison
@@ -11,10 +11,10 @@ only numbers need no multipliers and are not counted. A hint has one of two form
   function takes the claim's quantities by their names. Its further parameters are positional: first the number of
   rounds so far (only for a round), then the numbers of the states.
 
-The names of conditions are as in evidence. ``0:1,2:0`` is the first condition of function 0 between its points 1 and 2,
-numbered in the order in which the claim requests them. ``0:1:0`` is a condition of point 1 alone. ``hypothesis 0`` is
-the first hypothesis or decision about functions. ``squares`` are as in ``require_multipliers``, with quotients that a
-function returns.
+Conditions have the same names as in evidence. ``0:1,2:0`` is the first condition of function 0 between its points 1 and
+2, numbered in the order in which the claim requests them. ``0:1:0`` is a condition of point 1 alone. ``hypothesis 0``
+is the first hypothesis or decision about functions. ``squares`` have the form that ``require_multipliers`` describes,
+with quotients that a function returns.
 """
 
 from __future__ import annotations
@@ -49,7 +49,7 @@ class Hint:
     names
         The only conditions that the proof may use; None for all conditions.
     squares
-        Squares of hypotheses about symbols, as in evidence.
+        Squares of the differences in hypotheses about symbols, in the form of the evidence.
     """
 
     fixed: Mapping[str, Ratio] = field(default_factory=dict)

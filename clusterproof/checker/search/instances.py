@@ -19,7 +19,7 @@ from clusterproof.common import generator
 CORNERS = 256
 """Largest number of corners that are tried first; at most half of the instances are corners."""
 CLIMBING, RARE = 0.25, 0.1
-"""Share of draws that change the tightest instance, and share of admissible draws below which it becomes 0.75."""
+"""Share of draws that change the tightest instance; it becomes 0.75 below a share ``RARE`` of admissible draws."""
 REDRAWS = 20
 """Number of times that the quantities of a failed hypothesis are drawn again."""
 OTHERS = 3
@@ -31,7 +31,7 @@ FEW = 60
 THIN = 160
 """Number of attempts to reach a thin set; half of them start near the tightest instance."""
 MOST = 5
-"""Largest number of draws, and of draws that break a hypothesis, per wanted instance."""
+"""Largest numbers, per wanted instance, of draws and of draws that break a hypothesis."""
 
 
 def sample(tried: Tried, wanted: int) -> bool:

@@ -1,6 +1,6 @@
-"""Decide, as far as floats can, whether an instance breaks a line by more than rounding explains.
+"""Decide with floats whether an instance breaks a line by more than rounding explains.
 
-This decision is no proof. It is made only if the function cannot be evaluated over the real numbers, as for drawn
+This decision is no proof. The search uses it only for functions that cannot be evaluated over the real numbers: drawn
 tasks, runs of algorithms and functions of SciPy.
 """
 
@@ -74,8 +74,8 @@ def by_margin(evaluator: Evaluator, evaluation: Evaluation, name: str, magnitude
     the excess must be larger than two numbers: 1e-7 times the largest side over the claim's instances, and 1e-14 times
     the largest number of the ranges. The line must stay broken in each rounding mode of the processor, with the values
     of elementary functions moved in the same direction. The line must also stay broken after relative changes of 1e-12,
-    1e-9 and 1e-6. These changes affect the quantities, within their ranges, and the floats that the function draws. In
-    the written form of a drawn object, each float changes by 1e-12.
+    1e-9 and 1e-6. These changes affect the quantities, within their ranges, and the floats that the function draws.
+    Each float in the JSON form of a drawn object changes by 1e-12.
 
     Parameters
     ----------
@@ -143,9 +143,9 @@ def _moved_by(function: Callable[..., Any], factor: float) -> Callable[..., Any]
 def _lines(
     evaluator: Evaluator, first: Instance, instance: Instance, shaken: tuple[float, int] | None = None
 ) -> Mapping[str, Conclusion]:
-    """Evaluate an instance with the same random numbers. ``shaken`` is the size of their relative changes, and a seed.
+    """Evaluate an instance with the same random numbers, changed by small relative amounts.
 
-    The changes also affect numbers that the function draws from its own seed.
+    ``shaken`` is the size of the changes, and a seed. The changes also affect numbers that the function draws from its own seed.
     """
     statement, stream = evaluator.statement, None
     if statement.random:
@@ -175,7 +175,7 @@ def _excess(sides: Sides) -> float:
 
 
 def _unit(allowed: Range, instance: Instance, name: str) -> float:
-    """Return the largest magnitude of a quantity and of the ends of its range."""
+    """Return the largest magnitude among a quantity and the ends of its range."""
     return unit_of([instance[name], *(allowed.tried_ends(instance) if isinstance(allowed, Interval) else ())])
 
 
@@ -221,7 +221,7 @@ class _Shaken(np.random.Generator):
 
 
 def _moved(code: Any, stream: np.random.Generator) -> Any:
-    """Change the last digits of each float in the written form of an object."""
+    """Change the last digits of each float in the JSON form of an object."""
     if isinstance(code, dict):
         return {key: _moved(each, stream) for key, each in code.items()}
     if isinstance(code, list):

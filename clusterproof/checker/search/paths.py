@@ -42,7 +42,7 @@ class Path:
     nonnegative, zero
         Conditions, with the kernel's names.
     vanishing
-        Points that are 0 by hypothesis.
+        Points that a hypothesis sets to 0.
     """
 
     trace: Trace

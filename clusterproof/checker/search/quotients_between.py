@@ -41,7 +41,7 @@ DENOMINATORS = (
 )
 """Denominators of coefficients, in the order in which they are tried."""
 LIMITS = (100, 1000, 3000)
-"""Limits for the denominators of coefficients if each coefficient has its own denominator."""
+"""Largest denominators to try if each coefficient has its own denominator."""
 FACTORS = 10
 """Largest number of polynomials with a known sign that serve as factors."""
 MOST_REPEATED = 5
@@ -49,7 +49,7 @@ MOST_REPEATED = 5
 LONGEST = 40
 """Largest number of terms of a denominator that is factorised."""
 DEGREE = {1: 7}
-"""Largest degree of a numerator, by the number of symbols; 4 for numbers that are not listed."""
+"""Largest degree of a numerator, by the number of symbols; 4 for numbers of symbols without an entry."""
 FUEL = 5_000_000
 """Number of steps in which the signs of the factors are determined."""
 
@@ -95,7 +95,7 @@ class Quotients:
     # ---- factors
 
     def _of_one_sign(self, bottoms: Any) -> list[Polynomial]:
-        """Return positive polynomials: factors of denominators, strict hypotheses, and distances from excluded ends."""
+        """Return positive polynomials: factors of denominators, strict hypotheses, and distances from open ends."""
         found: list[Polynomial] = []
         facts = [fact.slack.top for fact in self.need.facts if fact.strict]
         for p in (*bottoms, *facts, *self._distances(), *self._beyond()):

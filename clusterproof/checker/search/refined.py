@@ -42,9 +42,9 @@ def refined(
     coordinates
         Numbering of the vectors and values.
     target, columns
-        Forms; the columns belong to unknowns that are not 0.
+        Forms; each column belongs to a nonzero unknown.
     weights
-        Number of unknowns, at the beginning, that sum to 1; 0 if there is no such condition.
+        Number of unknowns, from the first one on, whose sum is 1; 0 if there is no such condition.
     unknowns, gram
         The solver's results, (c,) and (n, n).
     rank

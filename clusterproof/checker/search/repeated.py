@@ -77,7 +77,7 @@ def _look(tried: Tried, instances: Iterator[dict[str, Any]]) -> Iterator[tuple[f
 
 
 def _settings(tried: Tried, wanted: int) -> Iterator[dict[str, Any]]:
-    """Yield corners, then drawn instances; if a hypothesis fails, draw the quantities that it names again."""
+    """Yield corners, then drawn instances; if a hypothesis fails, draw the quantities in its name again."""
     space = tried.space
     yield from itertools.islice(space.corners(), wanted // 4)
     for number in range(MOST * wanted):
@@ -111,7 +111,7 @@ def _decide_tightest(tried: Tried) -> None:
 
 
 def unlikely(tried: Tried, findings: Findings) -> float | None:
-    """Return the probability of as many failures in all instances; None unless it is below the error level."""
+    """Return the probability of at least as many failures in all instances; None unless it is below the error level."""
     tightest = findings.tightest.lines.values() if findings.tightest else ()
     exactly = any(isinstance(each, Frequency) and each.exactly for each in tightest)
     if not findings.trials or not findings.levels or findings.instances == 1 or exactly:

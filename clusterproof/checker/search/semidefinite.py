@@ -57,7 +57,7 @@ def minimum(
     tolerances
         Tolerances to try, in this order.
     almost
-        Whether to accept a solution that misses the tolerance and that the solver calls almost solved.
+        Whether to accept a solution outside the tolerance that the solver reports as almost solved.
     """
     import clarabel
     from scipy.sparse import csc_array

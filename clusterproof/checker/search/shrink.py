@@ -57,7 +57,7 @@ def simplify(tried: Tried, name: str) -> None:
 
 
 def _still_breaks(tried: Tried, name: str, instance: dict[str, Any]) -> bool:
-    """Evaluate an instance, and keep it if it still refutes the line (alone, if the previous one did so alone)."""
+    """Evaluate an instance; keep it if it refutes the line, and only this line if the previous one refuted only it."""
     findings, key = tried.lines[name], tried.space.key(instance)
     known = tried.seen.get(key, (name,))
     if known is None or (findings.basis == "floats" and name not in known):

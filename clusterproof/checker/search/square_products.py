@@ -83,7 +83,7 @@ def _weight_of(powers: Powers, weight: Sequence[Fraction]) -> Fraction:
 def _parts(
     target: Polynomial, factors: Sequence[Polynomial], chosen: Sequence[int], most: int, count: int
 ) -> list[Part]:
-    """Return the products of at most ``count`` of the chosen factors, up to a degree, with their monomials."""
+    """Return the products of at most ``count`` chosen factors, up to a degree, with their monomials."""
     width = target.width
     polynomials = [target, *(factors[n] for n in chosen)]
     weights = _weights(polynomials, width)

@@ -39,11 +39,11 @@ FACES = 6
 MARGIN = 1e-6
 """Least eigenvalue, relative to the target's largest coefficient, at which matrices are rounded."""
 INFEASIBLE = 1e-5
-"""Size of a negative least eigenvalue, relative to this coefficient, at which no proof of this form exists."""
+"""Size of a negative least eigenvalue, relative to the same coefficient, at which no proof of this form exists."""
 KERNELS, ROUNDING = (1e-4, 1e-6, 1e-3, 1e-2), (1e-4, 1e-7)
-"""Relative eigenvalues below which a matrix counts as singular, and errors to which its kernel is rounded, in turn."""
+"""Relative eigenvalues below which a matrix counts as singular, and errors of its rounded kernel; tried in turn."""
 DIGITS = (1, 2, 3, 4, 6, 8, 10, 12)
-"""Numbers of decimals to which the solver's numbers are rounded, in turn."""
+"""Numbers of decimals to try for rounding the solver's numbers."""
 BITS = 16
 """Number of bits of the largest denominator in vectors on which a matrix vanishes."""
 
@@ -53,7 +53,7 @@ NO_FORMULA = (kernel.Refused, ArithmeticError, TypeError, ValueError, LookupErro
 
 
 def blocks(statement: kernel.Statement, line: str, data: Mapping[str, Any]) -> list[Blocks] | None:
-    """Search for sums of squares that prove a line if the signs of its coefficients do not; None if none are found.
+    """Search for sums of squares that prove a line if its coefficients' signs do not prove it; None if none are found.
 
     Parameters
     ----------
@@ -98,7 +98,7 @@ def _nearest(target: Polynomial, factors: tuple[Polynomial, ...]) -> Blocks | No
 
 
 def find_blocks(target: Polynomial, factors: Sequence[Polynomial]) -> Blocks | None:
-    """Return blocks that prove: the polynomial is nonnegative if all factors are; None if none are found.
+    """Return blocks that prove a polynomial nonnegative where all factors are nonnegative; None if none are found.
 
     Parameters
     ----------
@@ -335,6 +335,6 @@ def _echelon(rows: np.ndarray, rounding: float) -> list[list[Fraction]]:
 
 
 def _simple(number: float, rounding: float) -> Fraction:
-    """Return the fraction with the least power of two as limit of its denominator that is near a float."""
+    """Return a fraction near a float; the limit of its denominator is the least possible power of two."""
     every = (Fraction(number).limit_denominator(2**power) for power in range(BITS))
     return next((each for each in every if abs(each - Fraction(number)) <= rounding), Fraction(number))

@@ -30,24 +30,24 @@ from clusterproof.common.work_limit import SPENT, SPENT_ON_ONE, TooMuchWork, Wor
 Result = TypeVar("Result")
 
 LEAST = 30
-"""Least number of instances before a line that floats break is confirmed to be broken."""
+"""Least number of instances before the search confirms that a line is broken if floats break it."""
 DOUBTED = 10
 """Number of unconfirmed instances of a line after which the search examines no further one."""
 LOOKED_AT = 16
-"""One in so many instances that hold in floats is also evaluated over the real numbers, as are the first few."""
+"""Number of instances that hold in floats for each one that is also evaluated over the real numbers."""
 LOOKING = 300_000
-"""Largest number of steps over the real numbers for all such instances together."""
+"""Largest number of steps over the real numbers for all instances that hold in floats."""
 IN_VAIN = 3
 """Number of undecided instances after which only broken lines are evaluated over the real numbers."""
 STOPPED = 2
-"""Number of instances within the ranges that may take too much work before the search ends."""
+"""Number of instances within the ranges that take too much work, at which the search ends."""
 MEMORY = 2 * 2**30
-"""Number of bytes that a search may use; a list that doubles in each line reaches it after a few lines of Python."""
+"""Number of bytes that a search may use. (A list that doubles in each line reaches it after a few lines of Python.)"""
 RANDOM = (
     "its sides are computed from random numbers, which chance may explain: state expectation(...), or at_most(..., "
     "failure=...), or draw the object by drawn(...)"
 )
-"""Why a comparison of random numbers without a failure probability does not count."""
+"""The reason why a comparison of random numbers without a failure probability does not count."""
 LINES, MANY_LINES = 3_000_000, 200_000
 """Numbers of Python lines for an instance beyond the ends of its ranges.
 
@@ -57,7 +57,7 @@ After the first number, its evaluation is stopped. After the second, later insta
 
 @dataclass
 class Coverage:
-    """How much of a space was tried.
+    """The part of a space that was tried.
 
     Attributes
     ----------
@@ -89,7 +89,7 @@ class Coverage:
 
 @dataclass
 class Tried:
-    """The instances of one statement that were evaluated, and what they show.
+    """The evaluated instances of one statement, and the findings from them.
 
     Attributes
     ----------
@@ -104,7 +104,7 @@ class Tried:
     outside
         Instances that break a hypothesis, each with the first hypothesis that it breaks.
     coverage
-        How much of the space was tried.
+        The part of the space that was tried.
     worst
         For a statement about functions of a class, the worst case of each line.
     work, last
@@ -112,9 +112,9 @@ class Tried:
     looking
         Number of steps over the real numbers so far.
     counting
-        Whether the lines of Python are counted already.
+        Whether a counter of Python lines is active.
     asking
-        Lines that are evaluated over the real numbers at every instance.
+        Lines of the claim that are evaluated over the real numbers at every instance.
     probing
         Whether the search examines instances near the tightest one or near an end of a range.
     interrupted
@@ -159,7 +159,7 @@ class Tried:
 
     @property
     def is_open(self) -> bool:
-        """Whether the search continues: some line is not refuted, or only by instances that break earlier lines."""
+        """Whether the search continues: some line is unrefuted, or refuted only together with earlier lines."""
         if self.is_spent:
             return False
         return not self.lines or not all(each.found and each.alone for each in self.lines.values())
@@ -189,7 +189,7 @@ class Tried:
         return evaluation
 
     def conclude(self, instance: dict[str, Any], evaluator: Evaluator | None = None) -> Evaluation | None:
-        """Evaluate an instance without adding its results; if it breaks a hypothesis, store this, and return None."""
+        """Evaluate an instance without adding its results; if it breaks a hypothesis, note it, and return None."""
         if self.is_spent:
             if self.work.is_spent:
                 self.stop(instance, SPENT)
@@ -256,7 +256,7 @@ class Tried:
         self.coverage.why_stopped = "interrupted there"
 
     def evaluate_within_limit(self, instance: dict[str, Any]) -> tuple[str, ...] | None:
-        """Evaluate an instance; limit the work if some values lie beyond the ends of their ranges."""
+        """Evaluate an instance; limit the work if some values lie beyond an open end."""
         broken = self.within_limit(instance, lambda: self.evaluate(instance))
         if broken is not None:
             reached = self.coverage.reached

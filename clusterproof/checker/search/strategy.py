@@ -19,11 +19,11 @@ from clusterproof.checker.search.state import LEAST, LOOKING, Tried
 from clusterproof.common.work_limit import SPENT
 
 REFINED = 8
-"""Divisor of the number of evaluations for moving the tightest instance by smaller and smaller steps."""
+"""Divisor of the number of evaluations; the quotient may move the tightest instance by smaller and smaller steps."""
 FEW = 12
 """Number of instances to draw after a proof for every value was found."""
 ENTRIES = 2
-"""Divisor of the number of evaluations for changing vectors and sequences entry by entry."""
+"""Divisor of the number of evaluations; the quotient may change vectors and sequences entry by entry."""
 
 
 def search(
@@ -97,7 +97,7 @@ def look_at_all(tried: Tried, name: str, wanted: int) -> None:
 def begin(
     statement: Statement, seed: int, significance: float, evaluations: int | None
 ) -> tuple[Evaluator, int]:
-    """Return the evaluator of a statement and the number of wanted instances; the parameters are as for ``search``."""
+    """Return the evaluator of a statement and the number of wanted instances; the parameters are as in ``search``."""
     evaluator = Evaluator.of(statement, seed, significance, evaluations)
     wanted = statement.wanted if evaluations is None or statement.repeated else evaluations
     if statement.random:

@@ -1,4 +1,4 @@
-"""Functions of a class that break a line. Their numbers are the solver's worst case, rounded to fractions."""
+"""Functions of a class that break a line; their numbers are the solver's worst case, rounded to fractions."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ class AtSetting:
     ratio
         Largest ratio of the measured side to the bound, by a solver; None if it is unbounded or if the solver fails.
     proofs
-        Multipliers that prove the line, by path and entry; None if some are not found.
+        Multipliers that prove the line, by path and entry; None if some multipliers are not found.
     raised
         Whether multipliers prove the line with the bound times 1 + 1e-6.
     exceeded
@@ -70,7 +70,7 @@ class WorstCase:
     at
         Worst case at each setting at which the line is stated.
     complete
-        Whether these are all settings in the claim's ranges.
+        Whether ``at`` contains all settings in the claim's ranges.
     refused
         Why the function cannot be traced; empty if it can be traced.
     not_shown
@@ -195,7 +195,7 @@ class _Rounded:
     dimension
         Dimension of the space.
     vectors, values
-        Vectors and values by number; missing ones are 0.
+        Vectors and values by number; vectors and values without an entry are 0.
     """
 
     dimension: int
@@ -204,7 +204,7 @@ class _Rounded:
 
     @classmethod
     def of(cls, path: Path, worst: Worst, digits: int, shrunk: Fraction) -> _Rounded | None:
-        """Round a worst case to fractions; None if it is too small."""
+        """Round a worst case to fractions; None if its numbers are too small."""
         forms = [*path.slacks, *(form for name, form in path.nonnegative.items() if name != "1")]
         has_constant = any(() in form for form in (*forms, *path.zero.values()))
         scale = worst.values[-1] if has_constant else np.trace(worst.gram)

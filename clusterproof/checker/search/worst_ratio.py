@@ -12,7 +12,7 @@ from clusterproof.checker.search.paths import Coordinates, Path, Terms, size_of,
 from clusterproof.checker.search.semidefinite import matrix_of, minimum, triangles
 
 TOLERANCES = (1e-10, 1e-8, 1e-7)
-"""Tolerances of the solver, in the order in which they are tried; explicit functions need the digits of the first."""
+"""Tolerances of the solver, in the order in which they are tried; only the first gives enough digits for functions."""
 
 
 @dataclass(frozen=True, eq=False)
