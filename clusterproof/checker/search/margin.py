@@ -145,7 +145,8 @@ def _lines(
 ) -> Mapping[str, Conclusion]:
     """Evaluate an instance with the same random numbers, changed by small relative amounts.
 
-    ``shaken`` is the size of the changes, and a seed. The changes also affect numbers that the function draws from its own seed.
+    ``shaken`` is the size of the changes, and a seed. The changes also affect numbers that the function draws from its
+    own seed.
     """
     statement, stream = evaluator.statement, None
     if statement.random:
