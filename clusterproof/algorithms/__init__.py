@@ -1,6 +1,6 @@
 """Federated algorithms for every array library.
 
-Clusterproof checks the theory on these classes, which also train networks.
+Clusterproof checks the theory on these classes, and trains networks with them.
 """
 
 from typing import Any

@@ -2,7 +2,7 @@
 
 A value of the clients is an array with a row for each participant, (..., k, d). A vector of the server has one row,
 (..., 1, d). One line of a method therefore computes all clients at once. Local steps and sums of gradients are delayed
-until some code needs each client's result. A task may compute or draw their sum without the summands.
+until some code needs each client's result. A task may then compute or draw their sum without computing the summands.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from clusterproof.common.randomness import Randomness
 
 
 class Undone:
-    """An array that is computed only when other code computes with it."""
+    """An array that is computed only when other code uses it."""
 
     __array_ufunc__ = None  # NumPy then uses the operators of this class, not of the entries
 
@@ -367,7 +367,7 @@ class ArrayClients:
         return array_namespace(value).sign(value)
 
     def _whole(self) -> Any:
-        """Return the sum of the participants' weights, or their number."""
+        """Return the sum of the participants' weights or, without weights, the number of participants."""
         if self.weights is None:
             return self.clients.shape[-1]
         return array_namespace(self.weights).sum(self.weights, axis=-1)[..., None, None]

@@ -1,9 +1,9 @@
 """The protocol of tasks and algorithms: what a task computes, and the members of an algorithm.
 
-Arrays belong to any array-API library. Models are flattened to vectors: ``(..., P, d)`` for the server and
-``(..., k, d)`` for the k participating clients, with any number of leading replicate axes. ``clients`` is an integer
-array ``(..., k)`` of participants' indices. Its leading axes broadcast against the models' axes, so that full
-participation needs only ``(m,)``.
+Arrays belong to any array-API library. Models are flattened to vectors: ``(..., P, d)`` for the server and ``(..., k,
+d)`` for the k participating clients, with any number of leading replicate axes. ``clients`` is an integer array ``(...,
+k)`` of participants' indices. Its leading axes broadcast against the models' axes, so under full participation ``(m,)``
+is enough.
 """
 
 from __future__ import annotations
@@ -57,8 +57,8 @@ class Trained(NamedTuple):
     Attributes
     ----------
     points, buffers, steps
-        w and u, (..., k, d), and the gradient steps that every client took, or one number per client, (..., k, 1).
-        Without momentum, buffers are None unless the caller gave them.
+        w and u, (..., k, d), and the number of gradient steps: the same for all clients, or one per client, (..., k,
+        1). Without momentum, buffers are None unless the caller gave them.
     """
 
     points: Array
@@ -166,7 +166,7 @@ class Task(metaclass=CheckedCalls):
         anchors
             Centres of the proximal term, (..., k, d). If None, they are the starting points.
         corrections
-            Vectors that are added to all gradients, (..., k, d). If None, they are zero.
+            Vectors to add to all gradients, (..., k, d). If None, they are zero.
         """
         anchors = points if anchors is None else anchors
         momentum, proximal, steps = descent.momentum, descent.proximal, descent.steps
@@ -395,7 +395,7 @@ class Algorithm(Generic[StateT], metaclass=CheckedCalls):
 
 
 def own_name(kind: type[Algorithm[Any]]) -> str:
-    """Return the name of an algorithm; return the name of its class if another algorithm has that name."""
+    """Return the name of an algorithm or, if a different algorithm has the same name, the name of its class."""
     return kind.__name__ if inherits_from_library(kind, "name") else kind.name
 
 

@@ -28,10 +28,10 @@ from clusterproof.common.validation import (
 )
 
 STATIONARY = 0.1
-"""Largest ratio of mean to largest update of a cluster that can be split (SoFL, 4.1)."""
+"""A cluster is split only if its mean update divided by its largest update is at most this ratio (SoFL, 4.1)."""
 
 INCONGRUENT = 0.25
-"""Smallest ratio of the cluster's largest update to the first round's largest update for a split."""
+"""A cluster is split only if its largest update divided by the first round's largest update is at least this ratio."""
 
 
 @dataclass(frozen=True)
@@ -46,7 +46,7 @@ class PartitionState(State):
     rounds
         Number of finished rounds, an integer () on the host.
     clusters
-        This field is not used; saved states contain it.
+        An unused field, which saved states contain.
     """
 
     assignments: Array

@@ -229,7 +229,8 @@ class CFLMGD(Algorithm[MomentumState]):
     def divisor(self, models: Array, assignments: Array, task: Task) -> Array | float:
         """Return the number by which (5) divides the sums of gradients (..., P, d).
 
-        For ``normalisation="cluster"`` the numbers are (..., P, 1), with 1 for empty clusters, whose sum is zero.
+        With ``normalisation="cluster"`` there is a number for each cluster, (..., P, 1). It is 1 for empty
+        clusters, whose sum is zero.
         """
         if self.normalisation == "clients":
             return float(task.clients)

@@ -40,7 +40,7 @@ class Ditto(MethodAlgorithm[PersonalState]):
     step_size
         Step size of the common model, positive.
     lam
-        Coefficient of the pull to x (lambda), at least 0; 0 trains alone.
+        Coefficient of the pull to x (lambda), at least 0; with 0, each client trains its personal model alone.
     personal_step_size
         Step size of the personal models, positive. If None, it is ``step_size``.
     personal_steps

@@ -15,7 +15,7 @@ from clusterproof.methods.declaration import METHODS, Method
 from clusterproof.methods.personal import fedbcd
 
 DEFAULTS = {"penalised": {"proximal": 0.1}, "separate": {"pull": 0.2}}
-"""Each variant's own parameter, with its default."""
+"""For each variant, its own parameter and the default."""
 
 
 @dataclass(frozen=True)
@@ -59,8 +59,8 @@ class FedBCD(MethodAlgorithm[PersonalState]):
         ``"penalised"`` descends on the sum of loss and penalty. ``"separate"`` is FedBCD-I: n
         gradient steps on the loss alone, then n times x <- x - pull (x - z).
     pull
-        Share of the way to z in a step of the separate variant, in (0, 1). If None, it is 0.2. The value 1 would undo
-        every local step.
+        Share of the way to z that a step of the separate variant takes, in (0, 1). If None, it is 0.2. The value 1
+        would undo every local step.
 
     Raises
     ------

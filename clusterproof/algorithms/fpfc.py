@@ -77,8 +77,8 @@ class Residuals:
 class FPFC(Algorithm[FusionState]):
     """One model per client; a penalty on all pairwise differences fuses the models of similar clients.
 
-    The algorithm minimises the sum of the clients' losses and 1 / (2 m) times the penalty over ordered pairs. The
-    algorithm uses an inexact ADMM that updates only the participants. Clients are grouped if the norm of their
+    The algorithm minimises the sum of the clients' losses plus 1 / (2 m) times the sum of the penalties over ordered
+    pairs. It uses an inexact ADMM that updates only the participants. Clients are grouped if the norm of their
     difference variable is small.
 
     Parameters
@@ -95,7 +95,7 @@ class FPFC(Algorithm[FusionState]):
         Parameter a of SCAD, greater than 1; the penalty is constant from ``concavity * strength`` on. If None, it is
         3.7.
     smoothing
-        Length up to which SCAD is a parabola (xi), positive and below ``strength``. If None, it is 0.001.
+        Norm up to which SCAD is replaced by a parabola (xi), positive and below ``strength``. If None, it is 0.001.
     augmentation
         Coefficient of the augmented Lagrangian's quadratic term (rho), greater than 1 / (concavity - 1).
     threshold

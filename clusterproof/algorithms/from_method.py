@@ -28,8 +28,8 @@ StateT = TypeVar("StateT", bound=State)
 class MethodAlgorithm(Algorithm[StateT]):
     """An algorithm that carries out the rounds of a method.
 
-    A subclass has the settings of the method as fields, and ``local_steps``, ``participation``, ``weighting`` and
-    ``reshuffle`` where it lets the user choose them.
+    A subclass has the settings of the method as fields. If the user may choose them, ``local_steps``,
+    ``participation``, ``weighting`` and ``reshuffle`` are fields, too.
     """
 
     target: ClassVar[str] = "pooled"
@@ -109,7 +109,7 @@ class MethodAlgorithm(Algorithm[StateT]):
 
 
 def start_of(models: Array, start: Any, clients: int) -> Array:
-    """Return the start of a state, which is ``"model"`` or a number, with one row per client if ``clients`` > 0."""
+    """Return the starting values of a state, from ``"model"`` or a number; one row per client if ``clients`` > 0."""
     zero = zeros_for_clients(models, clients) if clients else array_namespace(models).zeros_like(models)
     if start == 0:
         return zero

@@ -65,8 +65,8 @@ class GradientLoss(Algorithm[MovingState]):
         Euclidean distance uses the gradient of the sum, and the step uses the mean.
     empty_cluster
         Rounds in which K random participants are assigned to clusters 1 .. K for training, after the choice of
-        clusters. They are ``"never"``, ``"when-empty"`` (rounds with an empty cluster) or ``"always"``. The recorded
-        assignments are the clients' choices. Without such an assignment, an empty cluster keeps its model.
+        clusters. Allowed are ``"never"``, ``"when-empty"`` (rounds with an empty cluster) and ``"always"``. The
+        recorded assignments are the clients' choices. Without such an assignment, an empty cluster keeps its model.
     participation
         Fraction of clients in a round, in (0, 1].
 
@@ -80,7 +80,7 @@ class GradientLoss(Algorithm[MovingState]):
     Notes
     -----
     Lin, Chen, Yang, Wu and Liu (2023), (1)-(7) and Algorithm 1; the rule for empty clusters is its
-    section II-C. In the first round S = 0, so that the loss decides. The cosine is 0 if
+    section II-C. In the first round S = 0, so the loss decides. The cosine is 0 if
     the gradient or the update is 0.
     """
 

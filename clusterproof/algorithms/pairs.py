@@ -19,10 +19,10 @@ from clusterproof.common.memory import free_memory
 from clusterproof.common.validation import InvalidArgument
 
 PAIR_RULES = {"either": 1, "both": 2, "all": 0}
-"""Number of a pair's two clients that must participate for an update of the pair, by rule."""
+"""Least number of a pair's two clients that must participate for an update of the pair, by rule."""
 
 SMALL = 10_000
-"""Largest number of entries of delta that NumPy updates; the compiled loop takes a second to load."""
+"""Largest number of entries of delta for which NumPy is used, because the compiled loop takes a second to load."""
 
 
 @dataclass(frozen=True)
@@ -134,7 +134,7 @@ def _update(
     old: Any, delta: Any, factor: Any, near: Any, sums: Any, kept: Any, models: Any, moving: Any, needed: int,
     pieces: Any, threshold: float, least: float, copying: bool,
 ) -> None:  # fmt: skip
-    """Update the pairs with at least ``needed`` moving clients; the sums of clients ``kept`` hold their old terms."""
+    """Update the pairs with at least ``needed`` moving clients; replace their old terms in sums of clients ``kept``."""
     number = delta.dtype.type  # scalars of the vectors' precision, so that loops over them are vectorised
     for run in range(len(models)):
         pair = 0
@@ -176,7 +176,7 @@ def _update(
 
 @cache
 def _compiled() -> Any:
-    """Compile the loop; sums may be reordered (vectorised), values need not be finite."""
+    """Compile the loop; it may reorder sums (for vectorisation), and its values need not be finite."""
     import numba
 
     fastmath = {"reassoc", "contract", "nsz"}

@@ -147,7 +147,7 @@ class GroupL1(Penalty):
 
 @dataclass(frozen=True, kw_only=True)
 class SCAD(Penalty):
-    """Smoothly clipped absolute deviation (Fan and Li, 2001): linear, then concave, then constant.
+    """Smoothly clipped absolute deviation (Fan and Li, 2001). With growing length it is linear, concave, then constant.
 
     Parameters
     ----------
@@ -290,5 +290,5 @@ def least_square(numbers: Any) -> float:
 
 
 def _floats(lengths: Array) -> Array:
-    """Return lengths as floating numbers, since an array of integers would truncate the values."""
+    """Return lengths as floating-point numbers, since an array of integers would truncate the results."""
     return convert_array("lengths", lengths, "must be an array of real numbers", "give lengths, at least 0")

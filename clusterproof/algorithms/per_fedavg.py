@@ -80,7 +80,7 @@ class PerFedAvg(MethodAlgorithm[State]):
 
     @property
     def has_personal_step(self) -> bool:
-        """True: clients deploy their model after the personal step."""
+        """Always true: clients deploy their model after the personal step."""
         return True
 
     def personalise(self, points: Array, clients: Array, task: Task, randomness: Randomness) -> Array:

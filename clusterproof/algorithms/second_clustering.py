@@ -16,7 +16,7 @@ SMALLEST_SILHOUETTE = 0.25
 """Smallest mean silhouette for which there is more than one cluster."""
 
 ROUNDING = 1e-14
-"""Squared relative difference below which vectors are equal (seven digits)."""
+"""Squared relative difference below which vectors count as equal (to seven digits)."""
 
 
 def cluster_winners(
@@ -71,7 +71,7 @@ def k_means(points: np.ndarray, clusters: int, seed: int) -> np.ndarray:
 
 
 def within_sums(points: np.ndarray, seed: int) -> np.ndarray:
-    """Return the within-cluster sums of squares (WCSS) for k = 1 .. min(10, n) clusters."""
+    """Return the within-cluster sums of squares (WCSS) for 1, ..., min(10, n) clusters."""
     sums = [
         float(_fit(points, k, seed).inertia_) if k < len(points) else 0.0
         for k in range(1, min(LARGEST_CURVE, len(points)) + 1)

@@ -1,4 +1,4 @@
-"""FedAvgM, FedAdam and FedYogi: optimisers on the server (Hsu et al., 2019; Reddi et al., 2021)."""
+"""FedAvgM, FedAdam and FedYogi, whose servers use an optimiser (Hsu et al., 2019; Reddi et al., 2021)."""
 
 from __future__ import annotations
 

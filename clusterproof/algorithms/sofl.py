@@ -90,15 +90,16 @@ class SoFL(Algorithm[DoubleState]):
         Rule for the number of clusters. ``"elbow"`` uses the winners, as published; ``"silhouette"`` uses the clients.
         The silhouette can also return one cluster, or one for each winner.
     participation
-        Fraction of clients in a round, in (0, 1]. All clients participate in the round of the clustering.
+        Fraction of clients in a round, in (0, 1]. In the round of the clustering, all clients participate.
     weighting
         Weight of a client in an average: 1 with ``"clients"``, n_i / n with ``"samples"``.
 
     Raises
     ------
     InvalidArgument
-        If a parameter is outside its range, or scikit-learn is not installed. If the stationary trigger, which needs
-        every client's update, is combined with partial participation. During a run, if a client's model is not finite.
+        If a parameter is outside its range, or scikit-learn is not installed. If the stationary trigger is combined
+        with partial participation, since it needs every client's update. During a run, if a client's model is not
+        finite.
 
     Notes
     -----

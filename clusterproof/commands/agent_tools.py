@@ -1,4 +1,4 @@
-"""Tools of the Model Context Protocol, with which an agent calls commands."""
+"""Tools of the Model Context Protocol with which an agent calls Clusterproof's commands."""
 
 from __future__ import annotations
 

@@ -186,7 +186,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 
 def _with_standard_input(tokens: Sequence[str]) -> list[str]:
-    """Return the arguments such that - is a file name (standard input) and not an unknown option."""
+    """Return the arguments, changed so that - is a file name (standard input) and not an unknown option."""
     if "--" in tokens:
         return list(tokens)
     places = [place for place, word in enumerate(tokens) if word == "-" and tokens[place - 1] != "--json"]

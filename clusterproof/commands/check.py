@@ -36,7 +36,7 @@ MOST_SEEDS = 1024
 
 
 def _next(given: Sequence[str], files: Sequence[str], shown: Sequence[Verdict]) -> str:
-    """Return the commands suggested after a check of what was ``given``."""
+    """Return the commands to suggest after a check of the ``given`` names."""
     names = {verdict.claim.partition("#")[0] for verdict in shown}
     show = f"clusterproof show {names.pop() if len(names) == 1 else 'ID'} {shlex.join(files)}".rstrip()
     check = f"clusterproof check {shlex.join(given)} --verbose"
@@ -48,7 +48,7 @@ def _next(given: Sequence[str], files: Sequence[str], shown: Sequence[Verdict]) 
 
 
 def _require_file(_type: Any, path: Path | None) -> None:
-    """Refuse an option in the place of a file; of file names, only - may begin with a hyphen."""
+    """Refuse an option in the place of a file. The only file name that may begin with a hyphen is -."""
     if str(path).startswith("-") and path != Path("-"):
         raise ValueError(f"--json requires a file, not {path}")
 
@@ -216,7 +216,7 @@ def check(
 
 @dataclass
 class Heard:
-    """Messages of a check besides the verdicts.
+    """Results of a check besides the verdicts.
 
     Attributes
     ----------

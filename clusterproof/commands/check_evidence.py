@@ -33,7 +33,7 @@ from clusterproof.user_files import file_of
 FIRST = range(1)
 """Seeds of the stored verdicts: seed 0 alone."""
 UNFINISHED = "unfinished-search.txt"
-"""File with the seeds of an interrupted search, and with the claims whose verdicts it has stored."""
+"""Name of the file with the seeds of an interrupted search, and with the claims whose verdicts are stored."""
 NAMED = 4
 """Largest number of claims with old evidence that a message names."""
 LONGEST = 300
@@ -269,6 +269,6 @@ def print_replay(chosen: Sequence[str], ids: Sequence[str], folders: Mapping[str
 
 
 def _printable(text: str) -> str:
-    """Return a text from a file such that it cannot control a terminal."""
+    """Return a text from a file without characters that control a terminal."""
     short = text if len(text) <= LONGEST else f"{text[:LONGEST]}..."
     return short if short.isprintable() else ascii(short)

@@ -17,7 +17,7 @@ from clusterproof.common.processes import in_processes
 from clusterproof.common.validation import error_line, failure_line
 
 FEW = 4
-"""Number of claims below which worker processes, each of which imports all papers, take longer than they save."""
+"""Least number of claims for worker processes. For fewer claims, importing all papers takes longer than it saves."""
 
 
 def evaluate(

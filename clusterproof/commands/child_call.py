@@ -1,4 +1,4 @@
-"""One command line in its own process, which starts warm, can be stopped, and cannot report a false success."""
+"""One command line in its own process, which has imported everything, can be stopped, and cannot fake a success."""
 
 from __future__ import annotations
 

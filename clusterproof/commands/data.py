@@ -76,7 +76,7 @@ def fetch_set(name: Name, /, *, data_dir: Path | None = None) -> int:
 def verify_set(name: Name, /, *, data_dir: Path | None = None) -> int:
     """Compare the SHA-256 of a data set's files with the published ones.
 
-    Exit status: 0 if all required files are intact, 1 if not, 2 for bad input.
+    Exit status: 0 if all required files are intact, 1 if one is not, 2 for bad input.
 
     Parameters
     ----------

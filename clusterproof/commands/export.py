@@ -107,7 +107,7 @@ def _answers(exported: Sequence[Exported], out: Path) -> list[str]:
 
 
 def _require_checked(claim: Claim[..., Any], folder: Path | None, again: str) -> None:
-    """Refuse a user's claim without a stored verdict, or with a verdict on another text."""
+    """Refuse a user's claim that has no stored verdict, or only a verdict on another text of the claim."""
     kept = read_evidence(claim.paper, folder)
     checked = any(each["claim"] == claim.id for each in kept.verdicts)
     try:

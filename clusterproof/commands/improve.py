@@ -1,4 +1,4 @@
-"""The command ``improve``: the best constant of a claim by the checker's own verdicts, or the best rate of a method."""
+"""The command ``improve`` searches for the best constant that the checker certifies, or for a method's best rate."""
 
 from __future__ import annotations
 

@@ -31,7 +31,7 @@ def option(
     name, annotation, text
         Name, type and help of the option; numbers in a list are separated by commas.
     default
-        Default value, or a text about it, in the help; None, False and "" are not shown.
+        Default value, or a description of it, for the help; None, False and "" are not shown.
     group
         Heading in the help.
     """

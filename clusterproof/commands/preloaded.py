@@ -1,4 +1,4 @@
-"""Imports that most commands need, loaded once in the process from which ``serve`` forks its calls."""
+"""Imports that most commands need. ``serve`` forks its calls from a process that has loaded them once."""
 
 import clusterproof.commands.application
 import clusterproof.commands.check

@@ -53,7 +53,7 @@ class Part:
     rows
         One row for each check.
     brief
-        The results in a few words, for the badge.
+        A summary of the results in a few words, for the badge.
     """
 
     status: int
@@ -130,7 +130,7 @@ def repository(
 def check_claims(folder: str, fails: Set[str], fresh: str) -> Part:
     """Search all claims of a folder, and keep their evidence in the folder ``fresh``.
 
-    The status is 1 if a claim has one of the verdicts ``fails``, or no verdict.
+    The status is 1 if a claim has one of the verdicts in ``fails``, or has no verdict.
     """
     status, said, record = carry_out(["check", folder, "--search", "--evidence", fresh], record=True)
     if record is None:
@@ -185,8 +185,8 @@ def carry_out(tokens: Sequence[str], *, record: bool = False) -> tuple[int, str,
     Returns
     -------
     tuple
-        Exit status; last line of standard error, without the name of this program; the command's --json record if
-        ``record`` requests it, None if there is none.
+        Exit status; last line of standard error, without the name of this program; and the command's --json record, or
+        None if ``record`` does not request it or the command wrote none.
     """
     print("$ clusterproof", *tokens, flush=True)
     with tempfile.TemporaryDirectory() as place:

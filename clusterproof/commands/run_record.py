@@ -31,15 +31,15 @@ def record_of(task: Mixture, trace: Trace, seconds: float, target: str, page: Pa
     -------
     dict
         The record has these entries. ``settings`` holds algorithm, task, rounds, seed and replicates, and ``seconds``
-        the duration. ``rows`` is the meaning of a row of errors: a cluster, a model, the pooled model, or the clients
-        of a cluster. ``first_errors`` and ``last_errors`` are the median distances to the optimum over replicates (and
-        a cluster's clients), one per row. They are None if the optima of the task are unknown. ``bound`` is the bound
-        of ``bound_claim`` on the last errors, one per row, with probability 1 - ``failure_probability``. It is the
-        tightest bound whose hypotheses hold; None if no claim applies to the run. ``purity``, ``adjusted_rand_index``
-        and ``cluster_count`` are medians over replicates, for the final assignments. ``recovered`` is the number of
-        replicates in which all clients are assigned to their true clusters. ``page`` holds the facts of the page, named
-        as in ``theory.pages.facts``: ``task``, ``run``, ``results``, ``theorems``, ``others`` and ``next``. JSON has
-        null for numbers that are not finite.
+        the duration. ``rows`` tells to what a row of errors belongs: a cluster, a model, the pooled model, or the
+        clients of a cluster. ``first_errors`` and ``last_errors`` are the median distances to the optimum over
+        replicates (and a cluster's clients), one per row. They are None if the optima of the task are unknown.
+        ``bound`` is the bound of ``bound_claim`` on the last errors, one per row, with probability 1 -
+        ``failure_probability``. It is the tightest bound whose hypotheses hold; None if no claim applies to the run.
+        ``purity``, ``adjusted_rand_index`` and ``cluster_count`` are medians over replicates, for the final
+        assignments. ``recovered`` is the number of replicates in which all clients are assigned to their true clusters.
+        ``page`` holds the facts of the page, named as in ``theory.pages.facts``: ``task``, ``run``, ``results``,
+        ``theorems``, ``others`` and ``next``. JSON has null for numbers that are not finite.
     """
     count = 0 if trace.errors is None else trace.errors.shape[-1]
     if target == "clusters" and trace.errors is not None and count == task.clusters:

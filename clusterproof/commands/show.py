@@ -36,7 +36,7 @@ SOURCES = {
     "ours": "Ours: no source prints it.",
 }
 LONGEST = 200
-"""Largest length of a counterexample that is printed on one line, and of its sides in fractions."""
+"""Largest number of characters of a counterexample that is printed on one line, and of its sides in fractions."""
 
 
 @dataclass(frozen=True)
@@ -205,7 +205,7 @@ def _with_inconclusive_lines(verdict: Verdict) -> Verdict:
 
 
 def _show_text(verdict: Verdict) -> None:
-    """Print the text that the kernel reads; proofs are about this text."""
+    """Print the text of a claim, which the kernel reads and which proofs concern."""
     if verdict.text:
         print(f"\nThe text that the kernel reads\n{textwrap.indent(verdict.text.rstrip(), '    ')}")
 

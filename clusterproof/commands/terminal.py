@@ -32,7 +32,7 @@ STANDARD_INPUT = "-"
 """File name that stands for standard input."""
 
 PAUSE = 10.0
-"""Seconds between two lines of progress at first; later the time between lines is a tenth of the elapsed time."""
+"""Seconds between two lines of progress at first. Later this time is a tenth of the elapsed time."""
 
 
 def read_integer(_type: Any, tokens: Sequence[Token]) -> int:
@@ -253,7 +253,7 @@ def load(files: Sequence[str]) -> list[list[str]]:
 
 
 def split_names(names: Sequence[str]) -> tuple[list[str], list[str]]:
-    """Separate names into ids and files, including the files in folders; no file is read."""
+    """Separate names into ids and files, including the files in folders, without reading a file."""
     names = [each for name in names for each in (files_in(name) if name.endswith("/") else [name])]
     files = [name for name in dict.fromkeys(names) if name.endswith(".py") or name == STANDARD_INPUT]
     return [name for name in names if name not in files], files

@@ -12,7 +12,7 @@ from array_api_compat import device, is_array_api_obj, is_numpy_array, is_torch_
 from clusterproof.common.validation import InvalidArgument, brief
 
 Array: TypeAlias = Any
-"""An array of any library that array-api-compat supports, such as numpy, torch or array-api-strict."""
+"""Type of an array of any library that array-api-compat supports, such as numpy, torch or array-api-strict."""
 
 
 def array_namespace(*arrays: Array) -> Any:
@@ -86,7 +86,7 @@ def to_numpy(array: Array) -> np.ndarray:
 
 
 def on_device(array: Array) -> bool:
-    """Return whether an array is in the memory of an accelerator, not of the host."""
+    """Return whether an array is in the memory of an accelerator instead of the host's."""
     return bool(is_torch_array(array) and array.device.type != "cpu")
 
 

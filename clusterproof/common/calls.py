@@ -1,4 +1,4 @@
-"""Errors for wrong calls; for an unknown name of a parameter, they suggest the nearest known name."""
+"""Errors for wrong calls. If a parameter's name is unknown, the error suggests the nearest known name."""
 
 from __future__ import annotations
 

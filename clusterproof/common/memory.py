@@ -1,4 +1,4 @@
-"""Memory of this machine, and a limit for a computation."""
+"""Memory of this machine, and a limit on the memory of a computation."""
 
 from __future__ import annotations
 

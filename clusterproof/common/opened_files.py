@@ -1,4 +1,4 @@
-"""Files that a user's code opened for reading, with their SHA-256, since a result may depend on them.
+"""Record of the files that a user's code opens for reading, with their SHA-256; a result may depend on them.
 
 Python reports each file that it opens. Files that a library opens without Python, as Polars does, remain unknown.
 """

@@ -19,13 +19,13 @@ class InvalidArgument(ValueError):
     argument
         Name of the argument as the user wrote it.
     value
-        Value that was given; None if it is missing, an ellipsis if it is too long to be shown.
+        The given value; None if it is missing, an ellipsis if it is too long to show.
     rule
         Rule that the value breaks, as the end of a sentence about it: "must be greater than 0".
     remedy
-        Text that the user can type in its place, as a sentence.
+        A sentence that tells the user what to do or to type.
     others
-        Errors of further arguments of the same call.
+        Errors in further arguments of the same call.
     place
         File and line of the user's code that is to be corrected, such as ``"mine.py, line 2"``.
     """

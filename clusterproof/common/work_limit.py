@@ -24,14 +24,14 @@ SPENT, SPENT_ON_ONE = (
     "the search takes more than 2 * 10^9 lines of Python",
     "its evaluation takes more than 10^8 lines of Python",
 )
-"""Messages about a search, and about an instance, that takes more lines."""
+"""Messages for a search, and for an instance, that exceeds its largest number of lines."""
 QUICK = 1.0
 """Seconds of processor time after which an evaluation restarts with its lines counted.
 
 No machine executes ``MOST_OF_ONE`` lines in this time, so its speed does not decide which evaluations are stopped.
 """
 EVERY, OFTEN, LONG = 64, 16, 10_000_000
-"""One evaluation in ``EVERY`` is counted, or one in ``OFTEN`` once an evaluation has taken more than ``LONG`` lines."""
+"""One of ``EVERY`` evaluations is counted; after an evaluation of more than ``LONG`` lines, one of ``OFTEN``."""
 
 
 class TooMuchWork(BaseException):
@@ -46,7 +46,7 @@ class Work:
     """Number of lines of Python that a search has used.
 
     Counting takes several times as long as an evaluation. Therefore only some evaluations are counted, at irregular
-    intervals. Each of the others is taken to need as many lines as the last counted evaluation. The sum is the same on
+    intervals. Every other evaluation is assumed to need as many lines as the last counted one. The sum is the same on
     every machine, loaded or idle.
 
     Attributes
@@ -115,7 +115,7 @@ IMPORTS = (importlib._bootstrap._find_and_load.__code__,)  # type: ignore[attr-d
 def limited_lines(most: int, safety: float = SAFETY) -> Iterator[list[int]]:
     """Raise ``TooMuchWork`` in the block after ``most`` lines of the functions that it calls.
 
-    An operation on fractions counts as the number of lines that take as long as its greatest common divisor. A single
+    An operation on fractions counts as many lines as take the time of its greatest common divisor. A single
     call that executes no lines is stopped after ``safety`` seconds of processor time. The lines also count towards an
     enclosing limit, which may be reached first.
 

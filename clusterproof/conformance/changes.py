@@ -52,7 +52,7 @@ def parameters(function: Callable[..., Any]) -> tuple[str, ...]:
 
 
 def keywords(function: Callable[..., Any]) -> tuple[str, ...]:
-    """Return the names of a function's parameters that are given by name only."""
+    """Return the names of a function's keyword-only parameters."""
     return parameters(function)[function.__code__.co_argcount :]
 
 
@@ -66,7 +66,7 @@ def names(code: CodeType) -> Iterator[str]:
 
 @cache
 def functions_of(rules: tuple[FunctionType, ...]) -> dict[str, FunctionType]:
-    """Return these functions and the functions of definitions that they call, by name."""
+    """Return these functions, and the functions of definitions that they call, by name."""
     found, waiting = {rule.__name__: rule for rule in rules}, [*rules]
     while waiting:
         function = waiting.pop()

@@ -12,9 +12,9 @@ from clusterproof.conformance.known_mistakes import Mistake
 from clusterproof.conformance.probes import Observed, agree, snapshots
 
 EVALUATIONS = 16
-"""Number of runs of the definition in a fit, without runs for derivatives."""
+"""Largest number of runs of the definition in a fit, without the runs for derivatives."""
 SMALLEST, LARGEST = 1e-9, 1e4
-"""Limits of a constant's size; a constant near 0 would have no effect."""
+"""Least and largest absolute value of a constant; a constant near 0 would have no effect."""
 
 
 @dataclass(frozen=True, eq=False)

@@ -15,7 +15,7 @@ from clusterproof.conformance.symptoms import statements
 from clusterproof.conformance.tolerance import Snapshot, first_difference, unit
 
 LONG = 20
-"""Number of rounds above which a run is compared last.
+"""Runs with more rounds than this number are compared last.
 
 If only such runs differ, the search tries only single mistakes.
 """
@@ -52,7 +52,7 @@ class Hypothesis:
 
 
 Cause = str | tuple[str, Any]
-"""The name of a mistake, or a setting and its value in another admissible form."""
+"""A cause: the name of a mistake, or a setting with its value in another admissible form."""
 Causes = tuple[Cause, ...]
 """Causes that act together; mistakes of one line apply in this order."""
 

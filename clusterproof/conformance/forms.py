@@ -16,7 +16,7 @@ from clusterproof.methods.exact import ExactClient, ExactClients, descend
 
 @dataclass(frozen=True, eq=False)
 class Message:
-    """The message of the reference's client: its change y_i - x, and its numbers of samples and of local steps."""
+    """A message from a client of the reference: its change y_i - x, and its numbers of samples and of local steps."""
 
     client: int
     change: np.ndarray
@@ -25,7 +25,7 @@ class Message:
 
 
 class FedAvgInHalves(Definition, name="fedavg"):
-    """FedAvg for the half that an implementation does not provide."""
+    """FedAvg's rule for the half that an implementation does not provide."""
 
     def trained(self, client: int, received: np.ndarray) -> np.ndarray:
         """Return a client's model after its local steps."""
@@ -117,7 +117,7 @@ def replayed(function: Callable[[ConformanceTask, Mapping[str, Any], Sequence[Se
 
 
 class ScheduledCoin:
-    """The coin of ProxSkip for code that draws it from a generator: communication after every K-th local step.
+    """A replacement for the generator from which code draws ProxSkip's coin; it decides for every K-th local step.
 
     Give this object to the code in place of its generator, and let ``round`` make ``local_steps`` iterations.
 

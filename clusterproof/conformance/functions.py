@@ -73,7 +73,7 @@ def of_participants(run: Any, values: Any, absent: Any) -> np.ndarray:
 
 
 def of_changes(run: Any, average: Any, weights: Any) -> Any:
-    """Return x + sum of p_i (y_i - x) from the sum of p_i y_i, for weights that need not add up to 1."""
+    """Return x + sum_i p_i (y_i - x) from sum_i p_i y_i; the weights p_i need not add up to 1."""
     return average + (1 - sum(weights)) * run.model
 
 
@@ -121,7 +121,7 @@ def share_each(run: Any, weights: Any, _: Any) -> Any:
 
 
 def old_total(run: Any, weights: Any, clients: Any) -> Any:
-    """Return weights divided by a sum that is not set to 0 between rounds."""
+    """Return weights divided by a sum that grows from round to round, as if code forgot to reset it to 0."""
     total = float(counts(run, clients).sum())
     return np.array(weights) * total / added_up(run, "total", total)
 
@@ -265,7 +265,7 @@ class _Asked(Exception):
 
 
 def client_of(run: Any, gradient: Callable[[Any], Any]) -> int:
-    """Return the client of a gradient, or of a direction made of it, for any number and order of uses."""
+    """Return the client that evaluates a gradient, or a direction that uses it; code may call these in any order."""
     run.of_round["asked"] = _Asked
     try:
         gradient(run.model)
@@ -340,7 +340,7 @@ def all_in_first(shares: Callable[..., Any]) -> Callable[..., Any]:
 
 
 def refreshed(run: Any, control: Any) -> Any:
-    """Return c after the participants' c_i have become g_i(x)."""
+    """Return c after the participants have set their c_i to g_i(x)."""
     moves = [run.task.gradient(i, run.model) - run.controls[i] for i in run.of_round["participants"]]
     return control + sum(moves) / run.task.clients
 
@@ -370,7 +370,7 @@ def in_loop(run: Any, new: Any, own: Any) -> Any:
 
 
 def moved_in_loop(run: Any, control: Any) -> Any:
-    """Return c after the previous clients of the round have moved it."""
+    """Return c after the previous clients of the round have changed it."""
     return control + sum(run.of_round.get("moves", [0.0])) / run.task.clients
 
 

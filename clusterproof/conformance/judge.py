@@ -76,8 +76,8 @@ def conform(
     timeout
         Seconds that a run may take, on systems with timers.
     loss
-        Loss of the tasks, by default ``"quadratic"``. ``"cross-entropy"`` is for code that cannot be given another
-        loss. Clients then have two classes (``two_class``) and full batches, and no symmetry or fixed point is checked.
+        Loss of the tasks, by default ``"quadratic"``. ``"cross-entropy"`` is for code that accepts no other loss.
+        Clients then have two classes (``two_class``) and full batches, and no symmetry or fixed point is checked.
     explained
         Whether to search for the likely cause of a difference, and for known mistakes that the runs do not rule out.
         This search takes most of the time.

@@ -35,7 +35,7 @@ class Unusable(Exception):
 
 
 class Settings(dict[str, Any]):
-    """The settings for an implementation; the error for a missing setting names the existing ones."""
+    """The settings for an implementation. If a setting is missing, the error names the existing ones."""
 
     def __missing__(self, name: str) -> Any:
         """Raise the error of a dictionary, with the existing names."""
@@ -188,7 +188,7 @@ def undisturbed(printed: io.StringIO) -> Iterator[None]:
 
 
 def advance_generators() -> None:
-    """Draw from the global generators, whose states ``undisturbed`` restores."""
+    """Draw from the global generators; ``undisturbed`` restores their states."""
     random.random()
     np.random.random()  # noqa: NPY002 - this must change the global generator
     torch: Any = sys.modules.get("torch")

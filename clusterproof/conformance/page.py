@@ -31,7 +31,7 @@ SYMBOLS = {
     "sum_S": "sum over participants",
     "1/N": "share of one of N clients",
 }
-"""Meanings of the symbols in a definition's round."""
+"""Meanings of the symbols in the formulas of a round."""
 MOST_LISTED = 4
 """Largest number of hypotheses that a page lists."""
 WIDTH, MARGIN = 80, 15

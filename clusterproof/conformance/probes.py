@@ -1,4 +1,4 @@
-"""Runs for the comparison of implementation and definition, from the plainest to the most general."""
+"""Probes: runs for the comparison of implementation and definition, from the plainest to the most general."""
 
 import tomllib
 from collections.abc import Iterable, Mapping, Sequence
@@ -48,7 +48,7 @@ class Observed:
 
 FILE = Path(__file__).with_name("probes.toml")
 PLANS: dict[str, dict[str, Any]] = tomllib.loads(FILE.read_text(encoding="utf-8"))
-"""Plans of the probes, independent of an algorithm."""
+"""Plans of the probes, which do not depend on the algorithm."""
 
 
 def probe_names(definition: type[Definition]) -> tuple[str, ...]:

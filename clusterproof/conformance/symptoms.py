@@ -1,4 +1,4 @@
-"""Sentences that hold for every run that differs from the definition, if no known mistake explains the runs."""
+"""True sentences about the runs that differ from the definition, for the case that no known mistake explains them."""
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
@@ -34,7 +34,7 @@ class Compared:
     since: int | None
 
     def differs(self, rounds: int) -> bool:
-        """Return whether the first rounds of the run differ."""
+        """Return whether the run differs from the definition in its first rounds."""
         return self.since is not None and self.since <= rounds
 
 
@@ -71,7 +71,7 @@ def statements(definition: type[Definition], runs: Sequence[Observed], dtype: st
 
 
 def _quantities(names: Sequence[str]) -> str:
-    """Return names of quantities, which may also be names of probes, and the verb."""
+    """Return a subject and its verb, from the names of quantities or probes."""
     noun, verb = ("quantity", "is") if len(names) == 1 else ("quantities", "are")
     return f"the {noun} `{'`, `'.join(names)}` {verb}"
 

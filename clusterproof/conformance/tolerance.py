@@ -16,7 +16,7 @@ def unit(rounds: int, expected: np.ndarray, dtype: str) -> float:
 
 
 def least_unit(rounds: int, dtype: str) -> float:
-    """Return the unit of entries of size 1 and below."""
+    """Return the unit for entries of size at most 1."""
     return 300 * float(np.finfo(dtype).eps) * (1 + rounds)
 
 

@@ -1,4 +1,4 @@
-"""Comparison of a printed number with reproduced ones by Welch's test, and the difference that it could detect."""
+"""Comparison of a printed number with reproduced ones by Welch's test, and the smallest detectable difference."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ HALF_A_POINT = 0.5
 """Difference of two accuracies, in percentage points, that is treated as no difference."""
 
 INFORMATIVE = 0.1
-"""Share of the printed number above which the smallest detectable difference is not informative."""
+"""A test is not informative if its smallest detectable difference exceeds this share of the printed number."""
 
 TOO_FEW = "too few runs to say"
 

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from polars import DataFrame
 
 RESULTS = Path(__file__).with_name("results")
-"""Stored results: a parquet file for each table, and its settings."""
+"""Folder of the stored results: for each table, a parquet file and the settings."""
 
 COLUMNS = {
     "table": "String",
@@ -38,7 +38,7 @@ is null for the table's own numbers, which belong to the last round.
 
 
 class Number(NamedTuple):
-    """A measured number: its ``column`` in the table, and its round unless it is the last one."""
+    """A measured number, with its ``column`` in the table, and its round unless that is the last one."""
 
     column: str
     value: float
@@ -69,7 +69,7 @@ class Row:
 
     @property
     def cells(self) -> list[str]:
-        """Cells under ``HEADERS``; the last two are the detectable difference and the result."""
+        """Cells of a table's line under ``HEADERS``. The last two are the detectable difference and the result."""
         from statistics import mean, stdev
 
         digits = 3 if self.column.endswith(("index", "purity")) else 2
@@ -102,7 +102,7 @@ class PaperTable(ABC):
     id, title, source
         Identifier, such as ``"cfl-mgd/table-2"``; title in one line; place in the paper.
     by_data
-        Defaults that a data set changes.
+        Defaults that depend on the data set.
     published
         Settings that the paper prints; with other values, no row is compared with the paper.
     """

@@ -39,7 +39,7 @@ QUADRATIC: dict[str, Any] = {
     "threshold": 0.5,
 }
 """With these values FPFC finds the groups, and the hypotheses of its Theorem 1 hold. With 3 local steps the hypotheses
-hold as well, but C_1 < 0.
+still hold, but C_1 < 0.
 """
 
 ONE_MODEL: dict[str, Any] = {
@@ -52,7 +52,7 @@ ONE_MODEL: dict[str, Any] = {
     "local_steps": 5,
     "step_size": 0.1,
 }
-"""The Hessians differ, so that clients drift in several local steps; L = 1."""
+"""The Hessians differ, so clients drift if they take several local steps; L = 1."""
 
 SKIPPING = ONE_MODEL | {"clients": 20, "dimension": 5, "step_size": 0.5, "probability": 0.5}
 """The task is small, since ProxSkip's rates are about a mean over many runs.
@@ -142,7 +142,7 @@ def starts_apart(method: Any, task: Mixture, seed: int, replicates: int | None) 
 
 
 WITHOUT_THEOREMS = ("feddyn", "fednova", "fedavgm", "fedadam", "fedyogi", "ditto", "pfedme")
-"""Methods without a theorem about a mean over runs from one start."""
+"""Methods without theorems about a mean over runs from one start."""
 
 PAGES = {
     "cfl-mgd": Defaults("regression", 60, 500, REGRESSION, one_start),

@@ -29,7 +29,7 @@ def stored_summary() -> str:
 
 
 def _written(setting: str, value: object) -> str:
-    """Write a setting; for a list or a table, only its name."""
+    """Write a setting with its value; a list or a table gets only its name."""
     if setting == "data":
         return str(value)
     return f"{setting} changed" if isinstance(value, list | dict) else f"{setting} {value}"

@@ -1,4 +1,4 @@
-"""Sweeps: all combinations of settings and seeds in a file, as units and as one table."""
+"""Sweeps, which run all combinations of a file's settings and seeds, as units, and collect one table."""
 
 from __future__ import annotations
 

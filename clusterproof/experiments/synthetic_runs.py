@@ -47,7 +47,7 @@ def task_parameters(task: str) -> dict[str, Any]:
 
 
 def algorithm_class(name: str) -> type[Algorithm[Any]]:
-    """Return the algorithm of a name in ``ALGORITHMS``, or a user's class.
+    """Return the algorithm with a name in ``ALGORITHMS``, or a user's class.
 
     Raises
     ------

@@ -76,7 +76,7 @@ def check_sections(sections: Mapping[str, Mapping[str, Any]], *, is_here: bool) 
     Raises
     ------
     InvalidArgument
-        If a section is wrong, the device is not there, or no file of the data set is in the data folder.
+        If a section is wrong, the device is missing, or the data folder has no file of the data set.
     """
     configuration = configuration_from(sections)
     if is_here and configuration.training.device == "cuda":

@@ -55,7 +55,7 @@ class Unit:
 
     @property
     def file(self) -> str:
-        """Name of the unit's file: a digest of the function, the settings and the source that the result depends on."""
+        """Name of the unit's file: a digest of the function, the settings, and the source behind the result."""
         content = json.dumps([source_digest(self.function.__module__), self.settings], sort_keys=True)
         digest = hashlib.sha256(content.encode()).hexdigest()[:16]
         return f"{self.function.__name__.replace('_', '-')}.{digest}.json"

@@ -81,9 +81,9 @@ class Drift(Illustration):
     inner_step_size
         Inner step size alpha of Per-FedAvg.
     proximal
-        Proximal strength mu of the left panel.
+        Proximal strength mu in the left panel.
     local_steps
-        Local steps of the right panel.
+        Number of local steps in the right panel.
     run_steps
         Local steps of the runs, which are the marks of the left panel.
     run_strengths

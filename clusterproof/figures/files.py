@@ -19,7 +19,7 @@ def save(figure: Figure, path: str | Path, *, alt: str = "") -> None:
     """Write a figure as png, svg or pdf, according to the suffix of the path.
 
     Equal figures give identical files. The file contains its caption (svg and png: ``Description``, pdf: ``Subject``).
-    Its ``Title`` is the alternative text, which browsers read from the title of an svg.
+    Its ``Title`` is the alternative text; browsers read it from the title of an svg.
 
     Parameters
     ----------

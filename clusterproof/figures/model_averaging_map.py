@@ -1,4 +1,4 @@
-"""Settings in which option II of CFL-MGD diverges although every client alone converges."""
+"""Map of the settings in which option II of CFL-MGD diverges although every client alone converges."""
 
 from __future__ import annotations
 

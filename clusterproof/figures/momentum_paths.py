@@ -12,7 +12,7 @@ from clusterproof.figures.illustration import Illustration, Kappa, Momentum, Pos
 from clusterproof.theory.exact.heavy_ball import propagators
 
 START = np.array([-8.0, 2.0])
-"""Start along the flat axis and along the steep one."""
+"""Coordinates of the start on the flat axis and on the steep axis."""
 
 
 class Path(NamedTuple):

@@ -1,4 +1,4 @@
-"""Networks by round: accuracy of CFL-MGD and its rivals from the stored Table 2, and training loss of convex models.
+"""Training by round: accuracy of CFL-MGD and its rivals from the stored Table 2, and losses of convex models.
 
 The training losses are the counterparts of Figure 4a of CFL-MGD and Figure 4 of GL-CFL.
 """

@@ -113,7 +113,7 @@ def _draw_curve(panel: style.Axes, places: np.ndarray, curve: Curve, label: str)
 
 
 def _set_limits(panel: style.Axes, curves: Sequence[Curve]) -> None:
-    """Set the ends of a logarithmic axis around curves, and write short numbers without powers."""
+    """Set the limits of a logarithmic axis around curves, and write short numbers without powers."""
     panel.set_yscale("log", nonpositive="mask")
     values = np.concatenate([curve.values for curve in curves if curve.role not in UNLIMITED])
     values = values[np.isfinite(values) & (values > 0)]

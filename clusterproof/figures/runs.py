@@ -22,7 +22,7 @@ OPTIMA = {
     "pooled": "the optimum of the mean of all losses",
     "clients": "a client's own optimum",
 }
-"""Meaning of errors as distances, by the target of an algorithm."""
+"""For each target of an algorithm, the optimum to which its errors are distances."""
 
 BOUNDS: tuple[style.Look, ...] = (
     {"color": style.BLACK, "linestyle": "--"},
@@ -30,7 +30,7 @@ BOUNDS: tuple[style.Look, ...] = (
     {"color": style.SKY, "linestyle": ":"},
     {"color": style.GREY, "linestyle": (0, (5, 1, 1, 1, 1, 1))},
 )
-"""Styles of the bounds' curves; none is solid, and none has a colour of the first four models."""
+"""Styles of the bounds' curves. No curve is solid, or has the colour of one of the first four models."""
 
 MOST_MODELS = 4
 """Largest number of models whose curves are drawn; for more models, the largest error is drawn."""
@@ -79,8 +79,8 @@ def run_figure(trace: Trace, *others: Trace, bounds: Mapping[str, ArrayLike] | N
     Raises
     ------
     InvalidArgument
-        If a run has no errors, or the errors are distances to different optima. If a bound has the wrong length, or
-        there are too many bounds. If matplotlib is not installed.
+        If a run's task has no known optima, or the errors are distances to different optima. If a bound has the wrong
+        length, or there are too many bounds. If matplotlib is not installed.
     """
     traces, errors = (trace, *others), []
     for one in traces:
@@ -119,7 +119,7 @@ def run_figure(trace: Trace, *others: Trace, bounds: Mapping[str, ArrayLike] | N
 
 
 def _bounds(bounds: Mapping[str, ArrayLike] | None, times: int) -> dict[str, np.ndarray]:
-    """Return each bound as one number for each time.
+    """Return each bound as one number for the start and for each round.
 
     Raises
     ------
@@ -158,7 +158,7 @@ def differences(traces: Sequence[Trace]) -> list[str]:
 
 
 def _of_task(trace: Trace) -> dict[str, Any]:
-    """Return the numbers and texts of a run's task, with its arrays to six digits."""
+    """Return the numbers and strings of a run's task, with six digits of its arrays."""
     task, sizes = trace.settings["task"], np.bincount(trace.labels)
     facts = {**task, "clusters": len(sizes), "clients": int(sizes.sum())}
     if (curvatures := task.get("covariance", task.get("hessians"))) is not None:
@@ -173,7 +173,7 @@ def _of_task(trace: Trace) -> dict[str, Any]:
 
 
 def _differing(settings: Mapping[str, Any], all_settings: Sequence[Mapping[str, Any]]) -> list[str]:
-    """Write the numbers and texts of a run's settings that differ between runs."""
+    """Write the numbers and strings in a run's settings that differ between runs."""
     told = []
     for name, value in settings.items():
         differs = any(other.get(name) != value for other in all_settings)

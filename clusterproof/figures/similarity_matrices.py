@@ -56,12 +56,12 @@ class Matrices(NamedTuple):
 
 
 class SimilarityMatrices(Illustration):
-    """Cosines of CFL and scores of GL-CFL, for 60 clients in 4 clusters at the corners of a regular simplex.
+    """Cosines of CFL and scores of GL-CFL, for 60 clients in 4 clusters whose optima are the corners of a simplex.
 
     Parameters
     ----------
     separation
-        Distance of two clusters' optima.
+        Distance between any two clusters' optima.
     noise
         Standard deviation of a target.
     samples
@@ -77,7 +77,7 @@ class SimilarityMatrices(Illustration):
     distance
         Distance of GL-CFL's first models from the optima.
     moves
-        Number of GL-CFL's rounds before the scores.
+        Number of rounds of GL-CFL before the scores.
     """
 
     name = "similarity-matrices"
@@ -100,7 +100,7 @@ class SimilarityMatrices(Illustration):
     moves: Annotated[int, Meta(ge=1, le=1000)] = 2
 
     def task(self, data: str) -> RegressionMixture:
-        """Return clusters at the corners of a regular simplex in a random position."""
+        """Return clusters whose optima are the corners of a regular simplex in a random position."""
         source = generator(self.seed, "figures/similarity-matrices", "optima")
         turned = np.linalg.qr(source.standard_normal((DIMENSION, CLUSTERS)))[0].T
         return on_simplex(

@@ -162,7 +162,7 @@ class WinnersElbow(OfUpdates):
         return {data: self.curves(data) for data in (NOISY, EXACT)}
 
     def draw(self, data: dict[str, Curves]) -> style.Figure:
-        """Draw both curves for a map with more winners than clusters, and for one with as many."""
+        """Draw both curves for a map with more winners than clusters, and for a map with equally many."""
         clusters = self.task().clusters
         results = "; ".join(
             f"{panel}: {one.neurons} winners, elbow {one.elbows[1]} (of the clients {one.elbows[0]}), "

@@ -30,7 +30,7 @@ SHEET = Path(__file__).with_name("figures.mplstyle")
 """Style sheet of matplotlib with all settings that figures share."""
 
 NOT_LOOKS = ("figure.constrained_layout.use", "figure.autolayout", "svg.hashsalt", "backend")
-"""Parameters that the layout and the reproducibility of files need, and one that opens windows when read."""
+"""Parameters that are not copied from ``rcParams``: the layout and reproducible files fix the first three."""
 
 BLACK, ORANGE, SKY, GREEN = "#000000", "#E69F00", "#56B4E9", "#009E73"
 YELLOW, BLUE, VERMILLION, PURPLE = "#F0E442", "#0072B2", "#D55E00", "#CC79A7"
@@ -57,7 +57,7 @@ SOLID = tuple({**look, "linestyle": "-"} for look in LOOKS)
 """Styles of the curves of runs, beside bounds that are not solid."""
 
 LEVEL: Look = {"color": BLACK, "linestyle": ":"}
-"""Style of lines at a known value: the truth, a goal, a ceiling."""
+"""Style of lines at a known value, such as the true value, a goal or an upper limit."""
 
 CENTIMETRES = 2.54
 """Centimetres per inch."""
@@ -66,7 +66,7 @@ NARROWEST, WIDEST = 5.0, 60.0
 """Smallest and largest width in centimetres."""
 
 PANEL_WIDTH = 1.8
-"""Inches of the narrowest panel beside another one; narrower panels are stacked."""
+"""Least width, in inches, of panels side by side; narrower panels are stacked."""
 
 CAPTION_SIZE, LINE_SPACING = 7.5, 1.35
 CAPTION_LETTERS, TITLE_LETTERS = 17.4, 14.5  # letters per inch
@@ -218,7 +218,7 @@ def visible(text: str) -> int:
 
 
 def with_minus(text: str) -> str:
-    """Write minus signs instead of hyphens outside formulas, which have their own."""
+    """Write minus signs instead of hyphens, except in formulas."""
     return outside_formulas(HYPHEN_FOR_MINUS, "\N{MINUS SIGN}", text)
 
 
@@ -240,7 +240,7 @@ def describe(task: RegressionMixture) -> str:
 
 
 def power_of_ten(value: float) -> str:
-    """Write a small number as the next larger power of ten."""
+    """Write a small number, rounded up to a power of ten."""
     return f"$10^{{{math.ceil(math.log10(value))}}}$" if value > 0 else "0"
 
 
@@ -292,7 +292,7 @@ def label_axes(
 
 
 def count_along(axis: Any) -> None:
-    """Write only whole numbers at an axis of rounds or other counts."""
+    """Label an axis of rounds or other counts with whole numbers only."""
     from matplotlib.ticker import MaxNLocator
 
     axis.set_major_locator(MaxNLocator("auto", steps=[1, 2, 2.5, 5, 10], integer=True))
@@ -377,7 +377,7 @@ def add_colour_bar(mesh: Any, panels: Axes | Sequence[Axes], name: str, **option
 
 
 def _finished(figure: Figure) -> Figure:
-    """Lay a figure out, once only, because a second layout would move it slightly."""
+    """Lay out a figure only once, because a second layout would move its parts slightly."""
     look = _appearance.get()
     if look.title is not None and not figure.legends:
         figure.suptitle(look.title, x=0.01, ha="left")

@@ -20,7 +20,7 @@ CLUSTERS, CLIENTS, DIMENSION = 4, 60, 10
 
 
 class SuccessMap(Illustration):
-    """Share of runs that find all clusters, for 60 clients in 4 clusters at the corners of a regular simplex.
+    """Share of runs that find all of 4 clusters, with 60 clients and optima at the corners of a regular simplex.
 
     Parameters
     ----------
@@ -65,7 +65,7 @@ class SuccessMap(Illustration):
         return np.geomspace(0.5, 8.0, self.columns + 1), np.geomspace(0.25, 4.0, self.rows + 1)
 
     def task(self, separation: float, noise: float) -> RegressionMixture:
-        """Return equal clusters at the corners of a regular simplex."""
+        """Return equal clusters whose optima are the corners of a regular simplex."""
         corners = np.eye(CLUSTERS, DIMENSION)
         return on_simplex(corners, separation, CLIENTS, noise=noise, samples=self.samples)
 

@@ -8,7 +8,8 @@ method does not fix the type of its vectors; the caller chooses one of these:
 - ``exact.exact_clients`` computes with exact numbers, symbols or arrays, and keeps a list of the clients' values.
   Claims in the kernel's language use it, and so does the computation of a round's matrix on quadratics.
 - ``algorithms.array_clients`` computes with arrays of any library, for ``run`` and ``train``.
-- ``theory.rates.every_client`` represents any number of clients by a mean and a deviation, in the kernel's language.
+- ``theory.rates.every_client`` represents the values of any number of clients by a mean and a deviation, in the
+kernel's language.
 
 This package imports only the standard library.
 """

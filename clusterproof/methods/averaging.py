@@ -1,4 +1,4 @@
-"""Methods whose clients start from the server's model and whose server takes a mean: FedAvg and variants of a step."""
+"""Methods whose clients start from the server's model and whose server takes a mean: FedAvg and its variants."""
 
 from __future__ import annotations
 

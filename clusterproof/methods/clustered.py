@@ -8,7 +8,7 @@ from clusterproof.methods.declaration import Real
 
 
 def ifca(clients: Any, models: Any, *, step_size: Real, averaging: str = "gradient", chosen: Any) -> Any:
-    """IFCA: Algorithm 1 of Ghosh, Chung, Yin and Ramchandran (2020), after line 8, the choice.
+    """IFCA: Algorithm 1 of Ghosh, Chung, Yin and Ramchandran (2020), after the clients' choice in line 8.
 
     Gradient averaging takes a step of size gamma along 1/m times the sum of the members' gradients, line 15. Otherwise
     the server takes the means of the members' models after their local steps; an empty cluster keeps its model, line
@@ -47,7 +47,7 @@ def cfl_mgd_option_1(
     chosen: Any,
     divisors: Any = None,
 ) -> Any:
-    """CFL-MGD, option I with the server's momentum: Algorithm 1 of Zhao et al. (2023), (9), second line of (32)."""
+    """CFL-MGD, option I with the server's momentum: Algorithm 1 of Zhao et al. (2023), (9), and line 2 of (32)."""
     means = mean_gradients(clients, models, chosen, divisors)
     momenta = clients.each_cluster(lambda buffer, mean: momentum * buffer + mean, momenta, means)
     return moved(clients, models, momenta, step_size), momenta

@@ -1,4 +1,4 @@
-"""Methods that correct the clients' gradients against client drift: by controls, or by a gradient that clients send."""
+"""Methods that correct the clients' gradients for client drift, by controls or by gradients that clients send."""
 
 from __future__ import annotations
 

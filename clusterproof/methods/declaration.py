@@ -32,7 +32,7 @@ class Method:
         Starts of the states that do not start at 0: ``"model"`` (the start of the first state), or a function of
         settings that returns the number for every entry.
     averages
-        States of the server, each equal to the mean of a state of the clients while all clients take part.
+        States of the server. Each equals the mean of a state of the clients while all clients take part.
     given
         Values that the caller of the round computes, such as a coin.
     of_each

@@ -1,6 +1,7 @@
 """FPFC, whose state has a vector for each ordered pair of clients.
 
-The round cannot be a ``@method``, which has no states of pairs: ``algorithms.fpfc`` keeps arrays of its own.
+The round cannot be a ``@method``, because a method has no states for pairs. ``algorithms.fpfc`` therefore keeps its own
+arrays.
 """
 
 from __future__ import annotations
@@ -37,7 +38,7 @@ def fpfc(
     shrink: Callable[[Any], Any],
     participants: Sequence[int],
 ) -> tuple[Sequence[Any], Pairs, Pairs]:
-    """FPFC: Algorithm 1 of Yu, Liu, Sun and Wang (2023), where a pair with one participant or two is updated once.
+    """FPFC: Algorithm 1 of Yu, Liu, Sun and Wang (2023), where a pair with at least one participant is updated once.
 
     The states are w_i, theta_ij and v_ij of all clients; ``shrink`` maps delta to theta.
     """

@@ -1,4 +1,4 @@
-"""Methods whose clients keep a model of their own: LOCAL, FedBCD, Ditto and pFedMe."""
+"""Methods whose clients keep personal models: LOCAL, FedBCD, Ditto and pFedMe."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
 """Neural networks on clients: image data, partitions, networks, the task, and complete training runs.
 
-The public names are imported on first use; ``__init__.pyi`` lists them. A task for the algorithms of
-``clusterproof.algorithms``::
+The public names are imported on first use; ``__init__.pyi`` lists them. This makes a task for the algorithms of
+``clusterproof.algorithms`` and runs one of them::
 
     from clusterproof.algorithms import IFCA
     from clusterproof.running import run
@@ -11,7 +11,7 @@ The public names are imported on first use; ``__init__.pyi`` lists them. A task 
     task = ImageTask(partition=images, network=network("mlp", (1, 8, 8), 10, hidden=[8]))
     trace = run(IFCA(step_size=0.1), task, rounds=3)
 
-A run with checkpoints and metrics, as ``clusterproof train`` makes it::
+This makes a run with checkpoints and metrics, like ``clusterproof train``::
 
     from clusterproof.neural import configuration_from, train
 

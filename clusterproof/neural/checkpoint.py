@@ -43,10 +43,10 @@ CONFIGURATION, CHECKPOINT, LOCK = "configuration.json", "checkpoint.safetensors"
 IN_USE = "is in use by another run"
 
 LARGE_CHECKPOINT = 2**28
-"""Size in bytes from which the size of a checkpoint is announced."""
+"""Size in bytes above which the size of a checkpoint is announced."""
 
 ARRAY = "<array>"
-"""Key that marks the name of an array among plain values."""
+"""Key of a mapping that stands for an array, and holds its name, among plain values."""
 
 StateT = TypeVar("StateT", bound=State)
 
@@ -93,7 +93,7 @@ class Stored:
     arrays: dict[str, np.ndarray]
 
     def restore(self, algorithm: Algorithm[Any], device: str) -> Checkpoint:
-        """Restore the state of an algorithm with the same bits, with torch arrays on a device.
+        """Restore the state of an algorithm with the same bits; put torch arrays on a device.
 
         Raises
         ------
@@ -154,7 +154,7 @@ def check_space(folder: Path, state: State) -> str:
     Raises
     ------
     InvalidArgument
-        If the disk or the memory has less free than a checkpoint takes.
+        If the disk or the memory has less free space than a checkpoint needs.
     """
     size = sum(array.nbytes for _, array in arrays_of(state))
     for place, free in (("disk", shutil.disk_usage(folder).free), ("memory", free_memory())):
@@ -204,7 +204,7 @@ def stored_configuration(
     Raises
     ------
     InvalidArgument
-        If there is no run in the folder, it holds a link, or its configuration is damaged or names other code.
+        If the folder holds no run or a link, or the run's configuration is damaged or names other code.
     """
     _require_plain("resume", Path(folder))
     if not is_begun(folder):
@@ -307,7 +307,7 @@ def digest(arrays: Mapping[str, np.ndarray], text: str = "") -> str:
 
 
 def _taken_apart(value: Any) -> tuple[Any, dict[str, Array]]:
-    """Split dataclasses, lists and mappings into plain values, which name their arrays, and the arrays."""
+    """Split dataclasses, lists and mappings into arrays and plain values that refer to the arrays by name."""
     arrays: dict[str, Array] = {}
 
     def name_array(part: Any) -> dict[str, str]:

@@ -1,4 +1,4 @@
-"""Clients' samples on the computing device: a task's requirements, the samples of a step, and distorted images."""
+"""Clients' samples on the computing device: their requirements, the samples of a step, and distorted images."""
 
 from __future__ import annotations
 

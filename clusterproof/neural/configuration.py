@@ -65,10 +65,10 @@ KNOWN: dict[str, Mapping[str, Any]] = {
 """Sections with a name, and the names known in each."""
 
 GIVEN = ("data", "seed", "sample_shape", "image_shape", "classes")
-"""Arguments of partitions and networks that other sections give."""
+"""Arguments of partitions and networks whose values come from other sections."""
 
 MOST_THREADS = 1024
-"""Largest number of threads: more than any computer's processors, within a system's limit for a process."""
+"""Largest number of threads. It exceeds the processors of any computer, but not a system's limit for a process."""
 
 Positive = Annotated[int, Meta(ge=1, le=LARGEST_COUNT)]
 
@@ -218,7 +218,7 @@ def configuration_from(sections: Mapping[str, Any]) -> Configuration:
     ------
     InvalidArgument
         If a section or key is unknown; the message names the nearest one. If a value has the wrong type or is out of
-        range. The argument is named as ``section.key``.
+        range. The message names the argument as ``section.key``.
     """
     tables = checked_settings(dict.fromkeys(SECTIONS, dict[str, Any]), sections)
     tables = {section: dict(tables.get(section, {})) for section in SECTIONS}
@@ -325,7 +325,7 @@ def read_configuration_file(
     path
         The file.
     argument, remedy
-        Argument that named the file, and remedy, for messages.
+        Name of the argument with the file, and remedy, for messages.
 
     Raises
     ------

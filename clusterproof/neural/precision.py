@@ -9,7 +9,7 @@ from typing import Literal, TypeAlias
 Precision: TypeAlias = Literal["full", "tf32", "bf16"]
 
 BITS = {"full": 24, "tf32": 11, "bf16": 8}
-"""Significand bits of a product's factors in single precision."""
+"""Number of significand bits of a product's factors, by precision."""
 
 
 @contextmanager

@@ -41,12 +41,12 @@ On two convolutions of 64 channels, 500 images at a time were 1.2 to 1.7 times s
 """
 
 exact = torch.backends.cudnn.flags(enabled=True, benchmark=False, deterministic=True, allow_tf32=False)
-"""Decorator for convolutions on a GPU: in full precision, with equal results in every run."""
+"""Decorator that makes convolutions on a GPU use full precision and give equal results in every run."""
 
 
 @dataclass(frozen=True)
 class Scores:
-    """The scores of every model on every test holder.
+    """The scores of every model on the data of every test client.
 
     Attributes
     ----------
@@ -233,7 +233,7 @@ class ImageTask(Task):
     def hessian_products(
         self, points: Tensor, directions: Tensor, clients: Tensor, generator: np.random.Generator
     ) -> Tensor:
-        """Return the clients' Hessians at points times directions, on one batch of each client, all (k, d)."""
+        """Return the clients' Hessians at points times directions, all (k, d), on one batch of each client."""
         products = torch.empty_like(points, memory_format=torch.contiguous_format)
         for rows, batch in self._batches(clients, generator):
             products[rows] = self.chosen_engine.hessian_products(points[rows], directions[rows], batch)

@@ -57,10 +57,10 @@ LARGEST_SHARE = 0.05
 """Largest share of time for writing checkpoints if the configuration states no number of rounds."""
 
 DIVERGED = 10
-"""Multiple of the training loss of random guessing above which a run has diverged."""
+"""A run has diverged if its training loss exceeds this multiple of the loss of random guessing."""
 
 QUICK = 1.0
-"""Largest number of seconds of a CPU round for which a user's code is run twice as a check."""
+"""A user's code runs twice, as a check, if a round takes at most this number of seconds on a CPU."""
 
 Progress: TypeAlias = Callable[[Mapping[str, Any]], None]
 """Function called with the metrics of each round."""

@@ -112,7 +112,7 @@ class Guard:
             raise self._refused(rule, "compute a new array, such as x = x - step in place of x -= step")
 
     def _form(self, array: Array, typed: bool = False) -> str:
-        """Describe an array by its shape (and type, if types are checked), or by its class if that is wrong."""
+        """Describe an array by its shape (and type, if types are checked), or by its class if the class is wrong."""
         if not isinstance(array, self.library):
             return type(array).__name__
         values: Array = array  # an array of the library; its class has no static type

@@ -1,4 +1,4 @@
-"""Matching of models to clusters: the starts or the clients' choices decide which model belongs to which cluster."""
+"""Matching of models to clusters, by the models' starts or by the clients' choices."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ def matched(costs: np.ndarray) -> np.ndarray:
 def in_order_of_clusters(trace: Trace, optima: np.ndarray) -> Trace:
     """Reorder the models of a run, so that model p started nearest to the optimum of cluster p.
 
-    Only the starts matter, so that the new order does not hide the loss of a cluster during the run.
+    Only the starts determine the order, so it does not hide the loss of a cluster during the run.
 
     Parameters
     ----------

@@ -16,7 +16,7 @@ def contingency(assignments: np.ndarray, labels: np.ndarray) -> np.ndarray:
     Raises
     ------
     InvalidArgument
-        If assignments or labels are not integers (m,), or their numbers differ.
+        If assignments or labels are not integer arrays of shape (m,), or their lengths differ.
     """
     assignments, labels = _clusters("assignments", assignments), _clusters("labels", labels)
     if assignments.shape != labels.shape:

@@ -18,7 +18,7 @@ from clusterproof.common.validation import InvalidArgument, check_instance, chec
 from clusterproof.running.contract import copy_arrays, written
 
 Measure: TypeAlias = Callable[[Any, Any], Any]
-"""A function of the state and the task, such as f(x) - f*."""
+"""Type of a function of the state and the task, such as f(x) - f*."""
 
 
 class Recorder:
@@ -36,7 +36,7 @@ class Recorder:
     Raises
     ------
     InvalidArgument
-        If a name is not a text, or a named measure is not a function.
+        If a name is not a string, or a named measure is not a function.
     """
 
     def __init__(self, record: Sequence[str], measure: Mapping[str, Measure], task: Task) -> None:

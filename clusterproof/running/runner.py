@@ -81,7 +81,7 @@ def run(
     InvalidArgument
         If algorithm or task is of another type, a number is out of range, or ``initial`` has the wrong shape or is not
         finite. If the algorithm breaks the protocol or writes into its state. If a recorded field or function does not
-        give numbers of one shape.
+        give numbers, or changes their shape.
     """
     check_instance("algorithm", algorithm, Algorithm, "write run(algorithm, task, rounds=...)")
     check_instance("task", task, Task, "write run(algorithm, task, rounds=...)")

@@ -46,7 +46,7 @@ SIDECAR = "run.json"
 TABLES = ("models.parquet", "assignments.parquet")
 RECORDED = "recorded.parquet"
 FORMAT, FORMAT_RECORDED = 1, 2
-"""Format numbers of a run without and with recorded fields or measures."""
+"""Format numbers of stored runs: without, and with, recorded fields or measures."""
 
 
 @checked

@@ -143,8 +143,8 @@ class Trace:
         Raises
         ------
         InvalidArgument
-            If a run has no errors or another kind of errors, or a bound has no numbers. If matplotlib is not installed,
-            or the figure cannot have this width or these labels.
+            If a run's errors are unknown or distances to other optima, or a bound is not made of numbers. If matplotlib
+            is not installed, or the figure cannot have this width or these labels.
         """
         import clusterproof  # only drawing needs matplotlib
 

@@ -1,7 +1,7 @@
 """Losses and gradients of Gaussian linear regression, exactly in law, without drawing the data.
 
 A client of cluster q holds n samples (x, y) with x ~ N(0, Sigma) and y = x . theta_q + s eps. The residuals of the
-models chi_1 .. chi_P on one sample are jointly Gaussian with covariance
+models chi_1, ..., chi_P on one sample are jointly Gaussian with covariance
 
     K = s^2 11' + D Sigma D',          row p of D is theta_q - chi_p,
 

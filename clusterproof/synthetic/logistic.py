@@ -135,7 +135,7 @@ class LogisticMixture(Mixture):
 
     @classmethod
     def numbers_held(cls, sizes: Mapping[str, int]) -> int:
-        """Return the number of entries in the samples of all clusters' laws."""
+        """Return the number of values in the samples of all clusters' laws."""
         return sizes["clusters"] * sizes["support"] * sizes["dimension"]
 
     @cached_property
@@ -310,7 +310,7 @@ def _newton(rows: np.ndarray, weights: np.ndarray, ridge: float) -> np.ndarray:
     """Minimise sum_n weights_n log(1 + exp(-rows_n . chi)) + ridge ||chi||^2 / 2 by damped Newton steps.
 
     The step is halved until the loss does not rise. The loss is strongly convex and behaves like a self-concordant
-    function, so that the iteration reaches the quadratic phase and then rounding error.
+    function. The iteration therefore reaches the quadratic phase, and then rounding errors.
     """
     point = np.zeros(rows.shape[1])
 

@@ -20,14 +20,14 @@ from clusterproof.common.notebook import html_table
 from clusterproof.common.validation import brief, check_count, check_number, check_seed
 
 SPELLED = 24
-"""Largest number of parameters for which the repr of a task is a constructor call."""
+"""Largest number of values in a task whose repr is a constructor call."""
 
 
 class Mixture(Task):
     """A task whose cluster objectives are smooth and strongly convex with known minimisers."""
 
     name: ClassVar[str]
-    """Name on the command line, and ``task`` in the settings."""
+    """Name of the task on the command line, and under ``task`` in the settings."""
 
     labels: np.ndarray
     """The true cluster of each client, integers (m,)."""
@@ -119,7 +119,7 @@ class Mixture(Task):
 
     @property
     def _facts(self) -> dict[str, object]:
-        """Sizes of the task, and every parameter that is a number or a text."""
+        """Sizes of the task, and every parameter that is a number or a string."""
         facts: dict[str, object] = {
             "clusters": self.clusters,
             "clients": self.clients,
@@ -168,12 +168,12 @@ class Mixture(Task):
 
     @property
     def separation(self) -> float:
-        """Smallest distance between two clusters' optima (Delta); infinite for one cluster."""
+        """Smallest distance between two clusters' optima (Delta); infinite if there is only one cluster."""
         return float(self._distances.min()) if self.clusters > 1 else float("inf")
 
     @property
     def diameter(self) -> float:
-        """Largest distance between two clusters' optima (D); 0 for one cluster."""
+        """Largest distance between two clusters' optima (D); 0 if there is only one cluster."""
         return float(self._distances.max()) if self.clusters > 1 else 0.0
 
     @property
@@ -182,7 +182,7 @@ class Mixture(Task):
         return 0.25 * self.separation / math.sqrt(self.condition_number)
 
     def reference_optima(self, target: str) -> np.ndarray:
-        """Return the optima of the clusters, of the pooled loss or of the clients."""
+        """Return the optima of the clusters, the optimum of the pooled loss, or the optima of the clients."""
         return {
             "clusters": lambda: self.optima,
             "pooled": lambda: self.pooled_optimum[None, :],

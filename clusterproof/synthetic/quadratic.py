@@ -168,8 +168,8 @@ class ExactQuadratics(Mixture):
 class QuadraticMixture(ExactQuadratics):
     """Clients with phi_i(chi) = (chi - c_i)' A_i (chi - c_i) / 2.
 
-    The only random choice is the client of the cluster: a cluster's expected loss is the mean over its clients, and its
-    variances are variances over its clients.
+    Only the choice of a client in its cluster is random. A cluster's expected loss is the mean over its clients, and
+    its variances are variances over its clients.
 
     Parameters
     ----------

@@ -210,7 +210,7 @@ class RegressionMixture(Mixture):
     def misclassification_probability(self, models: np.ndarray, cluster: int) -> np.ndarray:
         """Return the exact probability that a wrong model's loss is at most the true model's, (..., P); entry p is 0.
 
-        The client belongs to ``cluster``, has ``samples`` fresh samples, and should choose model ``cluster`` among
+        The client belongs to cluster p = ``cluster``, has ``samples`` fresh samples, and should choose model p among
         models (..., P, d). For two models, the probabilities are the law of the client's choice. For more models, their
         sum bounds the probability of misclassification.
         """
@@ -372,7 +372,7 @@ class RegressionMixture(Mixture):
 
     @cached_property
     def _stored_rows(self) -> StoredRows:
-        """Rows that replace every client's fixed samples in losses and gradients."""
+        """Every client's fixed samples, or fewer rows that give the same losses and gradients."""
         data = zip(self.labels, self._draw_fixed_rows(), strict=True)
         return StoredRows.of((X, X @ self.optima[label] + errors) for label, (X, errors) in data)
 

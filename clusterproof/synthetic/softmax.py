@@ -21,10 +21,11 @@ TRAINING_SHARE = 0.8
 class SoftmaxMixture(Task):
     """Clients with the mean cross-entropy of a linear classifier on each client's own training data.
 
-    A model is the matrix (classes, features + 1) of weights and, last, biases, flattened. Data are drawn as by the
-    authors' code: client i of cluster p has 5 (int(e^z) + 50) samples with z ~ N(4, 4). A sample x is uniform on [0,
-    1]^f, and its class is argmax(W_p x + b_p + eps / 2) with standard normal eps. The entries of W_p and b_p are normal
-    around one number ~ N(0, 1) of the cluster. A fifth of the samples is for testing.
+    A model is a flattened matrix (classes, features + 1); its last column holds the biases, the others the weights.
+    Data are drawn as by the authors' code: client i of cluster p has 5 (int(e^z) + 50) samples with z ~ N(4, 4). A
+    sample x is uniform on [0, 1]^f, and its class is argmax(W_p x + b_p + eps / 2) with standard normal eps. The
+    entries of W_p and b_p are normal around one number ~ N(0, 1) of the cluster. A fifth of the samples is used for
+    testing.
 
     Parameters
     ----------
@@ -102,7 +103,7 @@ class SoftmaxMixture(Task):
         return np.repeat(drawn, count, axis=-2)
 
     def losses(self, models: np.ndarray, clients: np.ndarray, generator: np.random.Generator) -> np.ndarray:
-        """Return the mean losses of models (..., P, d) on clients (..., k): (..., k, P)."""
+        """Return the mean losses of models (..., P, d) for clients (..., k): (..., k, P)."""
         lead = np.broadcast_shapes(models.shape[:-2], clients.shape[:-1])
         models = np.broadcast_to(models, (*lead, *models.shape[-2:]))
         result = np.empty((*lead, clients.shape[-1], models.shape[-2]))
@@ -202,7 +203,7 @@ class SoftmaxMixture(Task):
 
     @cached_property
     def _data(self) -> tuple[list[tuple[np.ndarray, np.ndarray]], list[tuple[np.ndarray, np.ndarray]]]:
-        """Training and test samples; each client's numbers come from a stream of its own."""
+        """Training and test samples; each client has its own random stream."""
         training, testing = [], []
         for client, label in enumerate(self.labels):
             stream = generator(self.seed, "softmax", "client", client)

@@ -11,12 +11,12 @@ import numpy as np
 from clusterproof.common.arrays import argmin_smallest_index
 
 CACHED = 2**16
-"""Largest number of entries in a client's rows that a core's cache holds beside other clients' rows."""
+"""Largest number of entries in a client's rows such that a core's cache can also hold rows of other clients."""
 
 TOGETHER = 8 * CACHED
 """Number of entries in one product over several clients.
 
-With fewer entries there are more calls; with more, the rows are read twice.
+With fewer entries, there are more calls. With more entries, the rows are read twice.
 """
 
 
@@ -40,7 +40,7 @@ class StoredRows:
 
     @classmethod
     def of(cls, data: Iterable[tuple[np.ndarray, np.ndarray]]) -> StoredRows:
-        """Reduce each client's features (n, d) and targets (n,) to a triangle if it has more than d + 1 rows."""
+        """Reduce features (n, d) and targets (n,) to a triangle for each client with more than d + 1 samples."""
         samples, parts = 0, []
         for features, targets in data:
             rows = np.column_stack([features, targets])
@@ -139,7 +139,7 @@ class StoredRows:
         return np.asarray(np.einsum("...r,...r->...", residuals, residuals) / (2 * self.samples))
 
     def _rows(self, clients: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """Return features (..., k, r, d) and targets (..., k, 1, r) of clients, without a copy if consecutive."""
+        """Return features (..., k, r, d) and targets (..., k, 1, r) of clients; if these are consecutive, as views."""
         first = int(clients.min())
         consecutive = slice(first, first + clients.shape[-1])
         every = np.arange(len(self.features))
@@ -148,7 +148,7 @@ class StoredRows:
 
 
 def clients_together(numbers: int) -> int:
-    """Return the number of clients, with this many entries each, that are computed in one product."""
+    """Return the number of clients in one product, if each has this many entries."""
     return 1 if numbers > CACHED else TOGETHER // numbers
 
 

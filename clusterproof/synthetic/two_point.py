@@ -31,8 +31,9 @@ class TwoPointMixture(Mixture):
     of the gradient is the same everywhere; the noise of the loss grows with the distance from c_p along u_p.
 
     Take one sample, models on both sides of c_p, and a rare jump that just makes up for the expected gap of their
-    losses. A client then errs with the probability q that Cantelli's inequality allows. With a rarity of 1/2 the norm
-    of the gradient's noise equals its deviation on every sample, as in Markov's inequality for this norm.
+    losses. A client then errs with the probability q that Cantelli's inequality allows. With a rarity of 1/2, the norm
+    of the gradient's noise equals its standard deviation on every sample. Markov's inequality for this norm is then
+    attained.
 
     Parameters
     ----------
@@ -248,6 +249,6 @@ class TwoPointMixture(Mixture):
 
 
 def _at_most(count: np.ndarray, total: int, probability: float, tail: Any) -> np.ndarray:
-    """Return P(Bin(total, probability) <= count), for counts below 0 and above ``total`` as well."""
+    """Return P(Bin(total, probability) <= count), also for counts below 0 or above ``total``."""
     inside = tail(np.clip(count, 0, total), total, probability)
     return np.asarray(np.where(count < 0, 0.0, np.where(count >= total, 1.0, inside)))

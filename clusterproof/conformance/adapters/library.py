@@ -26,7 +26,7 @@ INAPPLICABLE = {
     ("method", "fedavg"): ("proximal",),
     ("method", "per-fedavg"): ("proximal",),
 }
-"""Parameters that the library's classes do not accept together with a certain value of another parameter."""
+"""Parameters that the library's classes reject if another parameter has a certain value."""
 
 
 class _Scheduled:
@@ -60,7 +60,7 @@ class _InOrder:
 
 @dataclass(frozen=True, eq=False)
 class _Clients(QuadraticMixture):
-    """The clients of a task; all samples of a client are equal, so that their order has no effect.
+    """The clients of a task. All samples of a client are equal, so their order has no effect.
 
     Attributes
     ----------
@@ -101,7 +101,7 @@ def _of_all_pairs(clients: int, values: np.ndarray) -> np.ndarray:
 
 
 def from_algorithm(algorithm: str | type[Algorithm[Any]] | Algorithm[Any], **parameters: Any) -> Start:
-    """Make an implementation of one of the library's algorithms.
+    """Make an implementation from one of the library's algorithms.
 
     Parameters
     ----------

@@ -20,7 +20,8 @@ ZEROS = (
     *("dlg_eval", "dlg_gap", "batch_num_per_client", "few_shot", "top_cnt", "auto_break", "time_select"),
     *("random_join_ratio", "learning_rate_decay", "global_rounds"),
 )
-"""Arguments of servers and clients that are 0, so that they have no effect or, as ``global_rounds``, mean one round."""
+"""Arguments of servers and clients that are set to 0. Most then have no effect; ``global_rounds`` = 0 means one
+round."""
 
 
 def pfllib_server(
@@ -29,10 +30,11 @@ def pfllib_server(
 ) -> Start:
     """Make an implementation from a server class: each round calls its ``train()`` with ``global_rounds = 0``.
 
-    ``select_clients()`` returns the participants, ``num_join_clients`` is their number, and methods that evaluate or
-    save are left out. The adapter replaces ``read_client_data`` in every module that has it, and CrossEntropyLoss. For
-    data loaders with ``drop_last=True``, call ``conform`` with ``settings={"drop_last": True}``. A subclass of the
-    returned class can offer more quantities, such as ``control``; it finds the server in ``self.server``.
+    ``select_clients()`` returns the participants, and ``num_join_clients`` is their number. Methods that evaluate or
+    save are left out. The adapter replaces CrossEntropyLoss. It also replaces ``read_client_data`` in every module that
+    has this function. For data loaders with ``drop_last=True``, call ``conform`` with ``settings={"drop_last": True}``.
+    A subclass of the returned class can offer more quantities, such as ``control``; it finds the server in
+    ``self.server``.
 
     Parameters
     ----------

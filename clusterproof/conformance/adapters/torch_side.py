@@ -62,7 +62,7 @@ def loader(
     dtype: torch.dtype = torch.float32,
     drop_last: bool = False,
 ) -> DataLoader:
-    """Return a client's data; samples of quadratic losses are equal, so that any batch has the exact gradient."""
+    """Return a client's data. For quadratic losses its samples are equal, so any batch has the exact gradient."""
     rows, targets = task.rows(client)
     labels = torch.tensor(targets, dtype=dtype if task.labels is None else torch.long)
     data = TensorDataset(torch.tensor(rows, dtype=dtype), labels)
@@ -82,7 +82,7 @@ def load_flat(model: nn.Module, values: np.ndarray) -> None:
 
 @contextmanager
 def replaced(name: str, new: Any, old: Any = None) -> Iterator[None]:
-    """Replace the object of this name, or ``old``, in every imported module that has it."""
+    """Replace the object with this name in every imported module; if ``old`` is given, only where it is ``old``."""
     with ExitStack() as stack:
         for place in list(sys.modules.values()):
             found = getattr(place, "__dict__", {}).get(name)

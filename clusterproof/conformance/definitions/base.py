@@ -1,4 +1,4 @@
-"""A run of a definition: the arguments of its rule in a round, and the states that it keeps for the next."""
+"""Runs of definitions: the arguments of a rule in a round, and the states that a run keeps for the next round."""
 
 import math
 from collections.abc import Callable, Mapping, Sequence
@@ -41,7 +41,7 @@ SCHEDULES: dict[str, Callable[[int, float, int], float]] = {
 OF_EACH = ("gradients", "losses", "products", "steps")
 """Arguments with a function or number for each client."""
 OF_CLIENTS = ("steps", "gradients", "weights")
-"""Values of a method's clients that changes may replace."""
+"""Values of a method's clients that changes of the definition may replace."""
 
 READ_BY: dict[str, str] = {
     "server_step_size": "server_step",
@@ -49,7 +49,7 @@ READ_BY: dict[str, str] = {
     "drop_last": "steps",
     "reshuffle": "steps",
 }
-"""Argument of a rule that depends on each shared setting; without the argument, the algorithm lacks the setting."""
+"""For each shared setting, the argument of a rule that depends on it. Rules without this argument lack the setting."""
 
 VERBS: dict[str, tuple[Callable[..., Any], ...]] = {
     "descend": (descend, pulled),
@@ -58,7 +58,7 @@ VERBS: dict[str, tuple[Callable[..., Any], ...]] = {
     "chosen": (ExactClient.choice,),
     "mean_by": (ExactClients.mean_by,),
 }
-"""Functions behind what a method asks of its clients; changes may change them."""
+"""Functions that carry out a method's calls to its clients; changes may alter these functions."""
 LOCAL_STEPS = {"path": descend, "path_with_momentum": descend_with_momentum, "pulled": pulled}
 """Attributes of a client that make its local steps, and their functions."""
 
@@ -133,9 +133,9 @@ class Definition:
     """The setting that is the step of the server; empty if the algorithm has none."""
     quantities: ClassVar[tuple[str, ...]] = ("model",)
     required: ClassVar[tuple[str, ...]] = ()
-    """Quantities that a run must report, because the comparison depends on them."""
+    """Quantities that an implementation must report, because the comparison depends on them."""
     needs_all_clients: ClassVar[bool] = False
-    """Whether a round is undefined if some clients are absent."""
+    """Whether a round is defined only if no client is absent."""
     equal_steps: ClassVar[bool] = False
     """Whether all clients take equally many local steps."""
     clusters: ClassVar[int] = 0
@@ -144,11 +144,11 @@ class Definition:
     """Changes of the rule for the given values of settings."""
 
     states: ClassVar[tuple[str, ...]] = ("model",)
-    """Values that the rule returns, in order, and receives in the next round; they start at 0, except for models."""
+    """Values that the rule returns in this order, and receives in the next round. All except models start at 0."""
     of_clients: ClassVar[tuple[str, ...]] = ()
     """States with a row for each client; the rule receives the rows of the participants."""
     of_all: ClassVar[bool] = False
-    """Whether the rule receives the gradients and steps of all clients."""
+    """Whether the rule receives gradients and steps of all clients, and not only of the participants."""
     weight_decay: ClassVar[Mapping[str, str]] = {"descend": "with_weight_decay(run, {})"}
     """Changes of the rule if weight decay is declared."""
     pinning: ClassVar[Mapping[str, Sequence[Any]]] = {}

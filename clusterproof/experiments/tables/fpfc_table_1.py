@@ -31,8 +31,8 @@ PRINTED: dict[str, tuple[float, ...]] = {
     "FPFC-l1": (83.85, 6.0, 5.67, 2.87, 0.63, 0.21),
     "FPFC": (89.46, 4.0, 4.00, 0.00, 1.00, 0.00),
 }
-"""Accuracy, number of clusters and adjusted Rand index, each with the population deviation of three runs; the paper's
-"0.06" after a percentage is 6 points."""
+"""Accuracy, number of clusters and adjusted Rand index, each with the population standard deviation of three runs. The
+paper's "0.06" after a percentage means 6 points."""
 
 
 @dataclass(frozen=True, kw_only=True)

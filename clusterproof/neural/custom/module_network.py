@@ -18,7 +18,7 @@ from clusterproof.neural.data.images import Images
 from clusterproof.neural.networks import Network
 
 GIVEN = ("sample_shape", "classes")
-"""Arguments that a module's maker gets if it has parameters of these names."""
+"""Arguments for a function that makes a module; it receives the ones that it has as parameters."""
 
 TRIED = 4
 """Number of samples on which a module is tried."""

@@ -25,7 +25,7 @@ from clusterproof.methods import METHODS
 from clusterproof.user_files import digests_of, is_of, load_file, load_named
 
 OWN = ("data", "network", "algorithm", "measure")
-"""Sections of a configuration, and the measures of ``run``, that accept user-supplied code."""
+"""Sections of a configuration that accept user-supplied code, and ``measure``, an option of ``run`` that does."""
 
 HOW = "MODULE:NAME or FILE.py:NAME"
 

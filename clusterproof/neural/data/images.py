@@ -30,7 +30,7 @@ class Images:
         return len(self.labels)
 
     def take(self, rows: np.ndarray) -> Images:
-        """Return the images in the given rows, in the order of ``rows``."""
+        """Return the images with the indices ``rows``, in this order."""
         return Images(self.pixels[rows], self.labels[rows], self.classes)
 
 

@@ -97,7 +97,7 @@ def sources(dataset: Dataset, folder: Path) -> list[PublishedFile]:
 def fetch(
     dataset: Dataset, folder: Path, show: Callable[[int, str], None] = lambda *_: None
 ) -> Iterator[str]:
-    """Download a data set's files into a folder; keep complete ones.
+    """Download a data set's files into a folder, without the files that are already complete.
 
     Each file is written under another name and renamed once its SHA-256 is as published. An archive is removed after
     extraction.
@@ -114,7 +114,7 @@ def fetch(
     Yields
     ------
     str
-        One line on each file.
+        One line about each file.
 
     Raises
     ------

@@ -30,9 +30,9 @@ class Preprocessing:
     flip
         Whether to flip each image from left to right with probability 1/2.
     brightness
-        Half width of a uniform number that is added to all pixels, which are in [0, 1].
+        Largest absolute value of a uniform number that is added to all pixels in [0, 1].
     contrast
-        Half width, around 1, of a uniform factor for the distances from the channel's mean.
+        Largest distance from 1 of a uniform factor that multiplies the distances from the channel's mean.
     standardise
         Whether to give each image mean 0 and standard deviation 1. The standard deviation counts as at least one over
         the root of the number of pixels.

@@ -15,7 +15,7 @@ from clusterproof.common.validation import InvalidArgument, require
 from clusterproof.files import LARGE, open_regular
 
 TIMEOUT = 30
-"""Seconds without an answer after which the next mirror is tried."""
+"""Seconds to wait for an answer before the next mirror is tried."""
 
 
 class MirrorsFailed(RuntimeError):

@@ -17,7 +17,7 @@ from clusterproof.neural.client_data import Batch, ClientData, Step
 from clusterproof.neural.networks import Network
 
 TAKEN = 2**18
-"""Largest number of values that are gathered together for several steps of a client, about a core's cache size."""
+"""Largest number of values to gather at once for several steps of a client, about a core's cache size."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -122,7 +122,7 @@ class Engine(ABC):
 
     @abstractmethod
     def hessian_products(self, points: Tensor, directions: Tensor, batch: Batch) -> Tensor:
-        """Return the Hessians of the clients' losses on a batch (k, b) at points times directions, all (k, d)."""
+        """Return Hessians times directions (k, d), for the clients' losses on a batch (k, b) at points (k, d)."""
 
     def loss(self, parameters: dict[str, Tensor], images: Tensor, targets: Tensor) -> Tensor:
         """Return the mean cross-entropy of one model on samples (b, ...)."""

@@ -71,7 +71,7 @@ class Partition:
 
 
 Division: TypeAlias = tuple[Sequence[ClientImages], dict[str, Any]]
-"""Return value of a recipe: training and test images, and the options that it filled in."""
+"""Return value of a recipe: training images, test images, and the options including chosen defaults."""
 
 PARTITIONS: dict[str, Callable[..., Partition]] = Registry("The recipes by their names on the command line.")
 """The recipes by their names on the command line; modules in this folder add theirs by ``recipe``."""

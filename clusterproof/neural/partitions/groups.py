@@ -24,10 +24,10 @@ FLOOR = 0.1
 """Least share, relative to an equal share, of a client under Dirichlet sizes."""
 
 IMAGES = {"cifar10": 20_000}
-"""Total number of images in SoFL; 10000 for other sets."""
+"""SoFL's total number of images, by data set; 10000 for other sets."""
 
 ROTATIONS = {"cifar10": (2, 500), "digits": (4, 40)}
-"""CFL-MGD's numbers of clusters and of images per client; for other sets they are (4, 100).
+"""CFL-MGD's numbers of clusters and of images per client, by data set; for other sets they are (4, 100).
 
 MNIST and CIFAR-10 follow the paper; the digits are our choice.
 """
@@ -317,7 +317,7 @@ def _make_groups(
 
 
 def draw_shares(draw: np.random.Generator, clients: int, concentration: float | None) -> np.ndarray:
-    """Return the proportions of a group's images, (clients,), none below ``FLOOR`` of the equal share."""
+    """Return the clients' proportions of a group's images, (clients,), at least ``FLOOR`` times the equal share."""
     if concentration is None:
         return np.full(clients, 1 / clients)
     proportions = draw.dirichlet(np.full(clients, concentration))

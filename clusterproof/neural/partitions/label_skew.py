@@ -28,7 +28,7 @@ Count = Annotated[int, Meta(ge=1, le=LARGEST_COUNT)]
 Concentration = Annotated[float, Meta(ge=1e-3, le=1e6)]
 
 TRIES = 200
-"""Number of draws of the proportions before an error."""
+"""Largest number of draws of the proportions; an error follows if all fail."""
 
 SWAPS, LAST = 4, 8
 """Clusters of ``label_swap``; cluster p swaps the labels p and LAST - p."""
@@ -107,7 +107,7 @@ def dirichlet(
 
 
 def _in_one_cluster(data: ImageSet, halves: Sequence[Sequence[np.ndarray]]) -> list[ClientImages]:
-    """Gather the rows of every client in both halves, with one true cluster."""
+    """Gather the images of every client in both halves, with one true cluster."""
     labels = np.zeros(len(halves[0]), dtype=np.int64)
     images = (data.train, data.test)
     return [gather_images(half, rows, labels) for half, rows in zip(images, halves, strict=True)]

@@ -12,7 +12,7 @@ A test that must hold on every task of a class looks like this::
         trace = run(IFCA(step_size=1 / task.smoothness), task, rounds=10)
         assert (trace.errors[1:] <= trace.errors[:-1] + 1e-12).all()
 
-Every bound is a number, which fixes the quantity, or a pair (smallest, largest). Optima lie on a grid, rescaled so that
+Every bound is a pair (smallest, largest), or a number that fixes the quantity. Optima lie on a grid, rescaled so that
 the smallest distance is exactly the separation drawn. Matrices have exactly the condition number drawn and are diagonal
 before they are rotated. ``wide_mixtures`` draws from larger ranges: up to 10 clusters, 50 dimensions, condition number
 10 000, and clusters of 1 : 20. ``.filter(without_ties)`` leaves out tasks on which correct algorithms may choose

@@ -119,7 +119,7 @@ def draw_optima(count: int, width: int, separation: SearchStrategy[float]) -> Se
 def draw_spectra(
     width: int, condition_number: float, largest: float, extreme: bool = True
 ) -> SearchStrategy[np.ndarray]:
-    """Draw the eigenvalues from largest / kappa to largest, with both if ``extreme``; in dimension 1 only largest."""
+    """Draw eigenvalues in [largest / kappa, largest], with both ends if ``extreme``; in dimension 1 only largest."""
     fractions = draw_last(st.floats(0, 1, width=16), width - 2 if extreme or width == 1 else width)
     ends = [0.0] if width == 1 else [1.0, 0.0] if extreme else []
     return fractions.map(lambda inner: largest * condition_number ** -np.array([*ends, *inner]))
@@ -128,7 +128,7 @@ def draw_spectra(
 def draw_matrices(
     width: int, condition_number: float, largest: float, extreme: bool = True
 ) -> SearchStrategy[np.ndarray]:
-    """Draw symmetric matrices with such eigenvalues, rotated in the planes of neighbouring axes."""
+    """Draw symmetric matrices with eigenvalues from ``draw_spectra``, rotated in the planes of neighbouring axes."""
 
     def rotate(spectrum: np.ndarray, angles: list[float]) -> np.ndarray:
         matrix = np.diag(spectrum)
@@ -184,7 +184,7 @@ def read_bounds(
     at_least: float = -math.inf,
     below: float = math.inf,
 ) -> tuple[float, float]:
-    """Read a number or a pair of numbers, in order and within limits.
+    """Read a number, or a pair of numbers in ascending order, within limits.
 
     Raises
     ------
