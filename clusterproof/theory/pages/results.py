@@ -39,11 +39,11 @@ def need_words(one: Hypothesis) -> str:
         return f"it needs {word('properties', name)}"
     if isinstance(one.required, str):
         if one.name.startswith("--"):
-            return f"it needs {one.name} {required}, and this run has {actual}"
-        return f"it needs {required}, and this run has {actual}"
+            return f"it needs {one.name} {required}, but this run uses {one.name} {actual}"
+        return f"it needs {required}, but this run has {actual}"
     word("symbols", one.name)  # so that the table of symbols explains the name
     term = f"{one.term} = " if one.term else ""
-    return f"it needs {one.name} {one.relation} {term}{required}, and here it is {actual}"
+    return f"it needs {one.name} {one.relation} {term}{required}, but here it is {actual}"
 
 
 def result_blocks(facts: Facts) -> dict[str, str]:
@@ -138,14 +138,10 @@ def _error(one: ErrorFacts, facts: Facts) -> list[str]:
 
 
 def _rest(one: Rest, facts: Facts) -> list[str]:
-    where = filled(word("points", one.point), one.constants)
+    said = [f"{filled(word('points', one.point), one.constants)}."]
     if one.distance is not None:
-        where += (
-            f" that is {short(one.distance)} from the common optimum"
-            if one.distance
-            else ", the common optimum"
-        )
-    said = [f"{where}, exactly."]
+        away = f"exactly {short(one.distance)} from" if one.distance else "exactly"
+        said.append(f"This point is {away} the common optimum.")
     if one.assumes:
         return [*said, f"The fixed point assumes {joined(list(one.assumes))}, unlike the run."]
     if one.factor is not None and one.factor >= 1:
@@ -267,7 +263,7 @@ LABELS: dict[type, str] = {
     GroupFacts: "Groups",
     Cuts: "Cuts",
     ErrorFacts: "Error",
-    Rest: "Rest",
+    Rest: "Limit",
     Rate: "Rate",
     Law: "Law",
 }

@@ -69,8 +69,11 @@ def answer(facts: Facts) -> str:
             continue
         bounds = [one for one in found if one.reason not in table("reasons")]
         ratios = [one.ratio for one in bounds if one.ratio is not None]
-        within = f", within a factor of {short(max(ratios), 2)}" if outcome == "holds" and ratios else ""
-        said.append(f"{names_of(found)} {verbs[len(found) > 1]}{within}.")
+        room = ""
+        if outcome == "holds" and ratios:
+            bound, measured = ("bounds are at most", "values") if len(found) > 1 else ("bound is", "value")
+            room = f"; the {bound} {short(max(ratios), 2)} times the measured {measured}"
+        said.append(f"{names_of(found)} {verbs[len(found) > 1]}{room}.")
     return " ".join(said)
 
 
@@ -97,7 +100,12 @@ def task_sentences(task: TaskFacts) -> list[str]:
     else:
         said.append(word("data", task.data))
     if "L" in known:
-        said.append(f"Curvatures are between mu = {known['mu']} and L = {known['L']}.")
+        same = known["mu"] == known["L"]
+        said.append(
+            f"All curvatures are mu = L = {known['L']}."
+            if same
+            else f"Curvatures are between mu = {known['mu']} and L = {known['L']}."
+        )
     if "Delta" in known:
         said.append(
             f"Optima are at least Delta = {known['Delta']} apart. Their norms are at most {known['norm']}."
@@ -124,7 +132,7 @@ def run_sentences(facts: Facts) -> list[str]:
     chosen = [_setting(name, value, run) for name, value in run.settings.items() if _is_chosen(name, run)]
     said = [f"{told[:1].upper()}{told[1:]}." for told in filter(None, [", ".join(chosen)])]
     if len(chosen) + 1 < len(run.settings):
-        said.append("Other settings have their defaults (see --verbose).")
+        said.append("Other settings have their defaults.")
     said.append(
         "All clients take part in every round."
         if run.participants == clients
