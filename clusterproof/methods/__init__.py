@@ -9,7 +9,7 @@ method does not fix the type of its vectors; the caller chooses one of these:
   Claims in the kernel's language use it, and so does the computation of a round's matrix on quadratics.
 - ``algorithms.array_clients`` computes with arrays of any library, for ``run`` and ``train``.
 - ``theory.rates.every_client`` represents the values of any number of clients by a mean and a deviation, in the
-kernel's language.
+  kernel's language.
 
 This package imports only the standard library.
 """
