@@ -86,7 +86,9 @@ def run_figure(trace: Trace, *others: Trace, bounds: Mapping[str, ArrayLike] | N
     for one in traces:
         check_instance("others", one, Trace, "give runs, as run(...) returns them")
         if one.errors is None:
-            raise InvalidArgument("trace", one, "must have errors", "run on a task that knows its optima")
+            raise InvalidArgument(
+                "trace", one, "must record the distances from the optima", "choose a task with known optima"
+            )
         errors.append(np.reshape(one.errors, (one.rounds + 1, -1, one.errors.shape[-1])))
     if any(one.labels.max() > 0 for one in traces):  # a single cluster has one optimum
         named = {one.settings["algorithm"]["algorithm"]: one.settings.get("target") for one in traces}

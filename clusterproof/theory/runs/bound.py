@@ -84,7 +84,9 @@ def bound(
         check_number("failure_probability", failure_probability, **limits, remedy=remedy)
     check_same_task(task, trace)
     if trace.errors is None:
-        raise InvalidArgument("trace", ..., "must have errors", "run on a task that knows its optima")
+        raise InvalidArgument(
+            "trace", ..., "must record the distances from the optima", "choose a task with known optima"
+        )
     found = _numbers(allowed, task, trace, failure_probability)
     return as_trace_bound(found, trace, failure_probability)
 
