@@ -29,7 +29,8 @@ class MethodAlgorithm(Algorithm[StateT]):
     """An algorithm that carries out the rounds of a method.
 
     A subclass has the settings of the method as fields. If the user may choose them, ``local_steps``,
-    ``participation``, ``weighting`` and ``reshuffle`` are also fields. """
+    ``participation``, ``weighting`` and ``reshuffle`` are also fields.
+    """
 
     target: ClassVar[str] = "pooled"
 

@@ -36,7 +36,7 @@ if TYPE_CHECKING:
 
 EVALUATIONS = 300
 REACH = 2
-"""Grid steps of the starting models on both sides of the optima that the algorithm approximates."""
+"""Number of grid steps, on both sides of the optima that the algorithm approximates, for starting models."""
 
 
 def falsify(
@@ -94,7 +94,7 @@ def falsify(
     Notes
     -----
     A bound that holds with a probability is a claim with ``at_most(..., failure=...)``. A bound on an expectation is
-    violated if the intervals of two samples are beyond it.
+    violated if the confidence intervals of two independent samples are beyond it.
 
     Examples
     --------

@@ -74,15 +74,15 @@ class GaussianRows(Rows):
     noise: float
 
     def variance(self, error: Any) -> np.ndarray:
-        """Return tau^2 = s^2 + L ||e||^2: a row's gradient has covariance at most tau^2 Sigma + a rank-one part."""
+        """Return tau^2 = s^2 + L ||e||^2; the covariance of a row's gradient is at most tau^2 Sigma plus rank one."""
         return np.asarray(self.noise**2 + self.smoothness * np.square(error))
 
     def rank_one(self, error: Any) -> np.ndarray:
-        """Return ||e||^2: the rank-one part is at most ||e||^2 Sigma u u' Sigma for some unit vector u."""
+        """Return ||e||^2; the rank-one part is at most ||e||^2 Sigma u u' Sigma for some unit vector u."""
         return np.asarray(np.square(error))
 
     def tail(self, error: Any) -> np.ndarray:
-        """Return z = 2 sqrt(L) tau: the cumulant at nu is at most nu' C nu gamma(z ||nu||) / 2, Lemma R."""
+        """Return z = 2 sqrt(L) tau; by Lemma R, the cumulant at nu is at most nu' C nu gamma(z ||nu||) / 2."""
         return np.asarray(2 * math.sqrt(self.smoothness) * np.sqrt(self.variance(error)))
 
     def misclassification(self, radius: float) -> float:

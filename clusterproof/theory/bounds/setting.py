@@ -95,7 +95,7 @@ class AdditiveSetting(Setting):
     Attributes
     ----------
     dimension
-        d: one row's loss at chi varies by noise^2 ||chi - chi*||^2 / d.
+        d: one row's loss at chi has the variance noise^2 ||chi - chi*||^2 / d.
     """
 
     dimension: int

@@ -24,10 +24,10 @@ from clusterproof.theory.bounds.norm_inequality import NormBound, norm_bound
 from clusterproof.theory.bounds.responses import Moments
 
 ROUNDING = 1 + 1e-9
-"""Factor that raises every bound, against rounding errors."""
+"""Factor by which every bound is raised, to allow for rounding errors."""
 
 NEAR_RIM = 0.999
-"""Share of B* at which a chain that left the basin is still evaluated; its bound stays infinite."""
+"""Largest radius, as a share of B*, at which pi is evaluated; the bound of a chain beyond B* is infinite."""
 
 REUSE = 1e-4
 """W is evaluated at inputs that are larger by this share; the value is reused while the inputs stay below them."""

@@ -15,6 +15,6 @@ Number = Annotated[Any, rationals(-2, 2, 2, upwards=True, downwards=True)]
 """Any number; a symbol in a proof."""
 NotNegative = Annotated[Any, rationals(0, 2, 2, upwards=True)]
 Positive = Annotated[Any, rationals(Fraction(1, 2), 2, 2, upwards=True)]
-"""Number that stands for any positive number, if no expression divides by it or if the unit is free."""
+"""A number that may represent any positive number: no expression divides by it, or the unit is free."""
 Share = Annotated[Any, rationals(0, 1, 4)]
 AtLeastOne = Annotated[Any, rationals(1, 3, 2, upwards=True)]

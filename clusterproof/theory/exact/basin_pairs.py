@@ -21,7 +21,7 @@ Angle = Annotated[Fraction, rationals(0, 2, 8)]
 
 @dataclass(frozen=True)
 class Pair:
-    """Two models in the plane, one within the basin of each of two optima at distance Delta.
+    """Two models in the plane; each is within the basin of one of two optima at distance Delta.
 
     The task is Gaussian regression with Sigma = diag(1, 1 / kappa) or diag(1 / kappa, 1).
     """

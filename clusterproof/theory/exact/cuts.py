@@ -1,4 +1,4 @@
-"""Cuts of clients in two by the cosines of their updates, in exact numbers: only the order of the cosines matters."""
+"""Cuts of clients into two groups by the cosines of their updates; exact, since only the cosines' order matters."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ def across(similarities: Similarities, one: Sequence[int], other: Sequence[int])
 
 
 def cut_by_linkage(similarities: Similarities, closest: Callable[..., Any]) -> list[list[int]]:
-    """Return the last two groups of clients of agglomerative clustering; ties go to the pair that comes first.
+    """Return the last two groups in an agglomerative clustering of clients; ties go to the pair that comes first.
 
     ``closest`` computes the similarity of two groups from the similarities of their members: ``max`` is single linkage,
     ``min`` complete linkage.

@@ -8,15 +8,15 @@ from functools import lru_cache
 
 @lru_cache(maxsize=512)
 def exponential_bounds(exponent: Fraction, terms: int = 40) -> tuple[Fraction, Fraction]:
-    """Return fractions below and above exp(-exponent), which agree in 30 digits.
+    """Return a fraction below and a fraction above exp(-exponent), which agree to 30 digits.
 
     Parameters
     ----------
     exponent
         At least 0.
     terms
-        Number of terms of the series of exp(-1/n), where n is the power that brings the exponent to at most 1. The
-        terms alternate and decrease, so that two consecutive partial sums enclose the value.
+        Number of terms of the series of exp(-exponent / n), where n is the least integer with exponent / n at most 1.
+        The terms alternate and decrease, so that two consecutive partial sums enclose the value.
     """
     power = max(1, -(-exponent.numerator // exponent.denominator))
     base = exponent / power

@@ -67,8 +67,8 @@ def spectral_rate(curvature: Any, momentum: float) -> np.ndarray:
 def start_envelope(smallest: float, largest: float, momentum: float, rounds: int) -> np.ndarray:
     """Return a closed-form bound on max |Pi_t(a)| over a in [smallest, largest], largest <= 1: ``cfl-mgd/lemma-h``.
 
-    Beyond 1 - beta the constant comes from the proof of case (iii), at the largest a itself. It is 1 at a = 1 - beta,
-    where the other case applies, so that the envelope is continuous there.
+    Beyond 1 - beta the constant comes from the proof of case (iii), at the largest a. The constant is 1 at a = 1 -
+    beta, where the other case begins, so the envelope is continuous.
 
     Parameters
     ----------

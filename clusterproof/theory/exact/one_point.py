@@ -1,4 +1,4 @@
-"""A smooth and strongly convex function at a point and its minimiser: every gradient and value that it can have.
+"""Every gradient and value that a smooth and strongly convex function can have at a point, given its minimiser.
 
 Let d be the point's distance from the minimiser. The gradient is mu d + (L - mu) z for any z with ||z||^2 <= <z, d>.
 The value above the least one is any number from mu ||d||^2 / 2 + (L - mu) ||z||^2 / 2 to mu ||d||^2 / 2 + (L - mu) (<z,

@@ -3,7 +3,7 @@
 Everything is relative to a minimiser x* of the mean loss. A client's loss enters by the difference u_i(d) = grad f_i(x*
 + d) - grad f_i(x*) and by its gradient at x*; these gradients can be any vectors of mean 0.
 
-Clients of a kind are equal, so that two counts give any number of clients. The functions from ``square`` on are in the
+Clients of one kind are equal, so two counts describe any number of clients. The functions from ``square`` on are in the
 kernel's language. Their facts are used in proofs for every number of clients, every strength and every knee. In these
 functions a vector is a pair of numbers; every other pair has one value for each kind.
 """

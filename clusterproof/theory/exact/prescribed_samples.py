@@ -1,6 +1,6 @@
-"""Option I on scalar quadratics whose samples are prescribed, in rational arithmetic.
+"""Runs of option I on scalar quadratics whose samples are prescribed, in rational arithmetic.
 
-The loss on a batch with mean c is (chi - c)^2 / 2, up to a constant, so that a batch is one number. A client chooses
+The loss on a batch with mean c is (chi - c)^2 / 2, up to a constant, so a batch is one number. A client chooses
 its cluster on one batch, and computes its gradient chi - c on another. mu = L = 1 and the step is 1 / L.
 """
 

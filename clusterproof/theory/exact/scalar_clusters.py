@@ -1,8 +1,8 @@
 """The smallest tasks: scalar quadratics in two clusters, and identical clients in one, evaluated exactly.
 
 In the two clusters, clients of cluster 1 have phi = (chi - 1)^2 / 2, and clients of cluster 2 phi = (chi + 1)^2 / 2, so
-that mu = L = 1 and Delta = 2. Nothing is random, and all of the paper's assumptions hold for starts within 1/2. Model p
-obeys e' = (1 + beta - l_p) e - beta e(previous) with step 1 / L.
+that mu = L = 1 and Delta = 2. Nothing is random, and all of the paper's assumptions hold for starts within 1/2. With
+step 1 / L, model p obeys e' = (1 + beta - l_p) e - beta e(previous).
 
 Identical clients under option II with one local step have one exact heavy-ball path. Every reading of the paper's
 chi_i, before or after averaging, then has the same path: a path that breaks a claim breaks it in every reading.
@@ -75,7 +75,7 @@ STARTS = tuple(Fraction(*ratio) for ratio in ((1, 2), (1, 1), (2, 1), (10, 1), (
 
 @dataclass(frozen=True)
 class IdenticalClients:
-    """N clients phi = a (chi - chi*)^2 / 2 in one cluster, eta = 1, from rest, in rational arithmetic.
+    """A run of N clients phi = a (chi - chi*)^2 / 2 in one cluster, eta = 1, from rest, in rational arithmetic.
 
     Attributes
     ----------

@@ -1,8 +1,8 @@
 """Scalar clients whose samples take two values: misclassification and its counts in rational arithmetic.
 
-A client of cluster 2, chi*_2 = -1, has f(chi; y) = (chi - y)^2 / 2 with y = -1 + jump with probability
-``rarity`` and y = -1 - jump rarity / (1 - rarity) otherwise, so that phi_2 = (chi + 1)^2 / 2 up to a
-constant. Cluster 1, chi*_1 = 1, is without noise. mu = L = 1, Delta = 2, max ||chi*|| = 1, basin 1/2.
+A client of cluster 2, chi*_2 = -1, has f(chi; y) = (chi - y)^2 / 2 with y = -1 + jump with probability ``rarity`` and y
+= -1 - jump rarity / (1 - rarity) otherwise, so that phi_2 = (chi + 1)^2 / 2 up to a constant. Cluster 1, chi*_1 = 1,
+has no noise. Here mu = L = 1, Delta = 2, max ||chi*|| = 1, and the basin radius is 1/2.
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
-"""Two scalar clusters with two-valued noise in the losses, in rational arithmetic: laws with the largest errors.
+"""Two scalar clusters whose losses have two-valued noise, in rational arithmetic: the laws with the largest errors.
 
 ``synthetic.TwoPointMixture`` with optima 1 and -1 and basin 1/2, for a client of cluster 2. Its loss is f(chi; z) =
-(chi + 1)^2 / 2 + z (chi - c), where z is a jump with probability ``rarity`` and has mean 0. The unit of z is the jump
-that makes a client err if one of its n' rows has it.
+(chi + 1)^2 / 2 + z (chi - c), where z is a jump with probability ``rarity`` and has mean 0. The unit of z is the least
+jump in one of its n' samples that makes a client err.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from clusterproof.synthetic import TwoPointMixture
 Offset = Annotated[Fraction, rationals(Fraction(-1, 2), Fraction(1, 2), 2)]
 """Displacement of a model, within the basin."""
 RARE = Fraction(1, 1000)
-"""Rarity at which the mean of a few rows also nearly attains Chebyshev's inequality."""
+"""Rarity at which the mean over a few samples also nearly attains Chebyshev's inequality."""
 
 
 @dataclass(frozen=True)
@@ -35,7 +35,7 @@ class TwoPointLosses:
     rarity
         Probability of the jump.
     reach
-        The jump, in units of the least jump for which a single rare row makes a client err.
+        The jump, in units of the least jump for which a single rare sample makes a client err.
     lever
         c, from 0 at the own model to 1 at the other model.
     first, second
@@ -144,7 +144,7 @@ def _error_and_variance(law: TwoPointLosses) -> tuple[Fraction, Fraction]:
 
 
 def tightest(samples: int = 1, **others: Fraction) -> TwoPointLosses:
-    """Return Cantelli's law: models on the boundary, towards each other, and the least jump that makes a client err."""
+    """Return Cantelli's law: models displaced towards each other, to the boundary, and the least jump for an error."""
     half = Fraction(1, 2)
     known = {"rarity": RARE, "reach": Fraction(1), "lever": half, "first": -half, "second": half}
     return TwoPointLosses(samples, **(known | others))

@@ -28,7 +28,7 @@ from clusterproof.theory.rates.rounds import Algorithm
 Value = float | Fraction
 
 STATED: list[tuple[Bound, list[dict[str, Any]]]] = []
-"""Every decorated bound, and the namespaces of the modules that were running when it was decorated."""
+"""Every decorated bound, with the namespaces of the modules that were being executed when it was decorated."""
 
 
 @dataclass(frozen=True)
@@ -253,7 +253,7 @@ def drift(setting: Setting) -> Value:
 
 @leaderboard_bound("scaffold/sharp", algorithm=SHARP.algorithm, client_class=SHARP.client_class)
 def scaffold_sharp(setting: Setting) -> Value:
-    """The bound of ``scaffold/sharp``, and with option I of ``scaffold/sharp-option-1``."""
+    """The bound of ``scaffold/sharp`` or, with option I, the bound of ``scaffold/sharp-option-1``."""
     if setting.option == "I":
         return column_of(SHARP_OPTION_1, setting)
     return column_of(SHARP, setting, weaker=True)

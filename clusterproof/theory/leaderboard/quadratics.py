@@ -33,7 +33,8 @@ GRID, LEVELS = 17, 5
 
 
 MOST_ENTRIES, FEW_ROUNDS = 8, 200
-"""Matrix powers replace rounds for states of at most the first length, over more rounds than the second number."""
+"""Matrix powers replace rounds if a state has at most the first number of entries and there are more rounds than the
+second."""
 
 
 @dataclass(frozen=True)
@@ -127,10 +128,10 @@ def moments_of(
 
 @dataclass(frozen=True)
 class AllAtOnce(EveryClient):
-    """All clients at once, with vectors as an array, (N, ...); ``split`` lists the arrays whose mean was taken."""
+    """All clients at once, with their vectors as an array, (N, ...); ``split`` lists the arrays that were averaged."""
 
     def mean(self, vector: np.ndarray) -> np.ndarray:
-        """Return the mean, and append the vectors to ``split``."""
+        """Return the mean of the vectors, and append the vectors to ``split``."""
         self.split.append(vector)
         return np.asarray(vector.mean(axis=0))
 
@@ -297,7 +298,8 @@ def worst_quadratics(
     """Search a grid, refined around its best point, for the largest distance; return it with its instance in words.
 
     In every class the search tries scalars and, except in class quadratic, vectors in the plane. Every value belongs to
-    an instance, and so is at most the worst case. Return None if no even number of clients has the sampling.
+    an instance, and so is at most the worst case. Return None if no even number of clients can have this sampling
+    factor.
     """
     if not attainable(setting.sampling, 2):
         return dict.fromkeys(rounds, (None, "no even number of clients has this sampling"))

@@ -28,7 +28,7 @@ MARGIN = {
     "worst-quadratic": (1e-8, 1e-10, 1e-12),
     "exact": (1e-5, 0.0, 1e-6),
 }
-"""Margins by which a column must exceed a bound to violate it: three numbers for each column.
+"""Margins by which a column must exceed a bound to violate it; each column has three numbers:
 
 1. Relative margin of the value (a task may be outside the setting by 1e-12).
 2. Margin of the root, in units of D + R M. Gradients that cancel at x* except for rounding move a model by M = eta_g K

@@ -1,4 +1,4 @@
-"""The quantities on which a bound on the distance after a number of rounds may depend."""
+"""The setting: the quantities on which a bound on the distance after a number of rounds may depend."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from clusterproof.theory.rates.rounds import Round
 
 
 class TaskClass(StrEnum):
-    """Classes of tasks; each contains the following ones."""
+    """Classes of tasks. Each class contains the classes after it."""
 
     CONVEX = "convex"
     """Every f_i is convex and L-smooth, and f is mu-strongly convex."""

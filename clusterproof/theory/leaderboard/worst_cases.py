@@ -24,7 +24,7 @@ from clusterproof.theory.rates.rounds import Algorithm, Round
 from clusterproof.theory.rates.traced_rounds import trace_rounds
 
 SPACING = 1.2
-"""Ratio of the values of E at which neighbouring certificates are best."""
+"""Ratio between the values of E at which neighbouring certificates are best."""
 
 WEIGHTS = [Fraction(4) ** k for k in range(-3, 4)]
 """Weights of the Lyapunov functions, as multiples of the usual weight."""

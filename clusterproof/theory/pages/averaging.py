@@ -1,4 +1,4 @@
-"""The pages of FedAvg, FedProx and methods without known theorems: their fixed points, their rates, and theorems."""
+"""The pages of FedAvg, FedProx and methods without known theorems: fixed points, rates and theorems."""
 
 from __future__ import annotations
 
@@ -96,7 +96,7 @@ def _dissimilarity(of: AveragingRun) -> Mapping[str, Value]:
 
 
 NEVER = Outcome("inconclusive")
-"""Outcome of theorems about runs that the library does not make."""
+"""Outcome of every theorem about a kind of run that the library cannot make."""
 FEDPROX = (
     Theorem("fedprox/theorem-4", NEVER, _exact_solves, _dissimilarity),
     Theorem("fedprox/corollary-7", NEVER, _large_proximal_term, _dissimilarity),

@@ -45,7 +45,7 @@ from clusterproof.theory.runs.factor import last_rounds
 from clusterproof.theory.runs.run import FEWEST_RUNS
 
 BESIDE = ("cfl-mgd/theorem-a",)
-"""Theorems that appear in the page's table only."""
+"""Theorems that appear only in the page's table."""
 
 D = "cfl-mgd/theorem-d"
 OPTION_1: dict[str, Value] = {
@@ -257,7 +257,8 @@ def _theorem_d(run: ClusterRun) -> tuple[Outcome, TraceBound | None, list[Compar
 def _choices(run: ClusterRun) -> Choices:
     """Return which clusters were found, how many choices were wrong, and the probability of a wrong one at the start.
 
-    A model belongs to the cluster whose optimum is nearest to its start, unless clients end in other models of theirs.
+    The last choices match models to clusters. If they do not, a model belongs to the cluster whose optimum is nearest
+    to its start.
     """
     task, trace = run.task, run.trace
     ended, took_part = trace.last_assignments.reshape(-1, task.clients), run.votes >= 0
@@ -276,7 +277,7 @@ def _choices(run: ClusterRun) -> Choices:
 
 
 def _lost_clusters(last: np.ndarray, labels: np.ndarray, clusters: int) -> Iterator[Lost]:
-    """Yield the lost clusters, counted from 1, in last choices (R, m), with the models that their clients chose."""
+    """Yield the lost clusters, counted from 1, and the models that their clients chose, from last choices (R, m)."""
     for cluster in range(clusters):
         chosen = last[:, labels == cluster]
         known = (chosen >= 0).sum(axis=1)
@@ -357,7 +358,7 @@ def _curve_d(run: ClusterRun, found: Outcome, bound: TraceBound, compared: Compa
 
 
 def _printed_curves(run: ClusterRun) -> tuple[Curve, Curve]:
-    """Return the curve of Theorem 1's rho, and the curve of its factor alone."""
+    """Return a curve of Theorem 1's rho, and a curve of its factor without rho."""
     one, rounds = run.printed, np.arange(len(run.errors))
     level = "" if one.known else r"$\rho$, at least "
     words = rf"Theorem 1 (printed): error $\leq$ {level}{one.conclusion:.3g}"

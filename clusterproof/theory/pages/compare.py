@@ -1,4 +1,4 @@
-"""``compare``: from a task and a run to the page of its algorithm, with theorems that appear in the table only."""
+"""``compare`` makes the page of a run's algorithm from a task and a run, with theorems that are only in the table."""
 
 from __future__ import annotations
 
@@ -60,7 +60,8 @@ PAGES: dict[str, tuple[type[Run], Callable[[Any], Facts | Page]]] = {
     "fedlin": (CorrectedRun, corrected_facts),
     "proxskip": (RunOfCoins, skipping_facts),
 }
-"""Class with the content of a run's page, and function that returns the page or its facts, by the run's dynamics."""
+"""For each dynamics, the class with the content of a run's page, and the function that returns the page or its
+facts."""
 
 
 @checked

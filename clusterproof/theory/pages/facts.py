@@ -55,7 +55,7 @@ class RunFacts:
     settings
         All settings of the algorithm.
     usual
-        The settings that have the algorithm's default.
+        Names of the settings that have the algorithm's default value.
     """
 
     algorithm: str
@@ -72,7 +72,7 @@ class RunFacts:
 
 @dataclass(frozen=True)
 class Lost:
-    """A cluster whose model at most half of its clients choose in the end: number of runs, and these choices."""
+    """A lost cluster, whose model at most half of its clients choose at the end: number of runs, and the choices."""
 
     cluster: int
     clients: int
@@ -82,7 +82,7 @@ class Lost:
 
 @dataclass(frozen=True)
 class Choices:
-    """Choices of models by clients, if every cluster has one model.
+    """The clients' choices of models, in a run with one model for every cluster.
 
     Attributes
     ----------
@@ -91,7 +91,7 @@ class Choices:
     found
         Whether the clients of every cluster choose its model in the end, in every run.
     wrong, total
-        Number of wrong choices, and of all choices.
+        Number of wrong choices, and number of all choices.
     chance
         Upper bound on the probability of a wrong choice at the start; None if it is unknown.
     lost
@@ -212,7 +212,7 @@ class Rest:
     factor
         Factor by which the distance shrinks per round after many rounds; None if it is unknown.
     assumes
-        Conditions that the run lacks: ``"all clients"``, ``"exact gradients"``.
+        Conditions that the run does not meet: ``"all clients"``, ``"exact gradients"``.
     constants
         Further distances.
     """

@@ -1,4 +1,4 @@
-"""The page of a run of FPFC: its groups, and Theorem 1, as printed and as repaired, beside mean residuals."""
+"""The page of a run of FPFC: its groups, and its mean residuals beside Theorem 1, as printed and as repaired."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ from clusterproof.theory.runs.bound import FAILURE, bound
 from clusterproof.theory.runs.fpfc import FusionRun
 
 SETTLED = 0.1
-"""Largest share of the second half in the sum over all rounds at which the first rounds dominate the mean."""
+"""The first rounds dominate a mean if the second half contributes at most this share of the sum over all rounds."""
 
 MOST_STEPS = 1000
 """Largest number of local steps that the page proposes."""
@@ -143,7 +143,7 @@ def _negative(run: FusionRun, mean: float, worst: int, fall: float | None) -> Ou
 
 
 def _mapping(run: FusionRun, limit: float) -> Outcome:
-    """Return the outcome for |G|^2 if pairs follow the printed rule, for which a bound holds for all models."""
+    """Return the outcome for |G|^2 if pairs follow the printed rule; a bound then holds for all models."""
     known: dict[str, Value] = {"falls like K^": 0.0}
     measured = float(run.series.mapping[1:].max())
     concavity = Hypothesis("a", ">", 2, float(run.setting.penalty.concavity))
@@ -185,7 +185,7 @@ def _repaired(run: FusionRun) -> Iterator[Outcome]:
 
 
 def _refused(run: FusionRun, error: InvalidArgument) -> Outcome:
-    """Return the outcome of a repaired bound that refuses the run; it depends on the argument named in the error."""
+    """Return the outcome of a repaired bound that refuses the run, by the argument that the error names."""
     unmet_by = {
         "pair_rule": Hypothesis("--pair-rule", "=", "all", run.algorithm.pair_rule),
         "concavity": Hypothesis("a", ">", 2, float(run.setting.penalty.concavity)),
@@ -206,7 +206,7 @@ def _fall(values: np.ndarray) -> float | None:
 
 
 def _last_round(run: FusionRun) -> list[Told]:
-    """Return the value after the last round if the first rounds dominate the mean, or how expectations were bounded."""
+    """Return the last round's value if the first rounds dominate the mean, or how expectations were bounded."""
     if not run.sure:
         return [Told("bounds of expectations", {"times": round(1 / FAILURE), "failure": FAILURE})]
     values = run.series.models[1:]

@@ -21,7 +21,7 @@ def table(name: str) -> dict[str, str]:
 
 
 def word(of: str, name: str) -> str:
-    """Return the meaning of a name in a table.
+    """Return the meaning of a name in one of the glossary's tables.
 
     Raises
     ------

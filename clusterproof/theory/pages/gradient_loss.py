@@ -1,4 +1,4 @@
-"""The page of GL-CFL: its groups, its rounds, and its lead over IFCA on the same data."""
+"""The page of GL-CFL: its groups, its rounds, and the rounds that it saves over IFCA on the same data."""
 
 from __future__ import annotations
 
@@ -73,7 +73,7 @@ def _purity_needs(run: GroupRun) -> Iterator[Hypothesis]:
 
 
 def _purities(run: GroupRun) -> np.ndarray:
-    """Return the last purity, and the share of clients in their cluster if groups name clusters one to one, (R, 2)."""
+    """Return the last purity, and the share of clients in their cluster if groups match clusters one to one, (R, 2)."""
     from scipy.optimize import linear_sum_assignment
 
     truth, found = run.trace.labels, []

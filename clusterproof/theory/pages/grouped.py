@@ -40,7 +40,7 @@ def _clustered_needs(run: GroupRun) -> Iterator[Hypothesis]:
 
 
 def _clustered(run: GroupRun) -> Outcome:
-    """Compare with ``baselines/clustered``: in the true clusters a model has FedAvg's fixed point for the cluster."""
+    """Compare with ``baselines/clustered``: in true clusters, a model is at FedAvg's fixed point for its cluster."""
     largest = run.rest[0][settled(run.labels) - 1 :].max(axis=(1, 2))
     return comes_to_rest(run, largest[:, None])
 

@@ -1,4 +1,4 @@
-"""Outcomes of theorems on a run: of a bound, by the number of runs above it, and of a table of theorems."""
+"""Outcomes of theorems on a run: of a single bound, by the number of runs above it, and of a table of theorems."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from clusterproof.theory.runs.bound import FAILURE, bound
 from clusterproof.theory.runs.run import FEWEST_RUNS, Run
 
 SIGNIFICANCE = 1e-6
-"""Largest probability with which a run that keeps to the bound is called broken."""
+"""Largest probability with which a bound that holds is called broken."""
 
 OUTCOMES: dict[bound_checks.Kind, OutcomeWord] = {
     "holds": "holds",
@@ -132,10 +132,10 @@ def outcome_of(counts: Sequence[tuple[int, float]], runs: int) -> OutcomeWord:
 
 
 def judged_events(*happened: tuple[int, int], runs: int, rate: float) -> Outcome:
-    """Compare the number of events with a rate; with fewer than 20 runs, no theorem holds.
+    """Compare the number of events with a rate; with fewer than 20 runs, the outcome is never "holds".
 
     ``happened`` has the runs in which an event surely happened, and the runs in which it may have happened. The page
-    prints the last pair.
+    prints the pair.
     """
     (certain, possible), outcome = happened[-1], outcome_of([(sure, rate) for sure, _ in happened], runs)
     if outcome == "holds" and (runs < FEWEST_RUNS or any(most > rate * runs for _, most in happened)):

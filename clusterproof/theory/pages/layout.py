@@ -15,7 +15,7 @@ GLUE = re.compile(r" (?=[=<>%+-][ =]|%)|(?<=[=<>+-]) ")
 
 
 def paragraph(text: str, first: str = "", indent: str = "", *, glued: bool = True) -> str:
-    """Wrap a text; its first line begins with ``first``, all other lines with ``indent``."""
+    """Wrap a text. Its first line begins with ``first``, and all other lines begin with ``indent``."""
     return textwrap.fill(
         GLUE.sub("\N{NO-BREAK SPACE}", text) if glued else text,
         WIDTH,

@@ -119,7 +119,7 @@ def error_facts(run: Run, quantity: str, errors: np.ndarray | None = None) -> Er
 
 
 def rate_of(of: str, distances: np.ndarray, least: float, limit: float | None) -> Rate:
-    """Return the factor of runs without noise, over the last half of the rounds above rounding.
+    """Return the factor of runs without noise, over the last half of the rounds in which the error exceeds rounding.
 
     Parameters
     ----------
@@ -144,7 +144,7 @@ def rate_of(of: str, distances: np.ndarray, least: float, limit: float | None) -
 
 
 def comes_to_rest(run: Run, distances: np.ndarray) -> Outcome:
-    """Return whether a run, whose rounds must be the stated ones, is at its fixed point or comes nearer to it.
+    """Return whether a run is at its fixed point or comes nearer to it; its rounds must be the stated rounds.
 
     Parameters
     ----------

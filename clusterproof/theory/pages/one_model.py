@@ -75,7 +75,7 @@ def allowed_by(theorem: RoundTheorem, of: OneModelRun) -> np.ndarray:
 
 
 def on_every_run(theorem: RoundTheorem) -> Theorem:
-    """Return the row of a bound that holds in every run."""
+    """Return a theorem whose bound holds in every run."""
     return Theorem(
         theorem.claim,
         lambda of: compare_all(of, [of.compared(allowed_by(theorem, of))]),
@@ -84,7 +84,7 @@ def on_every_run(theorem: RoundTheorem) -> Theorem:
 
 
 def in_expectation(theorem: RoundTheorem, *, in_all_rounds: bool) -> Theorem:
-    """Return the row of a bound E Psi_T <= rate^T Psi_0: runs are compared with 20 times the bound (Markov).
+    """Return a theorem with a bound E Psi_T <= rate^T Psi_0; runs are compared with 20 times the bound (Markov).
 
     The error is the error of the mean of the x_i; its square is at most Psi / m. One-step bounds make Psi_t / rate^t a
     supermartingale, which exceeds 20 times its start in any round with probability at most 1/20.

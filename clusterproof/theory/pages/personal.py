@@ -20,7 +20,7 @@ from clusterproof.theory.runs.run import AT_REST
 
 
 def rest_on_run(run: AffineRun) -> Outcome:
-    """Compare a run with the closed form of its fixed point: each round must lead there.
+    """Compare a run with the closed form of its fixed point, to which its rounds must lead.
 
     If the rounds are the stated ones and contract to the closed form, it is the run's fixed point.
     """

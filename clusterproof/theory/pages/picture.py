@@ -10,7 +10,7 @@ import numpy as np
 Role = Literal[
     "run", "round alone", "without noise", "repaired", "printed", "printed factor", "start", "limit"
 ]
-"""The role of a curve, which determines its colour and line style."""
+"""The roles of curves; a role determines colour and line style."""
 
 
 @dataclass(frozen=True, eq=False)

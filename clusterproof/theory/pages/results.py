@@ -28,7 +28,8 @@ MOST_PAIRS = 3
 """Largest number of merged pairs that the page lists."""
 
 SETTLED = 0.01
-"""Distance at the end, relative to the point's distance from the optimum, up to which a run is at its fixed point."""
+"""A run is at its fixed point if its last distance, relative to the point's distance from the optimum, is at most
+this."""
 
 
 def need_words(one: Hypothesis) -> str:

@@ -54,7 +54,7 @@ def _scaffold(theorem: RoundTheorem) -> Theorem:
 
 
 def _fedlin(of: CorrectedRun) -> Outcome:
-    """Compare with ``fedlin/sharp``, over all rounds, and in each round including the theorem's unused term."""
+    """Compare with ``fedlin/sharp`` over all rounds, and in each round with the term that the theorem does not use."""
     allowed = allowed_by(fedlin.SHARP, of)
     rate = float(fedlin.SHARP.rate(of.case)) if fedlin.SHARP.rate is not None else 1.0
     spared = (of.local_steps * of.algorithm.step_size) ** 2 * (1 - rate) / 3

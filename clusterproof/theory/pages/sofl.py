@@ -20,10 +20,10 @@ from clusterproof.theory.papers.sofl.elbow import ALLOWED, COUNTS
 from clusterproof.theory.runs.groups import ClusteredRun
 
 ABOUT = 0.1
-"""Largest difference of mean cosines that the page calls about the same."""
+"""Largest difference between mean cosines that the page calls "about the same"."""
 
 FEWEST_DIVERGING = 60
-"""Number of updates over which the rate of the schedule robbins-monro halves."""
+"""Number of updates after which the schedule robbins-monro has halved its rate."""
 
 OFF = "distance of a model from what is stated"
 

@@ -1,4 +1,4 @@
-"""The words about theorems on a page: their names, the table, and one paragraph each."""
+"""The text about theorems on a page: their names, the table, and a paragraph for each."""
 
 from __future__ import annotations
 
@@ -155,7 +155,7 @@ def _first(one: Outcome, told: dict[str, Any]) -> str:
 
 
 def _above(one: Outcome) -> str:
-    """Return how many runs are above a bound; return no text for a deterministic bound that no run exceeds."""
+    """Return how many runs are above a bound; return an empty text for a deterministic bound that no run exceeds."""
     if not any(each.allowed for each in one.above):
         return ""
     parts = [

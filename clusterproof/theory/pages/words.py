@@ -1,4 +1,4 @@
-"""The words of a page: the answer first, then the task, the run, the result, the theorems and the next commands."""
+"""The text of a page: the answer first, then the task, the run, the result, the theorems and the next commands."""
 
 from __future__ import annotations
 
@@ -29,11 +29,12 @@ Told = Literal["all", "not in the table", "that apply", "in doubt"]
 SAMPLES = "n'"
 
 MOST_LINES = 50
-"""Largest number of lines of a page; a longer page loses paragraphs, first the ones that the table covers."""
+"""Largest number of lines of a page. A longer page loses paragraphs, beginning with paragraphs that the table
+covers."""
 
 
 def page(facts: Facts) -> str:
-    """Return the page, with a paragraph for each theorem if these fit."""
+    """Return the page, with a paragraph for each theorem if the paragraphs fit."""
     for told in get_args(Told):
         text = "\n".join(parts(facts, told))
         if text.count("\n") < MOST_LINES:

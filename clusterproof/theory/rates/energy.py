@@ -2,8 +2,8 @@
 
 Let L = 1, by scaling distances and gradients. The function ``energy`` is a quadratic form of the error, the previous
 error and the gradient, plus multiples of the function's values. Three claims together prove a rate of the distance
-after a start from rest, by induction over the rounds. Two more claims bound the effect of a disturbance. All claims are
-in the kernel's language.
+after a start from rest, by induction over the rounds. Two further claims bound the effect of a disturbance. All claims
+are in the kernel's language.
 """
 
 from __future__ import annotations
@@ -89,7 +89,7 @@ def short_slope(f: Any, n: Any) -> Any:
 
 
 Line = Callable[[Any, Any], Any]
-"""Function of a loss and the numbers that returns the measured side and the bound."""
+"""Type of a line: a function of a loss and the numbers that returns the measured side and the bound."""
 LINES: tuple[Line, ...] = (contraction, distance, start)
 DISTURBED: tuple[Line, ...] = (moved, short_slope)
 

@@ -2,8 +2,8 @@
 
 The losses of the clients form one function F(x_1, ..., x_N) = mean f_i(x_i) - <grad f_i(x*), x_i>, with the inner
 product mean <x_i, y_i>. F belongs to the class of the clients' losses, and its minimiser is (x*, ..., x*). The vectors
-of all clients are one point. A vector of the server is a point with equal parts. A point is the sum of its mean over
-clients and its deviation, which is orthogonal to all means. A round is therefore stated for every function of the
+of all clients are one point. A vector of the server is a point with equal parts. Each point is the sum of its mean over
+clients and its deviation; deviations are orthogonal to all means. A round is therefore stated for every function of the
 class, and for every split of its gradients into means and deviations that are orthogonal to each other. If the
 statement holds, it holds for any number of clients. N >= 2 enters only through theta = (N - S) / (S (N - 1)), the share
 of the variance that remains when S of N clients are sampled.
@@ -56,7 +56,7 @@ class EveryClient:
         return mean_of(self.f, vector, self.split)
 
     def total(self, vector: Any) -> Any:
-        """Return the mean over clients, in place of a sum over ``count`` clients."""
+        """Return the mean over clients, which replaces the sum over ``count`` clients."""
         return mean_of(self.f, vector, self.split)
 
     def where(self, holds: Any, one: Any, other: Any) -> Any:
@@ -87,7 +87,7 @@ def fedavg_rounds(f: Any, split: Any, setting: Any) -> Any:
 def fedprox_rounds(f: Any, split: Any, setting: Any) -> Any:
     """Return E|x - x*|^2 after rounds of FedProx with exact proximal steps, as in ``fedavg_rounds``.
 
-    If ``of_mean`` is true, the first gradient is taken of the clients' mean, which belongs to a class of its own.
+    If ``of_mean`` is true, the first gradient is the gradient of the clients' mean, which belongs to a separate class.
     """
     rounds, sampling, of_mean = setting
     model, opposite = split[0][0], split[1][0]

@@ -16,13 +16,13 @@ from clusterproof.theory.rates.smooth_losses import proved
 RATE_DIGITS = 7
 """Number of decimals of a rate on smooth functions; there are more if 1 - r is below 10^-4."""
 SLACK = 3
-"""Number of steps above the solver's least rate at which a proof has a margin for rounding."""
+"""Number of steps by which a rate exceeds the solver's least rate, so that a proof has a margin for rounding."""
 RESOLUTION = 2e-7
 """Resolution of the least rate, relative to 1 - r."""
 MARGIN = 2e-9
-"""Least margin, for forms of trace 1, at which a Lyapunov function counts."""
+"""Least margin, for forms of trace 1, with which a Lyapunov function is accepted."""
 STEPS = 24
-"""Largest number of rates to try above the solver's least rate, at growing distances."""
+"""Largest number of rates to try above the solver's least rate; their distances from it grow."""
 
 
 @checked

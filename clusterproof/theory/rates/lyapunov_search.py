@@ -17,7 +17,7 @@ from clusterproof.theory.rates.parameters import Parameters
 DIGITS = 12
 """Number of significant digits of the Lyapunov function, relative to its largest number."""
 MORE = Fraction(10**6 + 1, 10**6)
-"""Factor on the Lyapunov function, and on prefactors that hold with equality, so that a proof has a margin."""
+"""Factor that multiplies the Lyapunov function, and prefactors that hold with equality, to give proofs a margin."""
 GRADIENT_PART = (2, 4, 5)
 """Indices of the entries of the matrix that multiply the gradient."""
 UNITS = [(tuple(row[:6]), tuple(row[6:])) for row in np.eye(8, dtype=int).tolist()]
@@ -25,7 +25,7 @@ UNITS = [(tuple(row[:6]), tuple(row[6:])) for row in np.eye(8, dtype=int).tolist
 LYAPUNOV = slice(2, 10)
 """Indices of these numbers among the unknowns of a program."""
 SHARES = (0.001, 0.01, 0.1, 0.3, 0.6, 0.9, 0.99)
-"""Shares of the largest margin that are kept for the exact proof, in the order in which they are tried."""
+"""Shares of the largest margin to keep for the exact proof, in the order of the attempts."""
 
 
 @lru_cache(maxsize=16)
@@ -82,7 +82,7 @@ class Search:
         self._lines = [_forms(parameters, line) for line in LINES]
 
     def margin(self, rate_squared: float) -> float | None:
-        """Return the largest t that the forms of contraction and distance, of trace 1, exceed; None if unsolved."""
+        """Return the largest margin of the forms of contraction and distance, of trace 1; None if unsolved."""
         found = self._solve(rate_squared, constants=False)
         return None if found is None else float(found[0])
 

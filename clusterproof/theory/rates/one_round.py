@@ -142,7 +142,7 @@ class RoundRate:
         return trace_rounds(self.round, weight=self.weight / self.round.unit**2)
 
     def _rest(self, traced: TracedRounds) -> Terms:
-        """Return the bound minus the outcome minus the multiplied conditions, in units of the step."""
+        """Return the bound minus the outcome minus the conditions times their multipliers, in units of the step."""
         unit = self.round.unit**2
         sides = [(self.rate, traced.before), (self.constant / unit, traced.heterogeneity)]
         conditions = [(-value, traced.conditions[name]) for name, value in self.multipliers.items()]

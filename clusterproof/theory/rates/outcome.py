@@ -139,7 +139,7 @@ class HeavyBallRate(ABC):
 
     @property
     def is_norm(self) -> bool:
-        """Whether the Lyapunov function is a squared norm; then the squares of independent disturbances add up."""
+        """Whether the Lyapunov function is a squared norm. The squares of independent disturbances then add up."""
         return True
 
     @property

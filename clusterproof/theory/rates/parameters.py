@@ -18,7 +18,7 @@ _FRACTION = re.compile(r"[+-]?\d+/\d+", re.ASCII)
 
 @dataclass(frozen=True, kw_only=True)
 class Parameters:
-    """Heavy ball of one cluster: x_(t+1) = x_t - (S l / L) grad phi(x_t) + beta (x_t - x_(t-1)).
+    """The parameters of heavy ball for one cluster: x_(t+1) = x_t - (S l / L) grad phi(x_t) + beta (x_t - x_(t-1)).
 
     Attributes
     ----------

@@ -1,4 +1,4 @@
-"""Rates of heavy ball on quadratics, for every eigenvalue between two ends: the claims, and their proof.
+"""Rates of heavy ball on quadratics, for every eigenvalue in an interval: the claims, and their proof.
 
 Write a = step * eigenvalue and A = 1 + beta - a. A mode is e_(t+1) = A e_t - beta e_(t-1). With numbers p and k, let
 
@@ -11,8 +11,8 @@ With gamma = r^2 p - beta^2, q = beta - k (r^2 + beta) / 2, alpha = r^2 - p and 
 
 which is nonnegative for |A| <= X if gamma >= 0 and alpha >= zeta X^2. Let s = beta / r and X = r + s. At A = X, a mode
 has two parts, which shrink by r and s. For a share w, the mixture of their squares has p = w s^2 + (1 - w) r^2 and k =
-2 (w s + (1 - w) r) / X, and meets these conditions. For larger rates and for a single eigenvalue, p and k found on
-grids are better. If all modes oscillate (A^2 <= 4 beta), p = beta and k = 1 meet the conditions for every r >=
+2 (w s + (1 - w) r) / X, and meets these conditions. For larger rates, and for a single eigenvalue, a search on grids
+finds better p and k. If all modes oscillate (A^2 <= 4 beta), p = beta and k = 1 meet the conditions for every r >=
 sqrt(beta).
 
 Hence |e_t| <= C_0 r^t |e_0| after a start from rest if 1 + p - k A <= C_0^2 c(A) for every eigenvalue. A unit impulse
@@ -102,7 +102,8 @@ def start(curvature: Fraction = CURVATURES) -> dict[str, Sides]:
 Form = tuple[Fraction, Fraction]
 """The numbers p and k."""
 ZOOMS, GRID, TINY, SCALE = 8, 61, 1e-9, 10**12
-"""Number of nested grids, values of p and of k in a grid, margin of an inequality, and denominator of the results.
+"""Number of nested grids, number of values of p and of k in a grid, margin of an inequality, and denominator of p and
+k.
 
 Each grid is a fifth as wide as the previous one.
 """
@@ -111,7 +112,7 @@ SHARES = 8
 
 
 def best_rate(parameters: Parameters) -> Fraction | None:
-    """Return a proved rate on quadratics, the exact one rounded up; None if there is none.
+    """Return a proved rate on quadratics, which is the exact rate, rounded up; None if there is none.
 
     A slightly larger rate is returned if its prefactor is at most a tenth of the exact rate's prefactor.
     """

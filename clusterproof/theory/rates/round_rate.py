@@ -54,7 +54,7 @@ def round_rate(
         For SCAFFOLD and ProxSkip, the weight a of the control variates' error. If None, it is (K eta)^2 for option II,
         a third of this number for option I, and (eta / p)^2 for ProxSkip.
     distance, heterogeneity
-        D and zeta*. They only determine which rate is chosen.
+        D and zeta*. D and zeta* only determine which rate is chosen.
 
     Returns
     -------
@@ -161,7 +161,7 @@ def make_round(
 
 
 def default_weight(round_: Round) -> Fraction:
-    """Return the weight of the control variates' error with which rates of SCAFFOLD and ProxSkip are known, or 0."""
+    """Return the weight of the control variates' error in known rates of SCAFFOLD and ProxSkip; otherwise 0."""
     if not round_.controls:
         return Fraction(0)
     if round_.probability is not None:

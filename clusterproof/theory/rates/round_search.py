@@ -1,4 +1,4 @@
-"""Find the multipliers of a round with Clarabel, round them to fractions, and keep those that pass the exact check."""
+"""Find multipliers of a round with Clarabel, round them to fractions, and keep them if the exact check succeeds."""
 
 from __future__ import annotations
 
@@ -16,13 +16,13 @@ from clusterproof.theory.rates.rounds import Round
 from clusterproof.theory.rates.traced_rounds import TracedRounds, trace_rounds
 
 SLACKS = (Fraction(1, 10**4), Fraction(1, 10**3), Fraction(1, 10**2))
-"""Relative increases of the least constant, tried in turn, so that the multipliers can be rounded."""
+"""Relative increases of the least constant, tried in this order, which leave room to round the multipliers."""
 
 SMALL = Fraction(1, 1000)
-"""Share of the decrease of the distance in a round that is added to the constant when margins are computed."""
+"""When margins are computed, this share of a round's decrease of the distance is added to the constant."""
 
 MAX_SCALE = 1e4
-"""Largest D^2 / G in the program, in units of the step; for larger values, the best rate changes by at most 1e-8."""
+"""Largest D^2 / G in the program, in units of the step. Beyond it, the best rate changes by at most 1e-8."""
 
 MEAN = ("mean 0", "mean 1")
 """Conditions of the clients' mean: between the start and x*, and between x* and the start."""

@@ -113,7 +113,7 @@ class TracedRounds:
     def _keep_split(self, mean: Point, place: int, of_apart: int) -> None:
         """Express a vector by its mean and its deviation, which have the indices ``place`` and ``of_apart``.
 
-        The vector may be a new gradient. Then the deviation takes the gradient's number. Otherwise the vector is a
+        If the vector is a new gradient, the deviation takes the gradient's number. Otherwise the vector is a
         combination of known vectors. The difference between its mean and the combination of their means is 0. (The
         difference is both a vector of means and a vector of deviations, so it is orthogonal to itself.)
         """
@@ -161,7 +161,7 @@ class TracedRounds:
         return {key: value for key, value in total.items() if value}
 
     def crossed(self, terms: Terms) -> Terms:
-        """Return the factors of <mean a, deviation b> in a form, by both indices, which ``split`` leaves out."""
+        """Return a form's factors of <mean a, deviation b>, by both indices; ``split`` leaves out these products."""
         total: dict[Any, Fraction] = {}
         for key, value in terms.items():
             if len(key) < 2:

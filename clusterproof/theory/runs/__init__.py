@@ -1,5 +1,5 @@
 """Facts about a run: its exact path or law, the fixed point of its rounds, and the bounds of claims.
 
-The modules named after algorithms have the content of these algorithms' pages. ``bound`` returns a claim's bound on a
-run; ``bound_checks`` and ``same_law`` have the assertions for tests.
+A module that is named after an algorithm computes the content of this algorithm's page. ``bound`` returns a claim's
+bound on a run; ``bound_checks`` and ``same_law`` have the assertions for tests.
 """

@@ -1,4 +1,4 @@
-"""Runs of Per-FedAvg, FedBCD and LOCAL: their rounds on exact quadratics, and the fixed points of these rounds."""
+"""Runs of Per-FedAvg, FedBCD and LOCAL: their rounds on exact quadratics, and the rounds' fixed points."""
 
 from __future__ import annotations
 

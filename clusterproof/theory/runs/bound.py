@@ -22,13 +22,13 @@ from clusterproof.theory.bounds.dynamics import dynamics_of
 from clusterproof.theory.bounds.trace_bound import TraceBound, as_trace_bound
 
 LEAST_FAILURE = 1e-300
-"""Least failure probability: the share of one cluster and one round must not underflow."""
+"""Least failure probability, so that the share of one cluster and one round does not underflow."""
 
 FAILURE = 0.05
-"""Failure probability at which a page shows and compares bounds, unless a bound is deterministic."""
+"""Failure probability with which a page shows and compares bounds, except deterministic ones."""
 
 SUSPICIOUS = 1e-3
-"""Largest probability at which a number of failures, or more, counts as suspicious."""
+"""A number of failures is suspicious if so many failures, or more, have at most this probability."""
 
 SHARPEST_FIRST: dict[str, tuple[tuple[tuple[str, ...], ...], ...]] = {
     "cfl-mgd": ((("cfl-mgd/lemma-h",), ("cfl-mgd/theorem-d",), ("cfl-mgd/theorem-a",)),),
@@ -38,7 +38,8 @@ SHARPEST_FIRST: dict[str, tuple[tuple[tuple[str, ...], ...], ...]] = {
         (("fpfc/repaired-mapping",),),
     ),
 }
-"""Claims by dynamics and quantity, in groups, sharpest first; within a group no claim is always the sharpest."""
+"""Claims by dynamics and quantity, in groups, with the sharpest group first. Within a group, no claim is always
+sharpest."""
 
 
 class Inconclusive(Exception):

@@ -39,13 +39,13 @@ Kind = Literal["holds", "broken", "inconclusive", "other law"]
 
 @dataclass(frozen=True, eq=False)
 class Answer:
-    """Result of comparing a run with a claim.
+    """Result of the comparison of a run with a claim.
 
     Attributes
     ----------
     kind
-        ``"holds"``, ``"broken"`` or ``"inconclusive"``; ``"other law"`` if the run keeps to the claim, but does not
-        have the law of its algorithm.
+        ``"holds"``, ``"broken"`` or ``"inconclusive"``; ``"other law"`` if the run meets the claim's bound, but does
+        not have the law of its algorithm.
     sentence
         The reason, with the place and the seed if a value is above its bound.
     slack
@@ -365,8 +365,9 @@ def assert_holds(
     Raises
     ------
     AssertionError
-        If the run breaks the claim; the message says by how much, where and on which seed. Also if it keeps to the
-        claim, but lacks the law of its algorithm; a run with that law is accused with probability 1e-9 at most.
+        If the run breaks the claim; the message says by how much, where and on which seed. Also if the run meets the
+        claim's bound, but lacks the law of its algorithm. A run with this law causes the error with probability 1e-9 at
+        most.
     Inconclusive
         If the run is too small to decide; the message says how many replicates would decide.
     InvalidArgument

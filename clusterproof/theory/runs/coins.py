@@ -31,7 +31,7 @@ class RunOfCoins(OneModelRun):
 
 
 def law_of_coins(of: OneModelRun) -> Path:
-    """Compare the runs with ProxSkip's path for the coins that explain their models best.
+    """Compare the runs with ProxSkip's path, for the coins that explain the runs' models best.
 
     A round's mean does not depend on its own coin, but the next round's mean does. Clients with the same loss have the
     same state.

@@ -1,4 +1,4 @@
-"""The factor by which a run's error falls per round, measured before its noise floor."""
+"""The factor by which a run's error falls per round, measured before the error reaches its noise floor."""
 
 from __future__ import annotations
 

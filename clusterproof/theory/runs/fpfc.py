@@ -27,7 +27,7 @@ class FusionRun(Run):
 
     @property
     def sure(self) -> bool:
-        """Whether the bounds hold for every run, not only in expectation."""
+        """Whether the bounds hold for every run, and not only in expectation."""
         return self.setting.participation == 1
 
     @cached_property

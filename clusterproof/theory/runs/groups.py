@@ -40,7 +40,7 @@ def is_true(labels: np.ndarray, truth: np.ndarray) -> bool:
 
 
 def merged(ends: np.ndarray, truth: np.ndarray) -> tuple[tuple[int, int], ...]:
-    """Return the pairs of true clusters (from 1) that share a group, in the first run of ends (R, m) with a pair."""
+    """Return pairs of true clusters (from 1) that share a group at the ends (R, m), for the first run with a pair."""
     for end in ends:
         if (end < 0).any():
             continue

@@ -27,7 +27,7 @@ STEADY = 0.02
 """Largest relative deviation of the noise's random variance at which the noise still counts as Gaussian."""
 
 RESOLUTION = 1e-11
-"""Share of the models' size below which deviations count as rounding."""
+"""Largest deviation, relative to the models' size, that counts as rounding."""
 
 
 @dataclass(frozen=True, eq=False)

@@ -30,7 +30,7 @@ COPIES = 300
 ENTRIES = 2 * 10**7
 """Largest number of entries in the models of these rounds."""
 LARGEST = 1e100
-"""Size of a model above which its run counts as diverged."""
+"""A run with a model above this size counts as diverged."""
 AMOUNT = 0.03
 """Relative size of the mistakes to detect."""
 FAULTS = {
@@ -38,7 +38,8 @@ FAULTS = {
     "step of the increments, relative": 0.05,
     "momentum of the increments": 0.05,
 }
-"""Statistics that mistakes change, and the weight of a change in either direction; weak signals get the most weight."""
+"""Statistics that mistakes change, each with the weight of a change in either direction. Weak signals get most
+weight."""
 
 
 def compare_rounds(
@@ -188,7 +189,7 @@ class _Chosen:
         return (self._assignments < 0).astype(float)
 
     def losses(self, models: np.ndarray, clients: np.ndarray, generator: object) -> np.ndarray:
-        """Return losses (R, k, P), which are least for the chosen models."""
+        """Return losses (R, k, P) that are least for the chosen models."""
         clients = np.broadcast_to(clients, (len(models), clients.shape[-1]))
         chosen = np.take_along_axis(self._assignments, clients, axis=-1)
         return np.asarray(chosen[..., None] != np.arange(models.shape[-2]), dtype=float)

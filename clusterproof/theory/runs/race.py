@@ -18,7 +18,7 @@ LEVEL = 0.9
 
 
 def race_of(of: Run) -> np.ndarray:
-    """Return T and T_IFCA of each run, (2, R); rounds + 1 for a run that ends without finding the clusters."""
+    """Return T and T_IFCA of each run, (2, R); a run that does not find the clusters has rounds + 1."""
     trace = of.trace
     given = {name: trace.settings[name] for name in ("seed", "replicates")}
     # GL-CFL with weight 0 is IFCA; it uses the same batches and starts from the same models

@@ -26,13 +26,14 @@ from clusterproof.theory.runs.one_round_tests import compare_rounds
 from clusterproof.theory.runs.two_samples import compare_samples
 
 REFERENCES = 2000, 20_000
-"""Least number of replicates of the library's own run, and the number in a second run if the first does not decide."""
+"""Least number of replicates of the library's own run, and their number in a second run if the first run does not
+decide."""
 ENTRIES = 10**7
 """Largest number of entries in the models of the second run."""
 OTHER_SEED = 777_767_777
 """Number added to the seed of the run, so that the two runs are independent."""
 PERTURBATIONS = 32
-"""Number of starts that differ by rounding; all prefer the same model in a tie with probability 2e-10."""
+"""Number of starts that differ by rounding. In a tie, all of them prefer the same model with probability 2e-10."""
 REPEATED = 10
 """Number of replicates that are run again with their own participants."""
 
