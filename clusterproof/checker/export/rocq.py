@@ -57,11 +57,11 @@ NARROWER = """The space may be narrower than the hypotheses and the statement in
    compute a consequence of the statement, or a criterion for it, such as a root in place of an algorithm that
    diverges. That step is in the docstring, and is not proved here."""
 """What a theorem may say less than the claim's statement."""
-BELIEVED = """You must believe Rocq, its real numbers (the axioms that make prints), and that the definitions below say what the
-   source above says, which you compare. Where the source computes with numbers alone, the result stands here: 1 for
-   max(1, 0). In prelude.v, read only the definitions that are used here, because its lemmas are proved. A name of the
-   source begins with the_ if Rocq or the prelude has the same name. It ends with a number if several values have the
-   same name, and for the entries of a sequence (from 0)."""
+BELIEVED = """You must believe Rocq, its real numbers (the axioms that make prints), and that the definitions below
+   say what the source above says, which you compare. Where the source computes with numbers alone, the result
+   stands here: 1 for max(1, 0). In prelude.v, read only the definitions that are used here, because its lemmas are
+   proved. A name of the source begins with the_ if Rocq or the prelude has the same name. It ends with a number if
+   several values have the same name, and for the entries of a sequence (from 0)."""
 IMPORTS = """\
 From Coq Require Import Rbase Rfunctions QArith List.
 From Clusterproof Require Import prelude.
@@ -82,10 +82,10 @@ From Clusterproof Require Import language.
 Import ListNotations.
 Open Scope Z_scope. Open Scope string_scope. Open Scope source_scope.
 """
-BELIEVED_OF_PROGRAMS = """You must believe Rocq (no axioms are used), that language.v computes what Python does with such a
-   program, and that the tree is the source, which you compare. In language.v a list is a value, as a tuple is: it
-   changes by a new value of its variable. A function keeps the values that the variables around it have where it is
-   made. The words= of a line are left out."""
+BELIEVED_OF_PROGRAMS = """You must believe Rocq (no axioms are used), that language.v computes what Python does with
+   such a program, and that the tree is the source, which you compare. In language.v a list is a value, as a tuple
+   is: it changes by a new value of its variable. A function keeps the values that the variables around it have
+   where it is made. The words= of a line are left out."""
 OF_PROGRAMS = {"instance": broken, "exhausted": exhausted, "nowhere": nowhere}
 """Functions that write the theorems of evidence that Rocq computes again, by its rule."""
 OF_FUNCTIONS = {"dual": dual, "family": family}
