@@ -115,9 +115,9 @@ class CFL(Algorithm[RecursiveState]):
     Notes
     -----
     Sattler, Mueller and Samek (2020), Algorithm 2, whose weights are |D_i| / |D|. The public code numbers split clients
-    by their position in the cluster, which is correct only for the first split. In this class clients keep their ids. A
-    run starts from one model; ``models`` then has one row per client. A zero update has cosine 0 with every other
-    update.
+    by their position in the cluster. Such numbers are correct only in the first split. In this class clients keep their
+    ids. A run starts from one model; ``models`` then has one row per client. A zero update has cosine 0 with every
+    other update.
     """
 
     name: ClassVar[str] = "cfl"

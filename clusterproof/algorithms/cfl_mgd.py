@@ -34,7 +34,7 @@ class MomentumState(State):
         ``momentum_owner="client"``.
     pending
         Gradients that ``update_order="as-printed"`` applies in the next round, of the buffers' shape. They are zero
-        before the first round and with the other order.
+        before the first round, and always with ``"momentum-first"``.
     """
 
     buffers: Array

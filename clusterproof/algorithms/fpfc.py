@@ -1,7 +1,7 @@
 """FPFC, fusion-penalised federated clustering (Yu, Liu, Sun and Wang, AAAI 2023).
 
-``methods.pairs`` states the round client by client. Here the server's arrays hold each pair of clients once, which no
-``@method`` can express.
+``methods.pairs`` states the round client by client. Here the server's arrays hold each pair of clients once; a
+``@method`` cannot express such arrays.
 """
 
 from __future__ import annotations

@@ -23,7 +23,7 @@ def require_sizes(weighting: str, task: Task) -> None:
 
 
 def client_weights(weighting: str, task: Task, clients: Array, models: Array) -> Array | None:
-    """Return the weights of participants (..., k): n_i over the largest n_j, which is exactly 1 for equal sizes.
+    """Return the weights of participants (..., k): n_i divided by the largest n_j, so exactly 1 for equal sizes.
 
     The weights have the array library and dtype of ``models``. None means equal weights.
     """

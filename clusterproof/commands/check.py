@@ -115,7 +115,7 @@ def check(
         search with --evidence, repeat the command.
     fail_on
         Exit with status 1 if a claim gets one of these verdicts, such as violated,vacuous. The name floats means claims
-        that are violated only in floats, which is not proved.
+        that are violated only in floats, without a proof.
     verbose
         Print the whole table of claims, with their numbers and evidence.
     """
@@ -250,7 +250,7 @@ class Heard:
 
 
 def _begun(said: Iterator[tuple[str, Any]]) -> list[str]:
-    """Return the ids of the checked claims, which are the first message."""
+    """Return the ids of the checked claims, from the first message."""
     kind, content = next(said, ("chosen", []))
     assert kind == "chosen"
     return list(content)

@@ -111,7 +111,7 @@ def answers(order: Order) -> Iterator[tuple[str, Any]]:
 
 
 def _decoded(line: bytes) -> tuple[str, Any]:
-    """Read a message of the child, which is not trusted.
+    """Read a message of the child, without trusting it.
 
     Raises
     ------

@@ -165,7 +165,7 @@ class Recorded:
 
 
 def usual_folder(claim: Claim[..., Any]) -> Path | None:
-    """Return the folder of a claim's stored verdict: the shipped one, or for a user's file one in the user's cache.
+    """Return the folder of a claim's stored verdict: the shipped one, or a folder in the cache for a user's file.
 
     It is None for a user without a home directory.
     """

@@ -167,7 +167,7 @@ def page(verdicts: Sequence[Verdict], width: int | None, sentences: Sequence[str
 
 
 def _by_importance(found: Sequence[Finding]) -> list[Finding]:
-    """Order claims: all false as printed, the first of each other heading, then the papers' claims by turns."""
+    """Order claims: all that are false as printed, the first of each other heading, then the papers' by turns."""
     of_heading: Counter[str] = Counter()
     of_paper: Counter[str] = Counter()
     places = []

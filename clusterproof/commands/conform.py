@@ -82,7 +82,7 @@ def conform(
 
 
 def import_object(reference: str, argument: str = "implementation") -> Any:
-    """Import the object that a reference names, which runs its code."""
+    """Import the object that a reference names; this runs the object's module."""
     try:
         return load_own("algorithm", reference)
     except InvalidArgument as error:

@@ -42,9 +42,9 @@ def improve_claim(
 ) -> int:
     """Search for the best constant of a claim: the last number that is certified, and the next one that is violated.
 
-    The claim is checked again and again with another number in place of its own, each time in a separate process. For a
-    false claim this finds the repair. The best factor of one step may depend on the claim's quantities; if a simple
-    formula of them is certified, it is printed.
+    The command checks the claim repeatedly, each time with another number in place of its own, in a separate process.
+    For a false claim this finds the repair. The best factor of one step may depend on the claim's quantities; if a
+    simple formula of them is certified, it is printed.
 
     With --algorithm in place of a claim, the command searches for the best rate of a built-in method and certifies the
     claims that state it. The options below --json belong to the method.

@@ -291,7 +291,7 @@ def _vector(entries: Sequence[Any]) -> str:
 
 
 def _print_wrapped(text: str, width: int) -> None:
-    """Print text wrapped to ``width``; a line that is too long is first joined with the next one."""
+    """Print text wrapped to ``width``; a line that is too long is first joined with the next line."""
     lines: list[str] = []
     too_long = False
     for line in text.splitlines():

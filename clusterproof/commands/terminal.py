@@ -215,7 +215,7 @@ def print_remark(message: str) -> None:
 
 
 TABLES = ("out", "parquet", "csv")
-"""Options that write tables, which need a library."""
+"""Options that write tables; tables need a library."""
 
 
 def check_outputs(*, out: Path | None = None, evidence: Path | None = None, **files: Path | None) -> None:

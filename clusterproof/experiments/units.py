@@ -211,8 +211,8 @@ def _computed_here(
 ) -> list[Path]:
     """Compute units in this process as long as starting workers would take longer, and return the remaining ones.
 
-    Each unit is expected to take as long as the last one. Units that train networks may take hours, so workers get
-    them.
+    Each unit is expected to take as long as the last finished unit. Units that train networks may take hours, so
+    workers get them.
     """
     left = list(missing)
     while left and jobs > 1 and not by_path[left[0]].resumes:

@@ -70,7 +70,7 @@ class ErrorPerRound(Illustration):
     """The error of ``clusterproof run cfl-mgd`` by round, or the errors of several runs in one panel.
 
     A list of values for ``algorithm``, or for any number except ``clusters``, ``dimension``, ``rounds`` and
-    ``replicates``, makes a run for each value. Several lists make a run for each combination.
+    ``replicates``, makes a run for each value. With several lists, each combination of their values makes a run.
 
     Parameters
     ----------

@@ -116,7 +116,7 @@ class Stored:
 
 
 def save_checkpoint(folder: Path, now: Checkpoint, record: Mapping[str, Any]) -> None:
-    """Replace the previous checkpoint by a new one.
+    """Replace the previous checkpoint by a new checkpoint.
 
     Parameters
     ----------
@@ -367,7 +367,7 @@ def _generator_at(position: Any) -> np.random.Generator:
 
 @contextmanager
 def _locked(folder: Path) -> Iterator[None]:
-    """Lock a folder by the exclusive lock of an empty database, which every system releases when the process ends."""
+    """Lock a folder by the exclusive lock of an empty database; every system releases it when the process ends."""
     connection = None
     try:
         connection = sqlite3.connect(folder / LOCK, timeout=0, isolation_level=None, check_same_thread=False)

@@ -59,7 +59,7 @@ def in_order_of_clusters(trace: Trace, optima: np.ndarray) -> Trace:
 
 
 def models_of(last: np.ndarray, labels: np.ndarray, clusters: int) -> np.ndarray:
-    """Return the cluster whose majority chose each model, (R, P), or the model's number without such a matching.
+    """Return the cluster whose majority chose each model, (R, P); without such a matching, the models' numbers.
 
     Parameters
     ----------

@@ -25,7 +25,7 @@ PRINTED = {
         "FedBCD": (47.31, 1.50),
     },
 }
-"""Accuracy in percent and its spread over a number of runs, which the paper does not print."""
+"""Accuracy in percent, and its spread over several runs; the paper does not print their number."""
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -40,7 +40,7 @@ class FPFCTable1(PaperTable):
     """Test accuracy and clusters of seven methods, with the settings of the authors' public code.
 
     Accuracy is the unweighted mean over clients. For FPFC, models are first averaged within its groups, weighted by
-    samples. A run of the paper is one data set, which is not known.
+    samples. Each run of the paper has its own data set; these data sets are unknown.
 
     Parameters
     ----------

@@ -1,4 +1,4 @@
-"""GL-CFL's Figures 4 and 5: iterations to a purity and to an accuracy, and the share that the similarity saves."""
+"""GL-CFL's Figures 4 and 5: the iterations until a purity and an accuracy, and the share that the similarity saves."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ PRINTED = {
     **{("cifar10", network, "saved to purity 0.9 %"): 21.0 for network in ("mlp", "cnn")},
     **{("emnist", network, "saved to purity 0.9 %"): 97.0 for network in ("mlp", "cnn")},
 }
-"""The numbers of section III-B, which states them as "up to".
+"""The numbers of section III-B; the paper states them as "up to".
 
 The paper does not state lambda and the network of Fig. 5, nor the network of Fig. 4 for the 14 %; here these numbers
 stand beside lambda = 0.2.
@@ -98,7 +98,7 @@ class GradientLossFigures(NetworkTable):
         }
 
     def numbers(self, results: Mapping[str, Any]) -> Iterator[tuple[str, Number]]:
-        """Return the share of IFCA's iterations that is saved, the iterations, and the mean over the last ones."""
+        """Return the saved share of IFCA's iterations, the iterations, and the mean over the last iterations."""
         for method, metrics in results.items():
             for column, (name, goal) in SAVED.items():
                 arrival, baseline = (first_hit(found[name], goal) for found in (metrics, results["IFCA"]))

@@ -61,7 +61,7 @@ def is_own(section: str, name: str) -> bool:
 
 
 def settled(reference: str) -> str:
-    """Replace the path of a file by its absolute path, which is valid in every working folder."""
+    """Replace the path of a file by its absolute path, so that it is valid in every working folder."""
     place, _, name = reference.rpartition(":")
     return f"{os.path.abspath(place)}:{name}" if place.endswith(".py") else reference
 

@@ -1,7 +1,7 @@
 """The data sets in ``catalogue.json``, and readers of their files: scikit-learn's digits, gzipped idx files, CIFAR-10.
 
-The SHA-256 of every file, or of the archive that holds it, was compared with the published one, so formats are not
-checked again.
+Before a file is read, its SHA-256, or its archive's SHA-256, is compared with the published one. Therefore the readers
+do not check formats.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ TRAINING = 1440
 def read_digits(_: Mapping[str, bytes]) -> ImageSet:
     """Read the digits, with their grey values 0 to 16 scaled to 0 to 255.
 
-    The 1797 images are one list, which a fixed permutation divides.
+    A fixed permutation divides the 1797 images into a training half and a test half.
     """
     table = _table()
     pixels = np.rint(table[:, :-1].reshape(-1, 1, 8, 8) * (255 / 16)).astype(np.uint8)

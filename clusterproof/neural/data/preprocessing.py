@@ -48,8 +48,8 @@ class Preprocessing:
     Notes
     -----
     IFCA's public code for CIFAR-10 has crops of 24, flips, contrast 0.8 and standardised images, with one crop and
-    contrast per batch. The standardisation undoes the code's change of brightness, which is up to 63 on pixels in [0,
-    1]. The public code also chooses models by the loss on distorted images.
+    contrast per batch. The public code also changes brightness by up to 63, on pixels in [0, 1]; the standardisation
+    undoes this change. The public code also chooses models by the loss on distorted images.
     """
 
     crop: Annotated[int, Meta(ge=1)] | None = None

@@ -45,7 +45,7 @@ class Network(nn.Module, ABC):
     """Whether the network works under ``torch.func.vmap``."""
 
     options: Mapping[str, Any] = {}
-    """Options of the network besides shape and classes, as plain JSON values."""
+    """Options of the network, except shape and classes, as plain JSON values."""
 
     def __init__(self, image_shape: tuple[int, ...], classes: int) -> None:
         super().__init__()

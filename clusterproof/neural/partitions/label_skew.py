@@ -73,8 +73,8 @@ def dirichlet(
 ) -> Division:
     """Divide each class among all clients in proportions from a Dirichlet law: label skew.
 
-    Source: Yurochkin et al. 2019, Bayesian nonparametric federated learning (restated), and public code after it. For
-    each class the proportions over the m clients are Dirichlet(alpha, ..., alpha). All are drawn again until every
+    Source: Yurochkin et al. 2019, Bayesian nonparametric federated learning (restated), and public code based on it.
+    For each class the proportions over the m clients are Dirichlet(alpha, ..., alpha). All are drawn again until every
     client has ``least_samples``. The law of Hsu et al. 2019 (restated) differs: each client draws its class
     frequencies, and all clients have equally many samples.
 

@@ -112,9 +112,10 @@ def gaussian_chains(
     responses, members
         Responses and members of all chains.
     failure
-        delta_1, which is unused here, delta_2 and delta_3.
+        delta_1 (unused here), delta_2 and delta_3.
     counts
-        Failure probability of all counts of false members together. The counts of missing members have the same one.
+        Failure probability of all counts of false members together. The counts of missing members have the same failure
+        probability.
     freezing, fluctuation
         As in ``Chains``, but constant for all rounds.
     """

@@ -118,7 +118,7 @@ class AdditiveSetting(Setting):
 
 
 def largest_radius(task: Mixture) -> float:
-    """Return the upper end of the basin radii, Delta / (1 + sqrt(kappa)), which is not admissible itself."""
+    """Return the upper end of the basin radii, Delta / (1 + sqrt(kappa)); this radius itself is not admissible."""
     return task.separation / (1 + math.sqrt(task.condition_number))
 
 

@@ -102,8 +102,8 @@ def misclassification(
 ) -> dict[str, Sides | Excluded]:
     """Compare pi with the exact F tail at models on the boundary of an admissible basin.
 
-    In the worst case, the cluster's model is displaced along the steepest direction, and the other model towards the
-    cluster's optimum along the flattest direction. Further pairs are displaced in random directions.
+    In the worst case, the cluster's model is displaced along the steepest direction, and the other model is displaced
+    along the flattest direction, towards the cluster's optimum. Further pairs are displaced in random directions.
     """
     steep, flat = np.eye(task.dimension)[[-1, 0]]
     pair = RegressionMixture(

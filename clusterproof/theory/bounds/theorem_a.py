@@ -186,7 +186,7 @@ class TheoremA:
         )
 
     def counts(self, setting: Setting, proportion: float) -> tuple[int, int]:
-        """Return bounds (n_in, n_out) on false and missing members, which fail with probability delta_1."""
+        """Return bounds (n_in, n_out) on counts of false and missing members; they fail with probability delta_1."""
         tail = setting.failure[0] / (2 * max(setting.rounds, 1) * setting.clusters)
         members = round(proportion * setting.clients)
         pairwise = setting.misclassification

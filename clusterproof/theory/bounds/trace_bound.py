@@ -69,8 +69,8 @@ class TraceBound:
         Size to which rounding errors of the measured quantity are relative. If None, an upper bound on the norms of
         starting models and optima.
     expectation
-        If a claim bounds an expectation over the replicates: its samples and its bound, which ``bound`` also contains.
-        None for a bound on every replicate.
+        If a claim bounds an expectation over the replicates: its samples and its bound; ``bound`` also contains this
+        bound. None for a bound on every replicate.
     """
 
     bound: np.ndarray

@@ -184,7 +184,7 @@ def cfl_mgd_rest(
 ) -> tuple[np.ndarray, np.ndarray]:
     """Return the fixed point of CFL-MGD, option II, inside one cluster: the model and the momentum, both (d,).
 
-    One step gives u = 0 and the exact optimum, which is also option I's fixed point.
+    One step gives u = 0 and the exact optimum; option I also has this fixed point.
     """
     after = round_map(hessians, centers, step_size=step_size, momentum=momentum, local_steps=local_steps)
     rest = after.fixed_point
@@ -214,7 +214,7 @@ def weighted_mean(weights: np.ndarray, centers: np.ndarray, shares: np.ndarray |
 
 
 def exact_rest(hessians: np.ndarray, centers: np.ndarray) -> np.ndarray:
-    """Return the minimiser of the mean loss, (d,), which has Q_i = A_i."""
+    """Return the minimiser of the mean loss, (d,), by Q_i = A_i."""
     return weighted_mean(hessians, centers)
 
 
@@ -231,7 +231,7 @@ def fedavg_rest(
     local_steps: int | np.ndarray = 1,
     shares: np.ndarray | None = None,
 ) -> np.ndarray:
-    """Return FedAvg's fixed point with H steps, (d,), which has Q_i = I - (I - eta A_i)^H for any server step size.
+    """Return FedAvg's fixed point with H steps, (d,), by Q_i = I - (I - eta A_i)^H; it holds for any server step size.
 
     A step maps w - b to (I - eta A)(w - b). H = 1 gives the exact optimum. As H -> infinity, Q_i tends to I, and the
     fixed point to the plain mean of the clients' optima. ``local_steps`` may be one number per client, integers (m,).
@@ -334,7 +334,7 @@ def per_fedavg_rest(
     second_order: bool,
     shares: np.ndarray | None = None,
 ) -> np.ndarray:
-    """Return Per-FedAvg's fixed point, (d,), which has Q_i = I - (I - beta J_i A_i (I - alpha A_i))^tau.
+    """Return Per-FedAvg's fixed point, (d,), by Q_i = I - (I - beta J_i A_i (I - alpha A_i))^tau.
 
     The gradient after the inner step is A (I - alpha A)(w - b). J_i = I - alpha A_i with the second-order factor (HF),
     and J_i = I without it (FO). With the factor and tau = 1, the result minimises the mean of phi_i(w - alpha grad

@@ -1,4 +1,4 @@
-"""Ranges of the numbers in claims about vectors, sums and gradients, which are proved on symbols.
+"""Ranges of the numbers in claims that are proved on symbols, about vectors, sums and gradients.
 
 A claim that is linear in vectors holds if it holds in each coordinate. A claim about a sum over clients holds if each
 client adds the same to both sides. Norms enter by their squares and inner products.

@@ -87,7 +87,7 @@ def play(
 def exact_run(
     centers: Sequence[Fraction], starts: Sequence[Fraction], *, momentum: Fraction, rounds: int, reading: str
 ) -> Rounds:
-    """Run option I with eta = 1 on clients (chi - c_i)^2 / 2, which may change their cluster; ties go to the first.
+    """Run option I with eta = 1 on clients (chi - c_i)^2 / 2 that may change their cluster; ties go to the first.
 
     Parameters
     ----------

@@ -1,7 +1,7 @@
 """The smallest tasks: scalar quadratics in two clusters, and identical clients in one, evaluated exactly.
 
-In the two clusters, clients of cluster 1 have phi = (chi - 1)^2 / 2, and clients of cluster 2 phi = (chi + 1)^2 / 2, so
-that mu = L = 1 and Delta = 2. Nothing is random, and all of the paper's assumptions hold for starts within 1/2. With
+In the two clusters, clients of cluster 1 have phi = (chi - 1)^2 / 2, and clients of cluster 2 have phi = (chi + 1)^2 /
+2. So mu = L = 1 and Delta = 2. Nothing is random, and all of the paper's assumptions hold for starts within 1/2. With
 step 1 / L, model p obeys e' = (1 + beta - l_p) e - beta e(previous).
 
 Identical clients under option II with one local step have one exact heavy-ball path. Every reading of the paper's

@@ -111,7 +111,7 @@ def leaderboard(
     module
         File or module that states bounds with ``leaderboard_bound``; it is executed.
     more_steps
-        Compute the exact worst case up to 40 local gradients in total instead of 24, which takes some ten seconds.
+        Compute the exact worst case for up to 40 local gradients in total instead of 24. This takes about ten seconds.
 
     Returns
     -------

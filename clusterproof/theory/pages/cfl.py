@@ -38,7 +38,7 @@ def _linkage_needs(run: CutRun, linkage: str) -> Iterator[Hypothesis]:
 
 
 def _linkage(run: CutRun) -> Outcome:
-    """Compare each cut of a run with the best one, found by a spanning tree."""
+    """Compare each cut of a run with the best cut, which a spanning tree gives."""
     found = [run.across(cut) for cut in run.cuts]
     worst = int(np.argmax([across - best for across, best, _, _ in found]))
     across, best, tolerance, _ = found[worst]

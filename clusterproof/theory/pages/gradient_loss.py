@@ -106,7 +106,7 @@ def _purity(run: GroupRun) -> Outcome:
 
 
 def _purity_bound(run: GroupRun) -> Outcome:
-    """Compare the last purity with the share of clients in their cluster, which must not exceed it."""
+    """Compare the last purity with the share of clients in their cluster; this share must not exceed the purity."""
     shares = _purities(run)
     value, share = shares[int(np.argmax(shares[:, 1] - shares[:, 0]))].tolist()
     broken = share - value > ROUNDING

@@ -220,7 +220,7 @@ class Theorem:
 
 
 def judge_all(theorems: Iterable[Theorem], run: Any) -> tuple[tuple[Outcome, ...], tuple[Outcome, ...]]:
-    """Judge theorems on a run: the page's theorems, and the others."""
+    """Judge theorems on a run; return the page's theorems, and all others."""
     found = [(each.on_page(run), each.on(run)) for each in theorems]
     shown, others = (tuple(one for on_page, one in found if on_page is kept) for kept in (True, False))
     return shown, others

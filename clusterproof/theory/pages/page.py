@@ -35,7 +35,7 @@ class Page:
 
     @property
     def theorems(self) -> tuple[Outcome, ...]:
-        """Every theorem but the further ones."""
+        """Every theorem except the further theorems."""
         return (*self.facts.theorems, *self.facts.others)
 
     @property

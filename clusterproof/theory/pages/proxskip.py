@@ -46,7 +46,7 @@ def _expectation(of: RunOfCoins, moments: np.ndarray | None) -> Told:
 
 
 def _rate(of: RunOfCoins, moments: np.ndarray | None) -> Rate:
-    """Return the factor of the runs, and the factor of the root mean square error, which depends on rare coins."""
+    """Return the factor of the runs, and the factor of the root mean square error; the second depends on rare coins."""
     if not of.same_start:
         return Rate("error", reason="the runs start from different models")
     if of.random is not None:

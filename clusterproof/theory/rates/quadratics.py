@@ -169,7 +169,7 @@ def _contracts(beta: Fraction, rate: Fraction, traces: Sequence[Fraction], form:
 
 
 def _searched(beta: Fraction, rate: Fraction, traces: Sequence[Fraction]) -> Iterator[Form]:
-    """Yield p and k from nested grids: first those with about the least C_0, then those with about the least C_1."""
+    """Yield p and k from nested grids: pairs with about the least C_0, then pairs with about the least C_1."""
     b, r, ends = float(beta), float(rate), np.array([float(trace) for trace in traces])[:, None, None]
     for start in (1.0, 0.0):
         low, high = np.zeros(2), np.array([r**2, 2.5])

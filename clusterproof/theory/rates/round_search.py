@@ -40,7 +40,7 @@ def prove_round(
     weight: Fraction = Fraction(0),
     ratio: Fraction | None = None,
 ) -> RoundRate | None:
-    """Return a bound rate D^2 + constant G that is close to the least one, in units of the round's parameters.
+    """Return a bound rate D^2 + constant G close to the least such bound, in units of the round's parameters.
 
     Parameters
     ----------

@@ -29,7 +29,8 @@ class ClientClass(StrEnum):
     """Every f_i is L-smooth and mu-strongly convex."""
 
     CONVEX = "convex"
-    """Every f_i is L-smooth and convex; f is mu-strongly convex, which is used between x* and the round's start."""
+    """Every f_i is L-smooth and convex; f is mu-strongly convex. Proofs use this strong convexity only between x* and
+    the round's start."""
 
 
 @dataclass(frozen=True, kw_only=True)

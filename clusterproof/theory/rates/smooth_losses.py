@@ -15,7 +15,7 @@ from clusterproof.theory.rates.parameters import Parameters, root_above
 
 PREFACTOR_DIGITS = 6
 MOVED = Fraction(10**5 + 1, 10**5)
-"""Factor on the disturbance constant, which holds with equality, so that a proof has a margin."""
+"""Factor that multiplies the disturbance constant, which holds with equality, to give a proof a margin."""
 
 SOURCE = '''"""{statement}"""
 

@@ -15,7 +15,7 @@ from clusterproof.theory.exact import affine_rounds
 from clusterproof.theory.runs.run import AT_REST, Run
 
 MOST_UNKNOWNS = 1200
-"""Largest size of a round's matrix for which eigenvalues are computed, which then takes a second or two."""
+"""Largest size of a round's matrix for which eigenvalues are computed; at this size, they take a second or two."""
 
 
 class Affine(NamedTuple):

@@ -65,7 +65,7 @@ def measured_factor(errors: np.ndarray, variances: np.ndarray | None = None) -> 
     """Measure the factor per round of one cluster.
 
     Constant noise adds at most F^2 to M_tau, and noise that grows with the error adds the error's variance at tau. The
-    low end of the interval subtracts the larger of both, the high end neither.
+    low end of the interval subtracts the larger of these two numbers. The high end subtracts nothing.
 
     Parameters
     ----------

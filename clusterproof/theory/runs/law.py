@@ -172,8 +172,8 @@ def compare_law(task: RegressionMixture, trace: Trace) -> Law | None:
     """Compare the mean path and the scale of a run's replicates with the exact law, at ten rounds.
 
     The deviations from the path without noise, whitened by their exact covariances, have mean 0 and covariance I. Over
-    thousands of rows they are Gaussian, so that both statistics follow chi-square laws. For one run the two statistics
-    are the same number, which is tested once, as a scale.
+    thousands of rows they are Gaussian, so that both statistics follow chi-square laws. For a single run, the two
+    statistics are the same number. It is tested once, as a scale.
 
     Returns
     -------

@@ -11,7 +11,7 @@ from clusterproof.running import Trace
 from clusterproof.synthetic import Mixture, QuadraticMixture, RegressionMixture
 
 MOST_STEPS = 20_000
-"""Largest number of local steps of a run for which mistakes are searched; the definitions compute them one by one."""
+"""Largest number of local steps of a run for which mistakes are searched, since definitions compute step by step."""
 
 
 def likely_mistake(

@@ -42,7 +42,7 @@ class MethodRun(OneModelRun):
 
     @cached_property
     def map(self) -> RoundMap | None:
-        """A round on quadratics, with clients of equal Hessian as one; None if it is unknown or not affine."""
+        """A round on quadratics, with one client for each Hessian; None if it is unknown or not affine."""
         groups, algorithm = self.groups, self.algorithm
         if groups is None or getattr(algorithm, "reshuffle", False):
             return None

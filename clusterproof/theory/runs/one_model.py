@@ -40,7 +40,7 @@ class Groups:
     centers: np.ndarray
 
     def shares(self, weights: np.ndarray) -> np.ndarray:
-        """Return the sums over groups of the clients' weights, (G,), which sum to 1."""
+        """Return the sum of the clients' weights in each group, (G,); these sums add up to 1."""
         return np.asarray(np.bincount(self.members, weights=weights) / weights.sum())
 
     def mean_centers(self, weights: np.ndarray) -> np.ndarray:

@@ -77,10 +77,10 @@ def compare_rounds(
     -----
     Given the past, the models x_0 after a round of a correct run are exchangeable with the models x_1..x_K after the
     library's K rounds. Take any function f that treats x_0..x_K alike. Then exp(f(x_0)), divided by the mean of
-    exp(f(x_k)) over all of them, has expectation 1. So has the product over rounds and replicates, each factor given
-    the earlier ones. A weighted mean of such products exceeds 1 / a with probability at most a, for every law (Markov).
-    Here f is the logarithm of the likelihood of a mistake, to first order, for normal models of the mean and the
-    variances of x_0..x_K.
+    exp(f(x_k)) over all of them, has expectation 1. The product over rounds and replicates also has expectation 1,
+    since each factor has expectation 1 given the earlier factors. A weighted mean of such products exceeds 1 / a with
+    probability at most a, for every law (Markov). Here f is the logarithm of the likelihood of a mistake, to first
+    order, for normal models of the mean and the variances of x_0..x_K.
     """
     count = participant_count(getattr(algorithm, "participation", 1.0), task.clients)
     if ((assignments >= 0).sum(axis=-1) != count).any() or not _is_determined(algorithm, task, own):
