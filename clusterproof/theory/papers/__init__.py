@@ -1,4 +1,4 @@
-"""Statements of papers, by their numbers, and the papers, by the names with which the ids of claims begin."""
+"""Claims about papers, and the subjects of each paper, by the name with which the ids of its claims begin."""
 
 PAPERS = {
     "cfl-mgd": "CFL-MGD: Zhao et al. 2023, Electronics 12, 1972",
@@ -16,4 +16,4 @@ PAPERS = {
     "scaffold": "SCAFFOLD: Karimireddy et al. 2020",
     "sproxskip": "ProxSkip with stochastic gradients",
 }
-"""Subjects of the claims of a paper; papers on clusters come first."""
+"""Subject of each paper's claims; papers on clusters come first."""

@@ -52,7 +52,7 @@ def kept(state: State) -> list[np.ndarray]:
 
 
 def draw_task(stream: np.random.Generator, *, clusters: int = 1, fewest: int = 1) -> QuadraticMixture:
-    """Draw clients with different Hessians and centres; with several clusters, the clients of each are alike.
+    """Draw clients with different Hessians and centres; in one of several clusters all clients are equal.
 
     Eigenvalues lie in [1/4, 1]. Centres are normal; the centres of several clusters are far apart, so that the clusters
     are correct from the start.
@@ -60,7 +60,7 @@ def draw_task(stream: np.random.Generator, *, clusters: int = 1, fewest: int = 1
     Parameters
     ----------
     stream
-        Generator, for up to six clients per cluster in up to four dimensions.
+        Generator. It draws up to six clients per cluster in up to four dimensions.
     clusters
         Number of clusters of equal size.
     fewest
@@ -84,7 +84,7 @@ STRENGTH = Q[Fraction(1, 20) : 1 : 20]
 
 
 def suppose_moderate(task: QuadraticMixture) -> None:
-    """Suppose that runs converge within the rounds, to values far above rounding errors."""
+    """Suppose that runs converge within ``ROUNDS`` rounds, to values far above rounding errors."""
     eigenvalues = np.linalg.eigvalsh(task.hessians)
     inside = eigenvalues.min() >= 0.25 - 1e-12 and eigenvalues.max() <= 1 + 1e-12
     suppose("the A_i have eigenvalues in [1/4, 1]", inside)
@@ -124,12 +124,12 @@ def fedavg(task: Task, local_steps: int = Z[1:8]) -> Sides:
     """FedAvg with H local steps has the fixed point (sum Q_i)^-1 sum Q_i b_i with Q_i = I - (I - eta A_i)^H.
 
     Hypotheses
-        phi_i(w) = (w - b_i)' A_i (w - b_i) / 2, A_i symmetric positive definite, eta < 2 / max L_i, full
-        participation, equal weights.
+        phi_i(w) = (w - b_i)' A_i (w - b_i) / 2 with A_i symmetric positive definite, and eta < 2 / max L_i. All clients
+        take part with equal weights.
 
     Statement
-        A round is w -> w - mean Q_i (w - b_i), and its fixed point is the stated point. H = 1 gives the exact optimum,
-        and H -> infinity the plain mean of the b_i.
+        A round is w -> w - mean Q_i (w - b_i), and its fixed point is the stated point. H = 1 gives the exact optimum.
+        As H -> infinity the point tends to the plain mean of the b_i.
 
     Source
         Ours; FedAvg is McMahan et al. (2017), Algorithm 1. The claim is an identity.
@@ -147,7 +147,7 @@ def fedavg(task: Task, local_steps: int = Z[1:8]) -> Sides:
     expected="consistent, no sharpness",
 )
 def fedprox(task: Task, proximal: Fraction = STRENGTH, local_steps: int = Z[1:8]) -> Sides:
-    """FedProx with H steps has a fixed point with the weights (I - (I - eta (A_i + mu I))^H) (A_i + mu I)^-1 A_i.
+    """FedProx's fixed point with H steps has the weights (I - (I - eta (A_i + mu I))^H) (A_i + mu I)^-1 A_i.
 
     Hypotheses
         The hypotheses of ``baselines/fedavg``, with eta < 2 / (max L_i + mu).
@@ -156,7 +156,7 @@ def fedprox(task: Task, proximal: Fraction = STRENGTH, local_steps: int = Z[1:8]
         The fixed point is (sum Q_i)^-1 sum Q_i b_i with the stated Q_i.
 
     Source
-        Ours; FedProx is Li et al. (2020), Algorithm 2, its local problems solved by H gradient steps. The claim is an
+        Ours; FedProx is Li et al. (2020), Algorithm 2, with H gradient steps on each local problem. The claim is an
         identity.
     """
     strength = float(proximal)
@@ -175,14 +175,14 @@ def fedprox(task: Task, proximal: Fraction = STRENGTH, local_steps: int = Z[1:8]
     expected="consistent, no sharpness",
 )
 def fedprox_exact(task: Task, proximal: Fraction = STRENGTH) -> Sides:
-    """FedProx with local problems solved exactly has a fixed point with the weights (A_i + mu I)^-1 A_i.
+    """FedProx's fixed point with exactly solved local problems has the weights (A_i + mu I)^-1 A_i.
 
     Hypotheses
         The hypotheses of ``baselines/fedprox``, with H -> infinity.
 
     Statement
-        The fixed point is (sum Q_i)^-1 sum Q_i b_i with the stated Q_i; mu -> infinity gives the exact optimum, mu -> 0
-        the plain mean of the b_i.
+        The fixed point is (sum Q_i)^-1 sum Q_i b_i with the stated Q_i. As mu -> infinity it tends to the exact
+        optimum, and as mu -> 0 to the plain mean of the b_i.
 
     Source
         Ours; Li et al. (2020), Algorithm 2 with gamma = 0. The claim is an identity.
@@ -196,7 +196,7 @@ def fedprox_exact(task: Task, proximal: Fraction = STRENGTH) -> Sides:
 
 
 def pair(curvature: Fraction) -> QuadraticMixture:
-    """Return two scalar clients with minimisers -1 and 1, the first with the given curvature, the second with 1."""
+    """Return two scalar clients: minimiser -1 with the given curvature, and minimiser 1 with curvature 1."""
     return QuadraticMixture(
         hessians=np.array([[[float(curvature)]], [[1.0]]]),
         centers=np.array([[-1.0], [1.0]]),
@@ -232,15 +232,15 @@ def fedavg_optimum(
     """FedAvg minimises the mean of the clients' losses.
 
     Hypotheses
-        Convex quadratic losses, a constant step size, full participation, no noise.
+        The losses are convex quadratics, the step size is constant, all clients take part, and there is no noise.
 
     Statement
         For every number of local steps, the rounds end at the minimiser of mean phi_i.
 
     Source
-        McMahan et al. (2017), restated, not read: the mean loss is their objective. The reading adds that FedAvg with a
-        constant step ends at its minimiser. With H > 1 and clients of different curvature the fixed point is another
-        point (client drift).
+        McMahan et al. (2017), which we did not read: the mean loss is their objective. The reading adds that FedAvg
+        with a constant step ends at its minimiser. With H > 1 and clients of different curvature the fixed point
+        differs from the minimiser (client drift).
     """
     optimum = (1 - curvature) / (1 + curvature)
     return equal((rest_of_two(curvature, step, local_steps), optimum))
@@ -308,7 +308,8 @@ def per_fedavg_first_order(task: Task, inner: Fraction = INNER, local_steps: int
         The hypotheses of ``baselines/per-fedavg-hf``.
 
     Statement
-        The fixed point is (sum Q_i)^-1 sum Q_i b_i with the stated Q_i; with the Hessian it is another point.
+        The fixed point is (sum Q_i)^-1 sum Q_i b_i with the stated Q_i. Per-FedAvg with the Hessian has another fixed
+        point.
 
     Source
         Ours; Fallah et al. (2020), Section 5, the first-order approximation. The claim is an identity.
@@ -317,7 +318,7 @@ def per_fedavg_first_order(task: Task, inner: Fraction = INNER, local_steps: int
 
 
 def personal_rest_of_two(curvature: Fraction, inner: Fraction, power: int) -> Fraction:
-    """Return the fixed point for minimisers -1 and 1 and weights a (1 - alpha a)^power; power 1 is first order."""
+    """Return the fixed point for minimisers -1 and 1 and weights a (1 - alpha a)^power; first order has power 1."""
     weight, other = (a * (1 - inner * a) ** power for a in (curvature, Fraction(1)))
     return (other - weight) / (weight + other)
 
@@ -346,7 +347,7 @@ def per_fedavg_first_order_optimum(
         The fixed point minimises F(w) = mean phi_i(w - alpha grad phi_i(w)).
 
     Source
-        Fallah et al. (2020), restated, not read: the authors define F and offer the first-order variant for minimising
+        Fallah et al. (2020), which we did not read: the authors define F and offer the first-order variant to minimise
         F. The reading adds that the variant ends at the minimiser of F.
     """
     end, optimum = (personal_rest_of_two(curvature, inner, power) for power in (1, 2))
@@ -367,14 +368,15 @@ def fedbcd(
     local_steps: int = Z[1:8],
     server: Fraction = among(Fraction(1), Fraction(1, 2)),
 ) -> Sides:
-    """Penalised FedBCD has the fixed point of exact FedProx, for any local steps and server step.
+    """Penalised FedBCD has the fixed point of exact FedProx, for any number of local steps and any server step.
 
     Hypotheses
-        The hypotheses of ``baselines/fedprox``. The clients keep their models between rounds; server step in (0, 1].
+        The hypotheses of ``baselines/fedprox``. The clients keep their models between rounds. The server step is in (0,
+        1].
 
     Statement
-        z is the point of ``baselines/fedprox-exact`` with mu = 2 rho of the paper, whose penalty has no 1/2, and x_i =
-        (A_i + mu I)^-1 (A_i b_i + mu z).
+        z is the point of ``baselines/fedprox-exact``, with mu = 2 rho for the paper's rho, because its penalty has no
+        factor 1/2. Moreover x_i = (A_i + mu I)^-1 (A_i b_i + mu z).
 
     Source
         Ours; FedBCD is Wu et al. (2021). The claim is an identity.
@@ -407,11 +409,11 @@ def fedbcd_separate(
     """FedBCD-I's fixed point has the weights (I - c M_i)^-1 (I - M_i) with M_i = (I - eta A_i)^n.
 
     Hypotheses
-        The hypotheses of ``baselines/fedavg``; n steps on the loss, then n times x <- x - pull (x - z).
+        The hypotheses of ``baselines/fedavg``. A client makes n steps on the loss, then n times x <- x - pull (x - z).
 
     Statement
         z = (sum Q_i)^-1 sum Q_i b_i with the stated Q_i and c = (1 - pull)^n; x_i = z + c Q_i (b_i - z).
-        Unlike the penalised variant's fixed point, z depends on n.
+        Here z depends on n, in contrast to the penalised variant.
 
     Source
         Ours; Wu et al. (2021), FedBCD-I. The claim is an identity.

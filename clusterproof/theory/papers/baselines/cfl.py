@@ -1,4 +1,4 @@
-"""CFL: the stationary point and its cosines, and the cut of the clients.
+"""CFL: the cosines of updates at a stationary point, and the cut of the clients.
 
 We did not read the paper, Sattler et al. (2020): the claims on cosines are ours, and the claim on the cut judges public
 code.
@@ -79,7 +79,7 @@ def stationary_cosine(
         and its cluster's minimiser, and FedAvg is at its fixed point.
 
     Statement
-        cos(Delta w_i, Delta w_j) = -1 / (K - 1) for clients of different clusters, 1 inside a cluster: every
+        cos(Delta w_i, Delta w_j) is -1 / (K - 1) for clients of different clusters, and 1 inside a cluster. So every
         cut along clusters has the same largest similarity.
 
     Source
@@ -113,10 +113,11 @@ def two_clusters(
     step_size: Fraction = STEP,
     local_steps: int = Z[1:3],
 ) -> Sides:
-    """At a stationary point two clusters pull in exactly opposite directions.
+    """At a stationary point the updates of two clusters have exactly opposite directions.
 
     Hypotheses
-        Two clusters of any sizes and minimisers. All clients share one Hessian A, and FedAvg is at its fixed point.
+        There are two clusters of any sizes and minimisers. All clients share one Hessian A, and FedAvg is at its fixed
+        point.
 
     Statement
         The cosine of two updates is -1 across the clusters and 1 inside.
@@ -154,7 +155,7 @@ def pulls(minimisers: Sequence[int]) -> list[Fraction]:
 def stationary_cosine_anywhere(
     minimiser_0: int = MINIMISER, minimiser_1: int = MINIMISER, minimiser_2: int = MINIMISER
 ) -> Sides:
-    """At a stationary point the cross-cluster cosine is -1 / (K - 1), wherever the clusters lie.
+    """At a stationary point the cross-cluster cosine is -1 / (K - 1), wherever the clusters' minimisers lie.
 
     Hypotheses
         The hypotheses of ``cfl/stationary-cosine`` without the simplex: three clusters of one client each.
@@ -163,8 +164,8 @@ def stationary_cosine_anywhere(
         cos(Delta w_i, Delta w_j) = -1 / (K - 1) for clients of different clusters.
 
     Source
-        Ours: an expectation that no source prints. The value comes from a regular simplex. The sum of the updates is 0
-        in general, and for K = 3 that allows a cosine of 1.
+        Ours: an expectation that no source prints. The value comes from a regular simplex. In general only the sum of
+        the updates is 0, and for K = 3 this allows a cosine of 1.
     """
     updates = pulls((minimiser_0, minimiser_1, minimiser_2))
     suppose("the clusters have minimisers of their own", len(set(updates)) == len(updates))
@@ -181,7 +182,7 @@ def least_similarity(similarities: np.ndarray) -> float:
 
 
 def draw_updates(stream: np.random.Generator) -> np.ndarray:
-    """Draw updates of two to eight clients; some of them are rounded, so that some are equal or 0."""
+    """Draw updates of two to eight clients; rounding makes some of them equal or 0."""
     updates = stream.standard_normal((int(stream.integers(2, 9)), int(stream.integers(1, 5))))
     return np.asarray(np.round(updates) if stream.integers(2) else updates)
 
@@ -216,7 +217,7 @@ def single_linkage(
         of single linkage.
 
     Source
-        Sattler et al. (2020) ask for this cut. Proof: the last merge is the weakest edge of a maximum
+        The method of Sattler et al. (2020) uses this cut. Proof: the last merge is the weakest edge of a maximum
         spanning tree, and every cut crosses some edge of the tree.
     """
     similarities = cosine_similarities(updates)
@@ -225,7 +226,7 @@ def single_linkage(
 
 
 FOUR_UPDATES = (0, 1, 0, -1, 1, -1, 3, 1)
-"""Directions of 90, -90, -45 and 18.4 degrees: after {-90, -45}, single linkage adds 18.4, complete {90, 18.4}."""
+"""Directions of 90, -90, -45 and 18.4 degrees. Complete linkage, unlike single linkage, merges {90, 18.4}."""
 
 
 @claim(
@@ -250,7 +251,7 @@ def complete_linkage(
     """Complete linkage, as in the public code of CFL, finds the cut with the least largest similarity.
 
     Hypotheses
-        Updates in the plane. No two pairs of clients have the same similarity, so that ties do not matter.
+        The updates lie in the plane. No two pairs of clients have the same similarity, so that ties do not matter.
 
     Statement
         The statement of ``cfl/single-linkage``, for agglomerative clustering with complete linkage on minus the cosine.
@@ -259,7 +260,8 @@ def complete_linkage(
     Source
         Public code of CFL, github.com/felisat/clustered-federated-learning, commit 23a1c38, fl_devices.py:
         ``AgglomerativeClustering(affinity="precomputed", linkage="complete").fit(-S)``. ``cfl/single-linkage`` restates
-        the paper, Sattler et al. (2020), which we did not read. The reading adds that the code is to find that cut.
+        the paper, Sattler et al. (2020), which we did not read. The reading adds that the code is meant to find that
+        cut.
     """
     updates = [coordinates[place : place + 2] for place in range(0, 2 * clients, 2)]
     suppose("no update is 0", all(any(update) for update in updates))
@@ -300,7 +302,7 @@ def notebook_index(sides: str = among(*HALVES), cut: int = Z[1:7]) -> Sides:
     """The two lists of positions that a cut returns in the public code of CFL are the new clusters.
 
     Hypotheses
-        A cluster of more than two clients, not the first one, is cut.
+        The cut cluster has more than two clients, and is not the first one.
 
     Statement
         ``cluster_indices_new += [c1, c2]``, with c1 and c2 positions inside the cut cluster, lists the clients of the
@@ -308,7 +310,7 @@ def notebook_index(sides: str = among(*HALVES), cut: int = Z[1:7]) -> Sides:
 
     Source
         Public code of CFL, github.com/felisat/clustered-federated-learning, commit 23a1c38,
-        clustered_federated_learning.ipynb. The lists are right for the first cut only, where positions are ids.
+        clustered_federated_learning.ipynb. The lists are right for the first cut only, because then positions are ids.
     """
     members = sides.count("1")
     fits = 2 < members < len(sides) and cut < members
@@ -347,7 +349,7 @@ def client_ids(
     """With client ids instead of positions, every cut refines the partition, and several cuts find the clusters.
 
     Hypotheses
-        3 to 5 clusters of three equal clients in random order, no noise, thresholds that separate
+        There are 3 to 5 clusters of three equal clients in random order, and no noise. The thresholds separate
         stationary points from progress.
 
     Statement

@@ -21,7 +21,7 @@ MOMENTUM = Q[0 : Fraction(1, 2) : 10]
 
 
 def suppose_far_apart(task: QuadraticMixture) -> None:
-    """Suppose that the start is in the basins, so that the clusters are correct from the first round."""
+    """Suppose that the models start in the basins, so that the clusters are correct from the first round."""
     averaging.suppose_moderate(task)
     suppose("there are two clusters", task.clusters == 2)
     optima = task.optima[task.labels]
@@ -45,13 +45,13 @@ def rest_of_right_clusters(algorithm: Any, task: QuadraticMixture) -> list[np.nd
     expected="consistent, no sharpness",
 )
 def cfl_mgd_gradient(task: Task, momentum: Fraction = MOMENTUM) -> Sides:
-    """The fixed point of option I of CFL-MGD is the exact optimum of each cluster, with zero momentum.
+    """Option I of CFL-MGD has the exact optimum of each cluster as its fixed point, with zero momentum.
 
     Hypotheses
-        Quadratic clients, clusters that are correct from the start, and a stable step size and momentum.
+        The clients are quadratic, the clusters are correct from the start, and the step size and momentum are stable.
 
     Statement
-        chi_p = (sum A_i)^-1 sum A_i b_i over the cluster's clients, and its buffer is 0.
+        chi_p = (sum A_i)^-1 sum A_i b_i over the cluster's clients, and the cluster's buffer is 0.
 
     Source
         Ours; CFL-MGD is Zhao et al. (2023), Algorithm 1. The claim is an identity.
@@ -72,7 +72,7 @@ def cfl_mgd_gradient(task: Task, momentum: Fraction = MOMENTUM) -> Sides:
     places="cfl-mgd/section 6.3",
 )
 def cfl_mgd_model(task: Task, momentum: Fraction = MOMENTUM, local_steps: int = Z[1:4]) -> Sides:
-    """The fixed point of option II of CFL-MGD solves sum (I - M_i^H) (z - (b_i, 0)) = 0, with some momentum.
+    """The fixed point z = (chi, u) of option II of CFL-MGD solves sum (I - M_i^H) (z - (b_i, 0)) = 0.
 
     Hypotheses
         The hypotheses of ``baselines/cfl-mgd-gradient``.
@@ -118,11 +118,11 @@ def clustered_rest(
     """IFCA, GL-CFL and CFL have FedAvg's fixed point in each cluster once the clusters are correct.
 
     Hypotheses
-        The hypotheses of ``baselines/fedavg``; clusters far apart. CFL finds them by its own cut.
+        The hypotheses of ``baselines/fedavg``. The clusters are far apart, and CFL finds them by its own cut.
 
     Statement
-        The model of a cluster is (sum Q_i)^-1 sum Q_i b_i over its clients, Q_i = I - (I - eta A_i)^H; H = 1
-        for GL-CFL.
+        The model of a cluster is (sum Q_i)^-1 sum Q_i b_i over its clients with Q_i = I - (I - eta A_i)^H. For GL-CFL,
+        H = 1.
 
     Source
         Ours; IFCA is Ghosh et al. (2020) with model averaging, CFL is Sattler et al. (2020), and GL-CFL is Lin et al.

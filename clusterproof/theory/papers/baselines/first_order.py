@@ -1,4 +1,4 @@
-"""Rates of two methods of one model, for every number of rounds: references for federated methods."""
+"""Rates of two methods with one model, for every number of rounds; federated methods are compared with them."""
 
 from __future__ import annotations
 

@@ -1,1 +1,1 @@
-"""Statements of Zhao et al. (2023), Electronics 12, 1972, and their repairs."""
+"""Claims about Zhao et al. (2023), Electronics 12, 1972, and repaired claims."""

@@ -35,10 +35,10 @@ def pairs_of_points(task: Mixture, stream: np.random.Generator) -> tuple[np.ndar
     headline=True,
 )
 def assumption_1(task: SomeMixture, stream: Stream) -> Sides:
-    """The clusters' expected losses are L-smooth, with our tasks' closed-form L.
+    """The clusters' expected losses are L-smooth, with the closed form of L for our tasks.
 
     Hypotheses
-        A regression, quadratic or ridge-logistic mixture.
+        The task is a regression, quadratic or ridge-logistic mixture.
 
     Statement
         ||grad phi_p(chi) - grad phi_p(chi')|| <= L ||chi - chi'|| for all chi, chi'; L is the largest eigenvalue of a
@@ -66,10 +66,10 @@ def assumption_1(task: SomeMixture, stream: Stream) -> Sides:
     headline=True,
 )
 def assumption_2(task: SomeMixture, stream: Stream) -> Sides:
-    """The clusters' expected losses are mu-strongly convex, with our tasks' closed-form mu.
+    """The clusters' expected losses are mu-strongly convex, with the closed form of mu for our tasks.
 
     Hypotheses
-        A regression, quadratic or ridge-logistic mixture.
+        The task is a regression, quadratic or ridge-logistic mixture.
 
     Statement
         phi_p(chi') >= phi_p(chi) + <grad phi_p(chi), chi' - chi> + (mu/2) ||chi' - chi||^2; mu is the smallest
@@ -155,7 +155,7 @@ def assumption_3_ball(task: SomeRegression, stream: Stream) -> dict[str, Sides]:
     """On the basin the variances of Gaussian regression are bounded, with explicit constants.
 
     Hypotheses
-        Gaussian regression; models within B of their optima.
+        The task is a Gaussian regression, and the models are within B of their optima.
 
     Statement
         v^2(chi_p) <= v_*^2 + v_1^2 ||e||^2 for own clients, with v_*^2 = s^2 tr(Sigma) and
@@ -206,7 +206,7 @@ def assumption_4(shift: Fraction = among(Fraction(0), Fraction(100))) -> Sides:
 
     Statement
         ||chi_p^0 - chi*_p|| <= (1/4) sqrt(mu/L) Delta, n' >~ p sigma^2 / (mu^2 Delta^4) and max ||chi*_p|| <~ 1.
-        Two scalar clusters at chi* = +-1, and the same moved by ``shift``.
+        The claim has two scalar clusters at chi* = +-1, and the same clusters moved by ``shift``.
 
     Source
         Zhao et al. (2023), Assumption 4. Theorem D states the requirements with every constant.
@@ -227,7 +227,7 @@ def assumption_4(shift: Fraction = among(Fraction(0), Fraction(100))) -> Sides:
 
 
 ROW = among(-1, 1)
-"""y of a two-point law."""
+"""Sample y from a law on two points."""
 
 
 @claim(
@@ -271,18 +271,17 @@ def assumption_5_resampled(
     """With a fresh batch, the gradient of a client that chose model p is unbiased for grad phi_p.
 
     Hypotheses
-        Independent batches for assignment and gradient, as Section 5 of the paper resamples.
+        Assignment and gradient use independent batches, as Section 5 of the paper resamples.
 
     Statement
         E[g_i | i in C_p] = grad phi_p(chi_p).
 
     Proof
-        A batch is a value with a probability: over pairs of independent batches the sum of choice times
-        gradient is a product. Each row's gradient has the mean grad phi_p, so that the batch's mean gradient has it as
-        well.
+        A batch is a value with a probability: over pairs of independent batches the sum of choice times gradient is a
+        product. Each row's gradient has the mean grad phi_p, and so has the batch's mean gradient.
 
     Source
-        Zhao et al. (2023), Assumption 5 with the resampling of its Section 5. On the batch that decided the choice, the
+        Zhao et al. (2023), Assumption 5 with the resampling of its Section 5. On the batch that decides the choice, the
         gradient is biased, see ``cfl-mgd/algorithm-line-7-resampling``.
     """
     task = RegressionMixture(
@@ -315,10 +314,10 @@ def factorises(
     gradient_second: Fraction = ANY,
     gradient_third: Fraction = ANY,
 ) -> Sides:
-    """The identity in each coordinate, summed over nine pairs of batches: one to choose by any rule, one to descend.
+    """The identity in each coordinate, summed over nine pairs: a batch for the choice and one for the gradient.
 
-    A batch has a weight, whose share of the sum is its probability. It also has the probability, up to one factor, that
-    the client chooses the model on it, and a gradient. The claim is that the sum factorises.
+    Each batch has a weight, a gradient, and the probability (up to one factor) that the client chooses the model by
+    this batch. The batch's probability is its share of the sum of weights. The claim states that the sum factorises.
     """
     weights, gradients = (first, second, third), (gradient_first, gradient_second, gradient_third)
     choices = (chosen_first, chosen_second, chosen_third)

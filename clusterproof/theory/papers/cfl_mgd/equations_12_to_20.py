@@ -60,9 +60,9 @@ def equations_12_to_18(identical: IdenticalClients, round_: int = Z[0:6]) -> dic
     """The error of model averaging follows a recursion with ratios of old errors.
 
     Hypotheses
-        Option II with one local step, L-smooth losses, no noise, chi^(-1) = chi^0, eps_(-1) = eps_(-2) = eps_0, and
-        mean chi_i^t = chi_p^t by (6). eta L <= 1. eps_0 <= 1/2 in (16) and (17), the basin for Delta = 2; eps_0 <= 1
-        after (17).
+        Option II has one local step, losses are L-smooth, there is no noise, and eta L <= 1. The start has chi^(-1) =
+        chi^0 and eps_(-1) = eps_(-2) = eps_0, and mean chi_i^t = chi_p^t by (6). In (16) and (17) eps_0 <= 1/2, the
+        basin for Delta = 2; after (17) eps_0 <= 1.
 
     Statement
         With eps_t = ||chi_p^t - chi*_p||:
@@ -76,19 +76,20 @@ def equations_12_to_18(identical: IdenticalClients, round_: int = Z[0:6]) -> dic
             phi_i(chi*_p) = 0 for every client. Equal clients do not refute the end of (13) alone: for them |e_(t+1)| <=
             |e_t| + a |e_(t-1)| + beta |chi^(t-1) - chi^(t-2)| for a <= 1.
         (14), its =
-            eta L ||chi^t - chi*|| = (eta L / |C_p|) ||chi^t - chi*||. False: it sums |C_p| equal terms to one.
+            eta L ||chi^t - chi*|| = (eta L / |C_p|) ||chi^t - chi*||. False: the line replaces the sum of |C_p| equal
+            terms by one term.
         (14)
             eps_(t+1) <= (1 + eta L / |C_p|) eps_t + beta ||chi^(t-1) - chi^(t-2)||. False: the newest move, chi^t -
             chi^(t-1), is missing since (12). It rests on (6), by which chi_p^t is the mean of the clients' models.
         (15), its =
-            beta ||chi^(t-1) - chi^(t-2)|| = beta (1 + beta) ||chi^(t-1) - chi^(t-2)||^2 / ||chi^(t-2) - chi^(t-1)||^2,
-            a ratio that is 1. False: a length is replaced by a number.
+            beta ||chi^(t-1) - chi^(t-2)|| = beta (1 + beta) ||chi^(t-1) - chi^(t-2)||^2 / ||chi^(t-2) - chi^(t-1)||^2.
+            False: the ratio is 1, so that the line replaces a length by a number.
         (16)
             eps_(t+1) <= (1 + eta L / |C_p|) eps_t + beta (1 + beta) eps_(t-1)^2 / eps_(t-2)^2. False for the same
             reason as (15).
         (17)
             eps_(t+1) <= M eps_t + (beta (1 + beta) / M) eps_(t-1)^2 / eps_(t-2)^2, M = max(1 + eta L / |C_p|, beta (1 +
-            beta)). False: beyond (16) a term is divided by M > 1.
+            beta)). False: compared with (16), a term is also divided by M > 1.
         after (17)
             eps_(t+1) <= eps_t for t = floor(log2(1 / eps_0)). False with momentum.
         (18)
@@ -187,13 +188,14 @@ def one_local_step(
     momentum: Annotated[float, reals(0, Fraction(9, 10))],
     stream: Stream,
 ) -> dict[str, Sides]:
-    """With one local step the mean model moves by the mean gradient and its own momentum.
+    """With one local step the mean model moves by the mean gradient and by its own momentum.
 
     Hypotheses
-        Option II, H = 1, full participation, and no client changes its cluster. chi^(-1) = chi^0; phi_i is L_i-smooth.
+        Option II has H = 1, all clients take part, and no client changes its cluster. chi^(-1) = chi^0, and phi_i is
+        L_i-smooth.
 
     Statement
-        The lines are for H = 1; ``cfl-mgd/model-averaging-recursion`` is for H > 1.
+        The lines hold for H = 1; ``cfl-mgd/model-averaging-recursion`` treats H > 1.
 
     Lines
         (12)
@@ -221,7 +223,7 @@ def one_local_step(
 
 @one_local_step.line("(13)", evaluations=30)
 def gradients_of_clients(task: Annotated[QuadraticMixture, drawn(SCATTERED)], stream: Stream) -> Sides:
-    """Compare a client's gradient with L_i times the distance plus the gradient at the cluster's optimum, in norm."""
+    """Compare a gradient's norm with L_i times the distance plus the norm of the gradient at the cluster's optimum."""
     steps = stream.standard_normal((40, 1, task.dimension))
     optima = task.client_optima
     at_optimum, displaced = (
@@ -258,10 +260,11 @@ def equations_19_and_20(
     start: Fraction = Q[0:1:10],
     first_term: Fraction = Q[0::1],
 ) -> dict[str, Sides]:
-    """The start is at most a term of order 1 / T plus a multiple of the start that is above 1.
+    """The initial error is at most a term of order 1 / T plus the initial error times a factor above 1.
 
     Hypotheses
-        The hypotheses of (18); t <= log2(1 / eps_0), so that eps_0 <= 1, and eps_(-1) = eps_0 at rest.
+        The hypotheses of (18) hold, and t <= log2(1 / eps_0), so that eps_0 <= 1. The models start at rest: eps_(-1) =
+        eps_0.
 
     Statement
         eps_0 <= (2 M^3 / beta) (1 / (T + 2)) (eta L / |C_p| + beta (1 + beta)) log2(1 / eps_0) + A eps_0, with M of
@@ -269,7 +272,7 @@ def equations_19_and_20(
 
     Source
         Zhao et al. (2023), (19), and (20), "the upper bound of the rate of convergence". Both bound eps_0, not eps_T.
-        Section 7 draws the rate O~(1/T) from it, which ``cfl-mgd/model-averaging-rate`` judges.
+        Section 7 derives the rate O~(1/T) from (20); ``cfl-mgd/model-averaging-rate`` judges this rate.
 
     Proof that they say nothing
         The first term is not negative for eps_0 <= 1, and A > 1: in (19) A = 1 + M + ... + M^(t+1); in (20)

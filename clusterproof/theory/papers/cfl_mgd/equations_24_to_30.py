@@ -25,14 +25,15 @@ def chebyshev(pair: Pair) -> float:
     places="(25); after (25); (29); (30)",
 )
 def wrong_choice(law: TwoPointLosses) -> dict[str, Sides]:
-    """A wrong choice needs an own loss above delta or another loss below it, and both are rare.
+    """A wrong choice needs an own loss above delta or another model's loss of at most delta, and both are rare.
 
     Hypotheses
-        Models in the paper's basin; sigma^2 bounds the variance of one row's loss at both models. The losses are
-        two-valued (mu = 1, Delta = 2), or losses of Gaussian rows.
+        The models are in the paper's basin, and sigma^2 bounds the variance of one row's loss at both models. The
+        losses have two values (mu = 1, Delta = 2), or belong to Gaussian rows.
 
     Statement
-        With delta = (phi^1(chi_1) + phi^1(chi_p)) / 2, phi^1 the expected loss of cluster 1, phi_i the loss on n' rows:
+        Let delta = (phi^1(chi_1) + phi^1(chi_p)) / 2, with phi^1 the expected loss of cluster 1 and phi_i the loss on
+        n' rows. Then:
 
     Lines
         (24)
@@ -48,7 +49,7 @@ def wrong_choice(law: TwoPointLosses) -> dict[str, Sides]:
     Source
         Zhao et al. (2023), (24), (25) with the next line, (29) and (30): Chebyshev with the gap mu Delta^2 / 8 of (28)
         and the variance sigma^2 / n'. (24) is an equality if only one loss is random. (29) and (30) are tight for rare
-        jumps of the loss; for Gaussian rows the truth is exponentially small in n'.
+        jumps of the loss; for Gaussian rows the probabilities are exponentially small in n'.
     """
     delta = threshold(*law.expected)
     above, below = law.own_exceeds(delta), law.other_at_most(delta)
@@ -78,7 +79,7 @@ def events_of_25(
 
 
 def towards(noise: Fraction, samples: int, own_angle: Fraction) -> dict[str, Any]:
-    """Return Chebyshev's tightest case: both models on the boundary, the other model between the optima, kappa = 1."""
+    """Return Chebyshev's tightest case: models on the boundary, the other cluster's between the optima, kappa = 1."""
     rim, ahead = Fraction(1), Fraction(1)
     pair = Pair(1, rim, noise, samples, 0, rim, own_angle, rim, ahead)
     return {"pair": pair, "multiple": Fraction(1)}
@@ -107,7 +108,7 @@ FACING = dict.fromkeys(("root", "own", "other", "apart"), Fraction(1)) | {"cosin
 FACING |= {
     f"{name}{whose}": Fraction(0) for name in ("along", "bent", "raised") for whose in ("", "_of_other")
 }
-"""Quantities with kappa = 1, at which models between the optima attain the bounds."""
+"""Quantities with kappa = 1; models between the optima attain the bounds."""
 
 
 @claim(
@@ -136,10 +137,10 @@ def costs_in_the_basin(
     """Another cluster's model costs cluster 1 at least mu Delta^2 / 4 more than its own model.
 
     Hypotheses
-        Assumptions 1 and 2; in the round, ||chi_p - chi*_p|| <= (1/4) sqrt(mu/L) Delta for all p. ``own`` and ``other``
-        are the distances of chi_1 and chi_p from their optima, as shares of that radius. The optima are ``apart`` /
-        Delta from each other, at an angle with any ``cosine``; kappa = ``root``^2. The claim is proved for every phi^1,
-        by the possible values of such a function (``exact/one_point.py``).
+        Assumptions 1 and 2 hold, and in the round ||chi_p - chi*_p|| <= (1/4) sqrt(mu/L) Delta for all p. ``own`` and
+        ``other`` are the distances of chi_1 and chi_p from their optima, as shares of that radius. The optima are
+        ``apart`` / Delta from each other, at an angle with any ``cosine``; kappa = ``root``^2. The claim is proved for
+        every phi^1, by the possible values of such a function (``exact/one_point.py``).
 
     Statement
         In units of mu Delta^2:
@@ -154,7 +155,8 @@ def costs_in_the_basin(
         (27), distance, as meant
             (L/2) ||chi_1 - chi*_1||^2 <= (mu/32) Delta^2.
         (27)
-            Both without the squares, as printed. A misprint: two lengths are compared with squares of lengths.
+            The two inequalities without the squares, as printed. A misprint: they compare lengths with squares of
+            lengths.
         (28)
             phi^1(chi_p) - phi^1(chi_1) >= (mu/4) Delta^2.
 

@@ -1,4 +1,4 @@
-"""(32), (33) and (37): clients' momentum and the server's, when a client changes its cluster."""
+"""(32), (33) and (37): momentum of the clients and of the server, if a client changes its cluster."""
 
 from __future__ import annotations
 
@@ -39,11 +39,11 @@ def momentum_of_the_average(
     """Averaging the clients' momentum equals momentum on the average of their gradients.
 
     Hypotheses
-        Option I as printed, full participation, no noise; models start anywhere. ``own`` clients of cluster 1 are at
-        ``center``. One client of cluster 2, which may change its cluster, is at ``other_center``.
+        Option I as printed has full participation and no noise, and the models start anywhere. ``own`` clients of
+        cluster 1 are at ``center``. One client of cluster 2, at ``other_center``, may change its cluster.
 
     Statement
-        With sums over C_1, and u_i the clients' momentum, which line 15 averages:
+        In the lines, sums are over C_1, and u_i is the momentum of a client, which line 15 averages.
 
     Lines
         (32)
@@ -57,7 +57,7 @@ def momentum_of_the_average(
             T_3 = (beta eta/m) sum u_i = (eta beta/m) sum_(C_1 n C*_1) u_i + (beta eta/m) sum_(C_1 - C*_1) u_i, which
             defines T_31 and T_32, as (A18) does. Their bound is (A34) of ``cfl-mgd/appendix-a27``.
         after (37)
-            T_3 = beta (chi_1^(t-1) - chi_1^t) with C_1 of the round in which the u_i are sent.
+            T_3 = beta (chi_1^(t-1) - chi_1^t), with C_1 of the round in which the clients send the u_i.
 
     Source
         Zhao et al. (2023), (32), (33) and (37). The reading adds that models start anywhere: the paper has "Suppose
@@ -113,8 +113,8 @@ def equation_32_fixed_clusters(
     """While no client changes its cluster, clients' momentum and the server's give the same models.
 
     Hypotheses
-        Option I, full participation, C_p^(t+1) = C_p^t for all p; each u_i the mean of its cluster
-        (line 15), or each client's own (A19).
+        Option I has full participation, and C_p^(t+1) = C_p^t for all p. Each u_i is the mean of its cluster (line 15),
+        or the client's own (A19).
 
     Statement
         The statement of (32).

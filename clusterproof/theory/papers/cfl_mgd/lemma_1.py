@@ -21,7 +21,7 @@ from clusterproof.theory.exact.two_point_losses import TwoPointLosses
 SomeRegression = Annotated[RegressionMixture, drawn(random_regression)]
 
 CONSTANT = 128
-"""c_1 of the proof: 64 from each of (29) and (30). In rho_0 of Theorem 1 c_1 is 3 times as large, by (A17)."""
+"""c_1 of the proof: (29) and (30) contribute 64 each. In rho_0 of Theorem 1 c_1 is 3 times as large, by (A17)."""
 
 
 @claim(
@@ -38,8 +38,8 @@ def equation_21(task: SomeRegression, stream: Stream) -> dict[str, Sides | Exclu
         are equal, up to ties.
 
     Source
-        Zhao et al. (2023), (21), where a bracket is missing. For P > 2 the event is larger than "divided into p"; and
-        xi^(p,p), the right choice by the text, would be certain by (21).
+        Zhao et al. (2023), (21), where a bracket is missing. For P > 2 the event is larger than "divided into p". By
+        (21) xi^(p,p), which is the right choice according to the text, would be certain.
     """
     suppose("two clusters or more", task.clusters > 1)
     models = task.optima + task.basin_radius * stream.uniform(-1, 1, task.optima.shape)
@@ -65,7 +65,7 @@ def lemma_1(pair: Pair, *, c_1: float = CONSTANT, power_of_samples: float = 1) -
     """A client prefers a given wrong model with probability at most c_1 sigma^2 / (Delta^4 mu^2 n').
 
     Hypotheses
-        Assumptions 1-4 in the round at hand: ||chi_p - chi*_p|| <= sqrt(mu/L) Delta / 4 for all p. Here sigma^2 bounds
+        Assumptions 1-4 hold in the round: ||chi_p - chi*_p|| <= sqrt(mu/L) Delta / 4 for all p. Here sigma^2 bounds
         the variance of one row's loss at the compared models.
 
     Statement
@@ -73,8 +73,8 @@ def lemma_1(pair: Pair, *, c_1: float = CONSTANT, power_of_samples: float = 1) -
 
     Source
         Zhao et al. (2023), Lemma 1 with (24)-(30); the constant is the sum of (29) and (30), and (27) lacks a square.
-        Upper bound, loose: 64 is enough, and needed for every n'. For Gaussian rows the truth is exponentially small in
-        n'.
+        The upper bound is loose: 64 is enough, and necessary for every n'. For Gaussian rows the probability is
+        exponentially small in n'.
     """
     scale = pair.task.separation**4 * pair.task.strong_convexity**2 * pair.task.samples**power_of_samples
     return at_most(pair.exact, chebyshev=c_1 * pair.sigma**2 / scale)
@@ -90,7 +90,7 @@ def lemma_1_of_two_values(
 
 
 def crowd(clusters: int, rarity: float = 1e-4) -> TwoPointMixture:
-    """Return clusters at the corners of a simplex of side 2; by rare jumps a client of cluster 0 prefers others."""
+    """Return clusters at the corners of a simplex of side 2; rare jumps make clients of cluster 0 err."""
     optima = np.eye(clusters) * np.sqrt(2)
     towards = optima[0] - optima[1:].mean(axis=0)
     height = np.linalg.norm(towards)
@@ -109,7 +109,7 @@ def crowd(clusters: int, rarity: float = 1e-4) -> TwoPointMixture:
 
 
 def towards_one(optima: np.ndarray, own: int, radius: float) -> np.ndarray:
-    """Return models at a radius from their optima, (P, d): others towards the own model, the own towards others."""
+    """Return models at a radius from their optima, (P, d), displaced towards the other clusters' models."""
     others = np.delete(optima, own, axis=0).mean(axis=0)
     directions = optima[own] - optima
     directions[own] = others - optima[own]
@@ -140,8 +140,8 @@ def lemma_1_union(
         ``cfl-mgd/lemma-1``.
 
     Source
-        Zhao et al. (2023), Lemma 1, (23). The claim is an upper bound; for the sum 64 (P - 1) is enough, and needed as
-        P grows.
+        Zhao et al. (2023), Lemma 1, (23). The claim is an upper bound; for the sum 64 (P - 1) is enough, and necessary
+        as P grows.
     """
     suppose("two clusters or more", task.clusters > 1)
     offsets = stream.standard_normal((50, task.clusters, task.dimension))
@@ -219,7 +219,7 @@ def lemma_1_exact(
     """The probability that a client prefers a wrong model is a tail of the F distribution.
 
     Hypotheses
-        Gaussian regression, n' fresh rows, any two models.
+        The task is a Gaussian regression with n' fresh rows, and the two models are arbitrary.
 
     Statement
         With residual variances a (own) and b (other) and their covariance c, P(phi_i(own) >= phi_i(other)) =
@@ -254,15 +254,15 @@ def lemma_1_worst_case(
     share: Annotated[float, reals(Fraction(1, 20), Fraction(99, 100))],
     stream: Stream,
 ) -> Sides:
-    """No pair of models in the basin is confused more often than the closed-form worst case pi_F.
+    """In the basin, clients confuse two models with probability at most pi_F, which has a closed form.
 
     Hypotheses
-        Gaussian regression; models within B < Delta / (1 + sqrt(kappa)) of their optima.
+        The task is a Gaussian regression, and models are within B < Delta / (1 + sqrt(kappa)) of their optima.
 
     Statement
-        With a = sqrt(L) B, b = sqrt(mu) (Delta - B): pi_F = P(F_(n',n') >= rho),
-        rho = (s^2 + b^2) / (s^2 + a^2) if s^2 <= a b, else (1 + u) / (1 - u) with
-        u = sqrt(x / (x + 4)), x = (b - a)^2 / s^2. So misclassification is exponentially rare in n'.
+        With a = sqrt(L) B, b = sqrt(mu) (Delta - B): pi_F = P(F_(n',n') >= rho), rho = (s^2 + b^2) / (s^2 + a^2) if s^2
+        <= a b, else (1 + u) / (1 - u) with u = sqrt(x / (x + 4)), x = (b - a)^2 / s^2. So the probability of a
+        misclassification is exponentially small in n'.
 
     Source
         Ours. The claim is an upper bound, attained at kappa = 1.

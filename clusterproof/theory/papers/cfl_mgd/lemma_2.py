@@ -51,10 +51,10 @@ def lemma_2(
     """In every round the error shrinks by 1 - l mu / 8L, up to rho_0.
 
     Hypotheses
-        Assumptions 1-5 (two or more clusters whose clients share their expected loss, new samples in every round),
-        option I with all clients and gradients divided by m, eta = 1/L. The printed probability 1 - P lambda_5 is
-        positive: lambda_5 >= 4 exp(-clm) by (A36), so that two clusters need 8 exp(-l m / 8) < 1, that is 17 clients
-        in the smaller one.
+        Assumptions 1-5 hold (two or more clusters whose clients share their expected loss, new samples in every round).
+        Option I uses all clients and divides gradients by m, and eta = 1/L. The printed probability 1 - P lambda_5 is
+        positive: lambda_5 >= 4 exp(-clm) by (A36), so that two clusters need 8 exp(-l m / 8) < 1, that is 17 clients in
+        the smaller one.
 
     Statement
         With probability at least 1 - P lambda_5, for all p, ||chi_p^(t+1) - chi*_p|| <= (1 - l mu / 8L) ||chi_p^t -
@@ -66,10 +66,10 @@ def lemma_2(
             9/10, |e_0| = 1/2 and no noise, model 1 breaks (31) in its second round.
 
     Source
-        Zhao et al. (2023), Lemma 2 and Appendix A, with c = 1/8 by Hoeffding's inequality. Only the
-        shares of the clusters matter: with more clients the same shares refute it for every other c > 0. Momentum
-        carries an error past 0: with 17 of 34 clients, beta = 2/3 and no noise e_0 = 1/2 is followed by 1/4, -1/24
-        and -31/144. Theorem D bounds the same error by a recursion over the rounds.
+        Zhao et al. (2023), Lemma 2 and Appendix A, with c = 1/8 by Hoeffding's inequality. Only the shares of the
+        clusters matter: with more clients the same shares refute it for every other c > 0. Momentum carries an error
+        past 0: with 17 of 34 clients, beta = 2/3, no noise and e_0 = 1/2, the next errors are 1/4, -1/24 and -31/144.
+        Theorem D bounds the same error by a recursion over the rounds.
     """
     suppose("1 - P lambda_5 > 0", has_positive_probability(2 * 4, min(own, clients - own)))
     return after_a_round(clients, own, momentum, start, round_, c_4)
@@ -77,7 +77,7 @@ def lemma_2(
 
 @lemma_2.line("every c_4")
 def every_constant(c_4: int = Z[1:]) -> Sides:
-    """The error |e_2| = -e_2 exceeds the right side, and also the smaller right side of any smaller constant."""
+    """The error |e_2| = -e_2 exceeds the right side, and so also the right side for any smaller constant."""
     smallest = 1 / Fraction(8 * (c_4 + 1))
     _, before, after = exact_path(1 - smallest, Fraction(9, 10), Fraction(1, 2), 2)
     return at_least(-after, contraction=(1 - smallest / 8) * before, mismatch=c_4 * smallest)

@@ -34,7 +34,7 @@ def per_step_contraction(momentum: Fraction = Q[0 : Fraction(99, 100) : 20], rou
     """Without noise every round shrinks the error by 1 - l mu / 8L, for every momentum.
 
     Hypotheses
-        Assumptions 1 to 5 with exact losses and gradients, eta = 1/L, beta in [0, 1).
+        Assumptions 1 to 5 hold with exact losses and gradients, eta = 1/L, and beta is in [0, 1).
 
     Statement
         ||chi_p^(t+1) - chi*_p|| <= (1 - l mu / 8L) ||chi_p^t - chi*_p||.
@@ -48,7 +48,7 @@ def per_step_contraction(momentum: Fraction = Q[0 : Fraction(99, 100) : 20], rou
 
 
 HORIZON = 4000
-"""Number of rounds within which a failing contraction must appear."""
+"""Number of rounds within which a round without contraction must appear."""
 
 
 def fails(proportion: float, momentum: float) -> bool:
@@ -68,7 +68,7 @@ def fails(proportion: float, momentum: float) -> bool:
 
 
 def resonant(proportion: float, momentum: float) -> bool:
-    """Return whether the rotation of an underdamped pair is so nearly periodic that it may miss an arc.
+    """Return whether the phase of an underdamped pair is so nearly periodic that it may miss an arc.
 
     With cos(theta) = (1 + beta - l_p) / (2 q), q = sqrt(beta), the phase of e_t advances by theta
     modulo pi, and the contraction fails on an arc of share w. By the three-distance theorem
@@ -134,7 +134,7 @@ def asymptotic_rate(momentum: Fraction = among(Fraction(9, 10)), rounds: int = a
     """After many rounds the error falls at least as fast as (1 - l mu / 8L)^T, for every momentum.
 
     Hypotheses
-        Assumptions 1 to 5 with exact losses and gradients, eta = 1/L; the paper's momentum 0.9.
+        Assumptions 1 to 5 hold with exact losses and gradients, eta = 1/L, and the momentum is the paper's, 0.9.
 
     Statement
         lim sup ||chi_p^T - chi*_p||^(1/T) <= 1 - l mu / 8L. For two equal scalar clusters, the claim measures the
@@ -142,8 +142,8 @@ def asymptotic_rate(momentum: Fraction = among(Fraction(9, 10)), rounds: int = a
         beta > (1 - sqrt(l))^2, and obeys W_(t+1) = beta W_t, so that the error falls as sqrt(beta)^T.
 
     Source
-        Ours. (A39) of Zhao et al. (2023) adds (8L / l mu) rho_0 >= 8 kappa c_4 > 0, so that (A39) bounds no rate of
-        decrease: an error that tends to 0, as here, ends below this bound.
+        Ours. (A39) of Zhao et al. (2023) adds (8L / l mu) rho_0 >= 8 kappa c_4 > 0 and therefore bounds no rate of
+        decrease: an error that tends to 0 finally stays below this bound.
     """
     path = exact_path(HALF, momentum, HALF, rounds + 1)
     first, last = (
@@ -183,7 +183,8 @@ def asymptotic_region(
     """The true rate is slower than 1 - l mu / 8L exactly where sqrt(beta) > 1 - l mu / 8L.
 
     Hypotheses
-        Quadratic expected losses with mu and L among the eigenvalues of the smallest cluster, no noise, eta = 1/L.
+        Expected losses are quadratic, with mu and L among the eigenvalues of the smallest cluster. There is no noise,
+        and eta = 1/L.
 
     Statement
         max over the spectrum of the rate r(eta l lambda) exceeds 1 - l mu / 8L iff sqrt(beta) > 1 - l mu / 8L.
@@ -258,7 +259,7 @@ EXTREME = [
     for near in (0.97, 1.0, 1.03)
     if edge > 0
 ]
-"""(a, beta) at and near the places where the lemma's cases meet."""
+"""Values (a, beta) at and near the boundaries between the lemma's cases."""
 
 
 @claim(
@@ -282,7 +283,7 @@ def lemma_h(curvature: Annotated[float, reals(0, 1)], momentum: Annotated[float,
     Statement
         (i) a < (1 - q)^2: 0 < Pi_t <= (1 - a)^t, decreasing in a. (ii) (1 - q)^2 <= a <= 1 - beta:
         |Pi_t| <= q^t (1 + (1 - q) t) <= 1. (iii) a >= 1 - beta: |Pi_t| <= q^t / sqrt(1 - beta/4),
-        at most 2/sqrt(3): momentum can carry the error out of the ball that it started in.
+        at most 2/sqrt(3): momentum can carry the error out of the ball in which it started.
 
     Proof
         (i) The ratio e_(t+1) / e_t starts at 1 - a and decreases to r(a). (ii) Pi_t = q^t [T_t(x) + (x - q) U_(t-1)(x)]

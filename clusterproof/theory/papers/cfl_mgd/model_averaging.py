@@ -74,12 +74,12 @@ def model_averaging_recursion(option_two: OptionTwo, stream: Stream) -> dict[str
     """On quadratics, a round of option II is one affine map of (chi, u), with a known fixed point.
 
     Hypotheses
-        One cluster of quadratic clients with Hessians A_i and centres c_i, full participation.
+        There is one cluster of quadratic clients with Hessians A_i and centres c_i, and all clients take part.
 
     Statement
         z = (chi, u) obeys z' = M z + mean (I - B_i^H)(c_i, 0), M = mean B_i^H, B_i = ((I - eta A_i, -eta beta I), (A_i,
-        beta I)), H local steps; with ``reset_momentum`` chi alone obeys it, with M's first block. If rho(M) < 1 the
-        rounds converge linearly with factor rho(M) to (I - M)^-1 mean (I - B_i^H)(c_i, 0).
+        beta I)), H local steps. With ``reset_momentum`` only chi obeys such an equation, with M's first block. If
+        rho(M) < 1 the rounds converge linearly with factor rho(M) to (I - M)^-1 mean (I - B_i^H)(c_i, 0).
 
     Source
         Ours; replaces (12)-(20).
@@ -122,7 +122,7 @@ def model_averaging_drift(
     """Local steps move option II's limit away from the optimum, and momentum multiplies that drift.
 
     Hypotheses
-        The hypotheses of ``cfl-mgd/model-averaging-recursion``, H >= 2, rho(M) < 1.
+        The hypotheses of ``cfl-mgd/model-averaging-recursion`` hold, H >= 2, and rho(M) < 1.
 
     Statement
         chi_inf - chi* = eta c_H(beta) (mean A)^-1 mean A_i^2 (chi* - c_i) + O(eta^2), with
@@ -130,8 +130,8 @@ def model_averaging_drift(
         (5, .9). With H = 1, or with equal Hessians, there is no drift.
 
     Source
-        Ours. Identity to first order; errors are relative to the drift that would occur if the clients' pulls did not
-        cancel.
+        Ours. The claim is an identity to first order; errors are relative to the drift that would occur if the clients'
+        pulls did not cancel.
     """
     suppose("one cluster", task.clusters == 1)
     expected = first_order_drift(task.hessians, task.centers, momentum=momentum, local_steps=local_steps)
@@ -218,11 +218,12 @@ def model_averaging_stability(
 
     Hypotheses
         Quadratic clients with the same minimiser and curvatures in (0, L], eta = 1/L, beta in [0, 1): each client's
-        local descent converges. Any number H >= 1 of local steps, where (12) has one; the clients' curvatures differ.
+        local descent converges. The number H >= 1 of local steps is arbitrary, where (12) has one, and the clients'
+        curvatures differ.
 
     Statement
-        The rounds of option II, which averages chi and u (line 16), converge: rho(M) <= 1. Two scalar clients have
-        the curvatures ``flat`` and 1, and of a 2 x 2 matrix this is |det M| <= 1 and |tr M| <= 1 + det M.
+        The rounds of option II, which averages chi and u (line 16), converge: rho(M) <= 1. Two scalar clients have the
+        curvatures ``flat`` and 1; for a 2 x 2 matrix rho(M) <= 1 means |det M| <= 1 and |tr M| <= 1 + det M.
 
     Source
         Zhao et al. (2023), Section 5: "the convergence of this algorithm can be shown by studying the following
@@ -256,7 +257,7 @@ def model_averaging_reset(
     """Starting every round of option II from zero momentum keeps it stable.
 
     Hypotheses
-        Quadratic clients with curvatures in (0, 1 / eta], ``reset_momentum``, H >= 1.
+        Clients are quadratic with curvatures in (0, 1 / eta], ``reset_momentum`` is set, and H >= 1.
 
     Statement
         chi' - c = mean Pi_H(eta A_i) (chi - c) if all clients share the minimiser c. Hence a round multiplies the error
@@ -264,8 +265,8 @@ def model_averaging_reset(
         any case. If the minimisers differ, the bound holds for the distance from the fixed point.
 
     Proof
-        B_i^H (e, 0) has first block Pi_H(eta A_i) e: from u = 0, H steps are heavy ball from rest. The matrices are
-        symmetric, so ||mean Pi_H(eta A_i)|| <= max |Pi_H|. Lemma H (``cfl-mgd/lemma-h``) bounds Pi_H.
+        B_i^H (e, 0) has the first block Pi_H(eta A_i) e, because H steps from u = 0 are a heavy ball from rest. The
+        matrices are symmetric, so ||mean Pi_H(eta A_i)|| <= max |Pi_H|. Lemma H (``cfl-mgd/lemma-h``) bounds Pi_H.
 
     Source
         Ours; repairs option II.
@@ -286,7 +287,7 @@ def model_averaging_reset(
 def order_of_error(
     flat: Fraction, center: Fraction, momentum: Fraction, local_steps: int, rounds: int, constant: Fraction
 ) -> Sides:
-    """Compare |chi^T - chi*| with C |chi^0 - chi*| / T, for a start at distance 1/2."""
+    """Compare |chi^T - chi*| with C |chi^0 - chi*| / T, for |chi^0 - chi*| = 1/2."""
     curvatures, centers = clients(flat, center)
     pulls = sum((a * c for a, c in zip(curvatures, centers, strict=True)), Fraction(0))
     optimum = pulls / sum(curvatures)
@@ -314,18 +315,19 @@ def model_averaging_rate(
     """The error of model averaging is of the order 1 / T.
 
     Hypotheses
-        L-smooth strongly convex clients with the same minimiser, eta = 1/L, beta in [0, 1), H local steps.
+        The clients are L-smooth and strongly convex with the same minimiser; eta = 1/L, beta is in [0, 1), and there
+        are H local steps.
 
     Statement
-        ||chi_p^T - chi*_p|| <= (C / T) ||chi_p^0 - chi*_p|| for a constant C, up to logarithms. Checked for C = 1000,
-        and so for every smaller C, at T = 40, without a logarithm.
+        ||chi_p^T - chi*_p|| <= (C / T) ||chi_p^0 - chi*_p|| for a constant C, up to logarithms. The check uses C =
+        1000, and so covers every smaller C, at T = 40 and without a logarithm.
 
     Source
         Zhao et al. (2023), Section 7: "For the gradient averaging and model averaging methods [...], we show that their
         convergence rates are [...] and O~(1/T), respectively", by (20), which bounds eps_0. The reading bounds eps_T,
         for H > 1 and client losses that differ within a cluster. (12) has one local step; with it, or with equal
-        losses, the statement is true of quadratics. The truth is linear convergence, to a biased limit if Hessians and
-        minimisers differ, or divergence, see ``cfl-mgd/model-averaging-recursion``.
+        losses, the statement is true of quadratics. In truth the method converges linearly (to a biased limit if
+        Hessians and minimisers differ) or diverges, see ``cfl-mgd/model-averaging-recursion``.
     """
     return order_of_error(flat, center, momentum, local_steps, rounds, constant)
 
@@ -358,12 +360,13 @@ def model_averaging_limit(
     """Model averaging converges to the minimiser of the cluster's loss, at the order 1 / T.
 
     Hypotheses
-        L-smooth strongly convex clients, eta = 1/L, H local steps, and 0 < beta < 1, as (19) and (20) divide by beta.
-        The clients' minimisers may differ, as they do with finite data, and chi*_p minimises their mean loss.
+        The clients are L-smooth and strongly convex, eta = 1/L, there are H local steps, and 0 < beta < 1, as (19) and
+        (20) divide by beta. The clients' minimisers may differ, as they do with finite data, and chi*_p minimises their
+        mean loss.
 
     Statement
-        ||chi_p^T - chi*_p|| <= (C / T) ||chi_p^0 - chi*_p||. Checked for C = 1, and since the error stays
-        away from 0, no C helps for all T.
+        ||chi_p^T - chi*_p|| <= (C / T) ||chi_p^0 - chi*_p||. The check uses C = 1. Since the error stays away from 0,
+        no C is large enough for all T.
 
     Source
         Zhao et al. (2023), Section 7, quoted in ``cfl-mgd/model-averaging-rate``. The reading adds H > 1 and minimisers

@@ -69,7 +69,7 @@ class OnRun:
     Attributes
     ----------
     floor, conclusion
-        rho_0 and rho; lower bounds of both unless ``known``.
+        rho_0 and rho; unless ``known``, lower bounds of rho_0 and rho.
     allowed
         Largest rho_0 that (A38) allows.
     rounds
@@ -77,7 +77,7 @@ class OnRun:
     factor
         1 - l mu / 8L.
     known
-        Whether v and sigma are known; otherwise both are taken as 0.
+        Whether v and sigma are known; otherwise both count as 0.
     certain
         Whether no randomness is involved and the printed probability is positive, so that a run can break Lemma 2.
     """

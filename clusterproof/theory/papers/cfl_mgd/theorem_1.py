@@ -1,4 +1,4 @@
-"""Theorem 1: the constant c_4 that makes it vacuous, its probability, smaller constants, larger Delta, and Remark 1."""
+"""Theorem 1: the constant c_4 that makes it vacuous, its probability, smaller c_4, larger Delta, and Remark 1."""
 
 from __future__ import annotations
 
@@ -53,15 +53,15 @@ def theorem_1(
         option I with all clients and gradients divided by m, eta = 1/L, and (A38) rho_0 <= (l/32) (mu/L)^(3/2) Delta.
         (A38) is the appendix's condition, added to the theorem's hypotheses. Assumption 4 has max ||chi*_p|| <~ 1. We
         read it as max ||chi*_p|| <= 1, which the proof of (A10) uses, so that Delta <= 2.
-        ``cfl-mgd/theorem-1-large-separation`` has other units.
+        ``cfl-mgd/theorem-1-large-separation`` uses other units.
 
     Statement
         With probability at least 1 - lambda, ||chi_p^T - chi*_p|| <= rho = (16 L / mu l) rho_0 for
         all p, rho_0 as (A36) with c_1 .. c_6 of the appendix (c_4 = 1/4, ``floor.py``), so that rho_0 >= c_4 l.
 
     Source
-        Zhao et al. (2023), Theorem 1 and Appendix B; the reading takes (A42) for the printed 16L / (mu p).
-        ``cfl-mgd/theorem-1-small-constant`` treats constants that, by the paper, only exist.
+        Zhao et al. (2023), Theorem 1 and Appendix B; the reading replaces the printed 16L / (mu p) by (A42).
+        ``cfl-mgd/theorem-1-small-constant`` treats other constants, because the paper states only that constants exist.
     """
     floor, start = C_4 * share, separation / (4 * root_of_kappa)
     suppose(
@@ -75,7 +75,7 @@ def theorem_1(
 def weaker_conclusion(
     share: Fraction = SHARE, root_of_kappa: Fraction = ROOT, separation: Fraction = SEPARATION
 ) -> Sides:
-    """rho is at least 8 kappa^(3/2) times the largest start."""
+    """rho is at least 8 kappa^(3/2) times the largest initial distance."""
     rho = conclusion(share, root_of_kappa, C_4 * share)
     return at_least(rho, start=8 * root_of_kappa**3 * separation / (4 * root_of_kappa))
 
@@ -116,16 +116,16 @@ def theorem_1_probability(
     """Theorem 1 holds with probability at least 1 - lambda.
 
     Hypotheses
-        The hypotheses of Theorem 1. The appendix's condition (A38) plays no part. c = 1/8 (Hoeffding), l m = 100,
-        lambda_i = 0.01; the meant probability is 1 - T P lambda_5.
+        The hypotheses of Theorem 1. The appendix's condition (A38) is not needed. c = 1/8 (Hoeffding), l m = 100 and
+        lambda_i = 0.01. The probability that is meant is 1 - T P lambda_5.
 
     Statement
         lambda = 1 - lambda_0 - P lambda_1 - 2 lambda_2 - lambda_3 - P lambda_4 - 4 exp(-clm), for any lambda in (0, 1),
         lambda_0 .. lambda_4 the failure probabilities of the appendix.
 
     Source
-        Zhao et al. (2023), Theorem 1 and (A37). Theorem D carries delta_1, delta_2, delta_3 through
-        all rounds and clusters.
+        Zhao et al. (2023), Theorem 1 and (A37). In Theorem D, delta_1, delta_2 and delta_3 cover all rounds and
+        clusters.
     """
     guarantee, half = printed_guarantee(failure, clusters), printed_guarantee(failure / 2, clusters)
     meant = 1 - rounds * clusters * guarantee
@@ -225,10 +225,10 @@ def theorem_1_large_separation(
     momentum: Fraction = MOMENTUM,
     separation: Fraction = among(Fraction(33, 2), Fraction(32), Fraction(128), Fraction(512)),
 ) -> Sides:
-    """If the optima are so far from each other that Theorem 1 says something, it is true.
+    """If the optima are so far apart that Theorem 1 is not vacuous, it is true.
 
     Hypotheses
-        The hypotheses of Theorem 1, with Assumption 4's max ||chi*_p|| <~ 1 read with a constant of Delta / 2. With the
+        The hypotheses of Theorem 1, where Assumption 4's max ||chi*_p|| <~ 1 has the constant Delta / 2. With the
         appendix's c_4 = 1/4 a start may be farther than rho = 4 kappa from its optimum if Delta > 16 kappa^(3/2). (A38)
         holds from 8 kappa^(3/2) on; here kappa = 1. The probability 1 - P lambda_5 of a round is positive, 8 exp(-l m /
         8) < 1.
@@ -237,8 +237,9 @@ def theorem_1_large_separation(
         With that probability, after T = (8L / l mu) log(Delta / 2 rho) rounds, rounded up, ||chi_p^T - chi*_p|| <= rho.
 
     Source
-        Zhao et al. (2023), Theorem 1, (A38) and Appendix B, at two clusters of scalars at chi* = +-Delta / 2 without
-        noise, and a start at the largest distance of Assumption 4, Delta / 4. The reading adds the constant Delta / 2.
+        Zhao et al. (2023), Theorem 1, (A38) and Appendix B, for two scalar clusters at chi* = +-Delta / 2 without
+        noise. The models start at the largest distance that Assumption 4 allows, Delta / 4. The reading adds the
+        constant Delta / 2.
     """
     suppose("1 - P lambda_5 > 0", has_positive_probability(2 * 4, min(own, clients - own)))
     rounds = rounds_of(2 * C_4 / separation, clients, own)  # in units of Delta / 2, c_4 is smaller
@@ -264,13 +265,13 @@ def remark_1(exponent: int = Z[0:16], constant: Fraction = among(Fraction(10**6)
     """The final error rho is of the order 1 / sqrt(m n') + 1 / n' + 1 / (n' sqrt(m)).
 
     Hypotheses
-        The hypotheses of Theorem 1 without (A38), which is the appendix's condition; m and n' grow, everything else is
-        fixed: two equal clusters, L = mu. With exact losses and gradients, v = sigma = 0, which Assumption 3 allows.
+        The hypotheses of Theorem 1 without the appendix's condition (A38). m and n' grow, and everything else is fixed:
+        two equal clusters, L = mu. Losses and gradients are exact, v = sigma = 0, as Assumption 3 allows.
 
     Statement
         rho = (16 L / mu l) rho_0 <= C (1 / sqrt(m n') + 1 / n' + 1 / (n' sqrt(m))), up to logarithms, for some constant
-        C. Checked for C = 10^6, and so for every smaller C. c_4 = 1/4; for any c_4 > 0 rho stays above 16 kappa c_4, so
-        that no C and no power of log(m n') helps.
+        C. The check uses C = 10^6, and so covers every smaller C, and c_4 = 1/4. For any c_4 > 0 rho stays above 16
+        kappa c_4, so that no C and no power of log(m n') is large enough.
 
     Source
         Zhao et al. (2023), Theorem 1 and Remark 1. The repaired floor is O(1 / sqrt(m n')), see ``cfl-mgd/theorem-d``.

@@ -407,20 +407,19 @@ def theorem_1_duals(clients: int = Z[2:4], rounds: int = among(1000, 2000)) -> S
         unchanged otherwise.
 
     Statement
-        The statement is the title, for the mean over K rounds and any participation probabilities, with C_2 = L_g^2 /
-        (m rho (rho^2
-        - L_g rho - 2 L_g^2)). L_0 is the Lagrangian without its quadratic term, in which the pairs' part is the sum
-          over ordered pairs, divided by 2m.
+        The statement is the title, for the mean over K rounds and any participation probabilities,
+        with C_2 = L_g^2 / (m rho (rho^2 - L_g rho - 2 L_g^2)). L_0 is the Lagrangian without its quadratic term. In L_0
+        the pairs' part is the sum over ordered pairs, divided by 2m.
 
     Source
         Yu et al. (2023), Algorithm 1 and Theorem 1, a reading. Line 5 has "For i, j in A_k (i < j), server computes"
         and "For i not in A_k and j not in A_k: theta_ij^(k+1) = theta_ij^k": pairs of one participant and one absent
         client are left open. This reading leaves them unchanged; ``fpfc/theorem-1-participation`` updates them, as the
-        public code does. The paper does not define L_0. The reading takes it for the Lagrangian with the sum over
-        ordered pairs, divided by 2m; with the sum over unordered pairs the left-hand side doubles. With one client per
-        round, which Assumption 3 allows, no pair ever has two participants. Then theta = v = 0 for ever, the models
-        part, and the left-hand side tends to a positive number, for every constant. By Jensen's inequality the
-        left-hand side of the mean models is no larger; the claim measures the mean models.
+        public code does. The paper does not define L_0. In the reading, L_0 has the sum over ordered pairs, divided by
+        2m. With the sum over unordered pairs the left-hand side doubles. With one client per round, which Assumption 3
+        allows, no pair ever has two participants. Then theta = v = 0 for ever, the models drift apart, and the
+        left-hand side tends to a positive number, for every constant. By Jensen's inequality the left-hand side of the
+        mean models is no larger; the claim measures the mean models.
     """
     rho = Fraction(5)
     setting = ScalarSetting(rho, Fraction(3, 10), 10)

@@ -206,9 +206,9 @@ def equation_3_euclidean(
 ) -> Sides:
     """Minus the distance of a gradient from Delta w is largest in the cluster with this average gradient.
 
-    Hypotheses ``own`` and ``other`` are the client's gradients at two models. The first cluster's last average gradient
-    was
-        also ``own``, and ``other`` points against the second one's, ``other_average``.
+    Hypotheses
+        ``own`` and ``other`` are the client's gradients at two models. The first cluster's last average gradient was
+        also ``own``. The second cluster's last average gradient, ``other_average``, points against ``other``.
 
     Statement
         S_ik = -||G_ik - Delta w_k|| is largest in a cluster whose average gradient of the last round is the client's

@@ -33,13 +33,13 @@ def gradients_in_the_basin(
     """At chi_1 the gradient of another cluster is at most 3 L, and the gradient of its own cluster at most L.
 
     Hypotheses
-        Assumption 1, chi_1 in the basin, and max ||chi*_p|| <= 1 with the constant 1 for Assumption 4's <~ 1, so that
-        Delta <= ||chi*_1 - chi*_p|| <= 2. The distance of chi_1 from chi*_1 is a ``share`` of the basin's radius, kappa
-        = ``root``^2, and the angle at chi*_1 has any ``cosine``. The claim is proved for every phi_p, by the possible
+        Assumption 1 holds, and chi_1 is in the basin. Assumption 4's <~ 1 is read as max ||chi*_p|| <= 1, so that Delta
+        <= ||chi*_1 - chi*_p|| <= 2. The distance of chi_1 from chi*_1 is a ``share`` of the basin's radius, kappa =
+        ``root``^2, and the angle at chi*_1 has any ``cosine``. The claim is proved for every phi_p, by the possible
         gradients of such a function (``exact/one_point.py``).
 
     Statement
-        Lengths have the unit in which the largest optimum has norm 1. Both sides are squared and divided by L^2.
+        The unit of length is the largest norm of an optimum. Both sides are squared and divided by L^2.
 
     Lines
         (A10)
@@ -53,7 +53,8 @@ def gradients_in_the_basin(
         (A26)
             ||grad phi^1(chi_1) - grad phi^1(chi*_1)|| <= L ||chi_1 - chi*_1||.
         (A26), in units
-            ||chi_1 - chi*_1|| <= 1; in any units, Delta / (4 sqrt(kappa)) <= 1/2 is meant.
+            ||chi_1 - chi*_1|| <= 1. The bound that is meant, in any units, is Delta / (4 sqrt(kappa)); here it is at
+            most 1/2.
 
     Source
         Zhao et al. (2023), (A10) and (A26).
@@ -69,7 +70,7 @@ def gradients_in_the_basin(
 
 
 def square_of_sum(first: Fraction, cosine: Fraction, second: Fraction) -> Fraction:
-    """Return ||a + b||^2 from the lengths and the cosine of the angle between two vectors."""
+    """Return ||a + b||^2 from the lengths of a and b and the cosine of their angle."""
     return first**2 + 2 * cosine * first * second + second**2
 
 

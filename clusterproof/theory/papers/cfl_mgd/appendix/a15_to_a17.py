@@ -30,20 +30,20 @@ OWN, CROWD = Z[1:3], Z[1:]
 RATE = among(*(Fraction(k, 100) for k in (1, 10, 25, 33, 97)))
 """lambda_1 or lambda_2."""
 DIRECTIONS = 10**6
-"""Number of directions across the line of the models with gradient noise; its norm is then nearly constant."""
+"""Number of noisy directions across the line of the models. With so many, the norm of the noise is nearly constant."""
 
 
 @lru_cache(maxsize=256)
 def exceeded_displacement(law: TwoPointLosses, clients: int, foreign: int, failure: float) -> float:
-    """Return the largest x with P(||T_2|| >= x) > failure, T_2 the sum of the false members' gradients at chi_1 over m.
+    """Return the largest x with P(||T_2|| >= x) > failure; T_2 is the false members' sum of gradients at chi_1, over m.
 
     Parameters
     ----------
     law
-        Law of the losses; with one row, L = 1.
+        Distribution of the losses for one row, with L = 1.
     clients, foreign
-        m, and the clients of cluster 2. Each of these is a false member with the law's error probability, and then
-        draws a fresh row for its gradient.
+        m, and the number of clients in cluster 2. Each of these clients is a false member with the law's error
+        probability, and then draws a fresh row for its gradient.
     failure
         Probability in (0, 1).
     """
@@ -75,11 +75,11 @@ def exceeded_across(
     Parameters
     ----------
     law, clients, foreign, failure
-        As for ``exceeded_displacement``; no loss depends on the other directions.
+        As in ``exceeded_displacement``; no loss depends on the directions across.
     noise
-        Root of the total variance of the gradient across.
+        Root of the total variance of the gradient in the directions across.
     directions
-        Number of the directions across; the variance is equal in all of them.
+        Number of directions across; the variance is the same in each direction.
     """
     from scipy.optimize import brentq
     from scipy.stats import chi2
@@ -136,10 +136,11 @@ def false_members(
     """There are few false members, and they move model 1 by at most the two terms of (36).
 
     Hypotheses
-        Assumptions 1-4 in the round in question, sigma^2 at the compared models; (A17) as (A14), eta = 1/L.
+        Assumptions 1-4 hold in the round, with sigma^2 at the compared models. (A17) has the hypotheses of (A14), and
+        eta = 1/L.
 
     Statement
-        With c_1 = 128 and lambda_2 = ``level``; for losses with two values mu = L = 1 and Delta = 2.
+        c_1 = 128 and lambda_2 = ``level``. For losses with two values, mu = L = 1 and Delta = 2.
 
     Lines
         (A15)
@@ -154,7 +155,7 @@ def false_members(
         (A17)
             With probability at least 1 - P lambda_1 - lambda_2, ||T_2|| <= 3 c_1 sigma^2 / (mu^2 lambda_2 Delta^4 n') +
             sqrt(c_1) v sigma sqrt(P) / (lambda_1 mu L Delta^2 n' sqrt(m lambda_2)), from (A14) and (A16) as meant. A
-            quarter of the right side is enough, and needed as lambda_2 nears 1.
+            quarter of the right side is enough, and is necessary as lambda_2 tends to 1.
 
     Source
         Zhao et al. (2023), (A15)-(A17) = (36).
@@ -170,7 +171,7 @@ def false_members(
 
 @false_members.line("(A15), regressions", evaluations=75)
 def expected_of_regressions(task: NoisyTask, stream: Stream) -> Sides:
-    """(A15) on regressions, with exact errors between pairs of models."""
+    """(A15) on regressions, with the exact error probability for each pair of models."""
     models = basin_models(task, stream)
     expected, variance = 0.0, 0.0
     for cluster in range(1, task.clusters):
@@ -261,7 +262,7 @@ def noise_across(
 ) -> Sides:
     """(A17) for normal noise in 10^6 directions across the line of the models, on which no loss depends.
 
-    Only the part of T_2 across the line is measured. lambda_1 = lambda_2.
+    The claim measures only the part of T_2 across the line, with lambda_1 = lambda_2.
     """
     law = tightest()
     failure = suppose_levels(level, level)

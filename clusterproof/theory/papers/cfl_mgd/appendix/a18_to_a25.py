@@ -54,15 +54,15 @@ NOTHING_RANDOM = (
     "after (A28)",
 )
 def own_momentum(run: ScalarRun) -> dict[str, Sides | Excluded]:
-    """The clients' buffers hold their own past gradients, which are near the present one up to noise.
+    """The clients' buffers hold their own past gradients, which are near the present gradient up to noise.
 
     Hypotheses
         Option I as printed, u_i^0 = 0.
 
     Statement
-        T_3 = (beta eta / m) sum_(C_1) u_i^t is at most the remaining noise of past gradients, and |C_1 n C*_1| times
-        the present gradient. u_i^t is the buffer that enters round t, after line 15, S_i = sum_(k < t) beta^(t-1-k)
-        g_i^k, e_k = grad phi^1(chi_1^k), C = C_1 n C*_1.
+        T_3 = (beta eta / m) sum_(C_1) u_i^t is at most the remaining noise of past gradients, plus |C_1 n C*_1| times
+        the present gradient. u_i^t is the buffer that enters round t, after line 15. The lines use S_i = sum_(k < t)
+        beta^(t-1-k) g_i^k, e_k = grad phi^1(chi_1^k) and C = C_1 n C*_1.
 
     Lines
         (A18)
@@ -76,8 +76,8 @@ def own_momentum(run: ScalarRun) -> dict[str, Sides | Excluded]:
         (A20)
             T_31 = (beta eta / m) sum_C S_i. False after a round with a false member, whose gradient line 15 mixed in.
         (A21)
-            T_32 = (beta eta / m) sum_(C_1 - C*_1) S_i. False for a member that was false before. The line after (A28)
-            repeats it.
+            T_32 = (beta eta / m) sum_(C_1 - C*_1) S_i. False for a client that was already a false member in an earlier
+            round. The line after (A28) repeats it.
         (A19)-(A21), meant
             The identity that line 15 keeps: if C_1^0 = ... = C_1^t, T_3 = (beta eta / m) sum_(C_1) S_i = beta
             (chi_1^(t-1) - chi_1^t).
@@ -130,7 +130,7 @@ def parts_of_the_momentum(
     false: tuple[Fraction, ...] = OF_OTHERS,
     weight: Fraction = ANY,
 ) -> Sides:
-    """(A18) for any buffers of the own members and of the false members."""
+    """(A18) for any buffers of own members and of false members."""
     of_own, _ = sums(own, 0)
     everyone, of_false = iterate(
         lambda so_far, buffer: (so_far[0] + buffer, so_far[1] + buffer),
@@ -150,7 +150,7 @@ def momentum_of_fixed_members(
     momentum: Fraction = SHARE,
     model: Fraction = ANY,
 ) -> Sides:
-    """(A19)-(A21), meant, for fixed members and any sums of their gradients; eta = 1, no move before the first round.
+    """(A19)-(A21), meant, for fixed members and any sums of their gradients; eta = 1, and the models start at rest.
 
     By line 15 each member's buffer is the mean of beta u_i + g_i over the members.
     """
@@ -191,7 +191,7 @@ def with_noise(
     momentum: Fraction = Q[Fraction(1, 10) : Fraction(9, 10) : 10],
     round_: int = Z[1:5],
 ) -> Sides:
-    """Both ends of (A23) for s = 0.1: the gradient in round k has mean e_k, variance (s^2 + 2 e_k^2) / n'."""
+    """(A23) for s = 0.1: the gradient of round k has mean e_k and variance (s^2 + 2 e_k^2) / n'."""
     errors = [Fraction(2, 5) * Fraction(4, 5) ** k for k in range(round_ + 1)]
     weights = [momentum ** (round_ - 1 - k) for k in range(round_)]
     variances = [Fraction(1, 100) + 2 * error**2 for error in errors]
@@ -220,11 +220,11 @@ def a23_meant(
     """The noise in the weighted past gradients has second moment at most |C| v^2 / (n' (1 - beta^2)).
 
     Hypotheses
-        Assumption 3 along the run, separate batches in each round, C = C_1 n C*_1 the same in all rounds.
+        Assumption 3 holds along the run, each round has its own batches, and C = C_1 n C*_1 is the same in all rounds.
 
     Statement
         E ||sum over C of sum_(k < t) beta^(t-1-k) (g_i^k - grad phi^1(chi^k))||^2 <= |C| v^2 / (n' (1 - beta^2)); the
-        bias sum_k beta^(t-1-k) grad phi^1(chi^k) is not noise, and is part of the heavy ball (Theorem D).
+        bias sum_k beta^(t-1-k) grad phi^1(chi^k) is not noise, but part of the heavy ball (Theorem D).
 
     Source
         The true part of (A23) of Zhao et al. (2023): the terms are martingale differences. The two sides are equal up

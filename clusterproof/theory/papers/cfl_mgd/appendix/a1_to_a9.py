@@ -1,4 +1,4 @@
-"""(A1)-(A9) on exact clusters: the parts T_1 and T_2 of a round, and the contraction by the own clients that stay."""
+"""(A1)-(A9): the parts T_1 and T_2 of a round, and the contraction by the own clients that stay in the cluster."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ from clusterproof.theory.exact.prescribed_samples import Rounds, Table, play
 from clusterproof.theory.exact.scalar_clusters import carried
 
 ANY, SHARE, KAPPA = Q[::2], Q[0:1:4], Q[1::2]
-"""Numbers: a claim that is linear in vectors holds if it holds for each coordinate."""
+"""Range of numbers: a claim that is linear in vectors holds if it holds for each coordinate."""
 CLIENTS: Any = integers(1, 6, upwards=True)
 OF_CLIENTS: Any = sequences(ANY, lambda clients: clients)
 
@@ -48,8 +48,8 @@ class ScalarRun:
     round
         t.
     outliers
-        The last client, of cluster 2, chooses on the outlier +1 in the rounds whose bits are set. In all other cases
-        clients choose on their cluster's mean.
+        Bits of the rounds in which the last client, of cluster 2, chooses by the outlier +1. In all other cases clients
+        choose by their cluster's mean.
     spread
         Gradient batches of the clients of cluster 1 are 1 + spread, 1 - spread, 1 + spread, ...; all others are -1.
     """
@@ -64,7 +64,7 @@ class ScalarRun:
 
     @property
     def samples(self) -> tuple[Table, Table, list[Fraction], Fraction]:
-        """Choice and gradient batches of the rounds 0 .. t, first models and momentum."""
+        """Batches for choices and gradients in rounds 0 .. t, first models, and momentum."""
         others = [Fraction(-1)] * (self.clients - self.own)
         ordinary = [Fraction(1)] * self.own + others
         rounds = range(self.round + 1)
@@ -139,10 +139,10 @@ def parts_of_a_round(run: ScalarRun) -> dict[str, Sides | Excluded]:
     """A round is one gradient step plus averaged noise, less the false members' gradients and the momentum.
 
     Hypotheses
-        Option I; for (A1) some own client stays, because T_12 is otherwise 0/0.
+        Option I. For (A1) some own client stays in C_1, because T_12 is otherwise 0/0.
 
     Statement
-        chi_1^(t+1) - chi*_1 = T_1 - T_2 - T_3, T_3 of (A18).
+        chi_1^(t+1) - chi*_1 = T_1 - T_2 - T_3, with T_3 of (A18).
 
     Lines
         (A1)
@@ -176,7 +176,7 @@ def step_and_noise(own: Any, count: Any, error: Any, slope: Any, weight: Any) ->
 
 
 def sums(numbers: Sequence[Fraction], center: Any) -> Any:
-    """Return the sum of numbers, and the sum of their differences from a center."""
+    """Return the sum of numbers, and the sum of their differences from a centre."""
     return iterate(
         lambda so_far, number: (so_far[0] + number, so_far[1] + (number - center)),
         (Fraction(0), Fraction(0)),
@@ -202,7 +202,7 @@ def first_part(
 def around_a_center(
     clients: int = CLIENTS, numbers: tuple[Fraction, ...] = OF_CLIENTS, center: Fraction = ANY
 ) -> Sides:
-    """(A9) for any numbers of the clients, and any center."""
+    """(A9) for any numbers of the clients, and any centre."""
     added, apart = sums(numbers, center)
     return equal((added, clients * center + apart))
 
@@ -228,14 +228,14 @@ def descent(
 
     Lines
         (A2)
-            For 0 < h = ``share`` / L <= 1/L the factor is 1 - h mu L / (mu + L). No factor below 1 on the right side
-            would keep it true, because both sides become equal as h tends to 0.
+            For 0 < h = ``share`` / L <= 1/L the factor is 1 - h mu L / (mu + L). With a constant factor below 1 on the
+            right side it would be false, because both sides become equal as h tends to 0.
         (A2), sharper
             The factor is 1 - h mu, with up to twice the gain (ours): the textbook bound max(|1 - h mu|, |1 - h L|) for
             h <= 2 / (mu + L) (Polyak 1987, 1.4), attained on quadratics in the flattest direction.
         (A7)
-            For |C_1 n C*_1| >= l_1 m / 4 and h = |C_1 n C*_1| / (m L) it is 1 - l mu / 8L, l = min l_p: h >= l / 4L and
-            L / (mu + L) >= 1/2.
+            For |C_1 n C*_1| >= l_1 m / 4 and h = |C_1 n C*_1| / (m L) the factor is 1 - l mu / 8L with l = min l_p,
+            because h >= l / 4L and L / (mu + L) >= 1/2.
 
     Source
         Zhao et al. (2023), (A2) and (A7).
@@ -257,14 +257,14 @@ def with_the_clients_that_stay(
     own: Fraction = Q[lambda smallest: smallest : 1 : 4],
     staying: Fraction = Q[lambda own: Fraction(1, 4) * own : lambda own: own : 16],
 ) -> Sides:
-    """(A7) with l, l_1 = |C*_1| / m and |C_1 n C*_1| / m as quantities."""
+    """(A7) with the quantities l, l_1 = |C*_1| / m and |C_1 n C*_1| / m."""
     after = square_after(staying / kappa, kappa, along, bent)
     return at_most(after, squared=(1 - smallest / (8 * kappa)) ** 2)
 
 
 @dataclass(frozen=True)
 class Shares:
-    """Clients of two clusters, and the clients of the first cluster that stay."""
+    """Numbers of clients of two clusters, and of clients that stay in the first cluster."""
 
     clients: Annotated[int, integers(2, 40, upwards=True)]
     own: Annotated[int, integers(1, lambda clients: clients - 1)]
@@ -292,14 +292,15 @@ def a7_step(one: Shares) -> dict[str, Sides]:
     """If a quarter of the own clients stay, the effective step is from l / 4L to 1 / L.
 
     Hypotheses
-        |C_1 n C*_1| >= l_1 m / 4, eta = 1/L. Two clusters, P = 2: with more, l = min l_p is no larger.
+        |C_1 n C*_1| >= l_1 m / 4 and eta = 1/L. There are two clusters, P = 2; with more clusters, l = min l_p is no
+        larger.
 
     Statement
         The claim concerns h = (eta/m) |C_1 n C*_1|, the paper's eta-hat.
 
     Lines
         (at least, printed)
-            h >= p / (4 L). p is an index of clusters throughout, and not a number; (A7) itself has l.
+            h >= p / (4 L). Elsewhere p is an index of clusters, not a number; (A7) itself has l.
         (at least)
             h >= l / (4 L), which (A7) uses: the reading puts l for p. Attained at l_1 = l.
         (at most)

@@ -41,8 +41,8 @@ def momentum_of_a_round(run: ScalarRun) -> dict[str, Sides | Excluded]:
     """The momentum of a round is at most the last four terms of (38).
 
     Hypotheses
-        The hypotheses of (A25) and (A26), eta = 1/L, |C_1 n C*_1| >= l_1 m / 4. The printed probability is positive:
-        2 exp(-l m / 8) < 1, that is l m >= 6.
+        The hypotheses of (A25) and (A26) hold, eta = 1/L, and |C_1 n C*_1| >= l_1 m / 4. The printed probability is
+        positive: 2 exp(-l m / 8) < 1, that is l m >= 6.
 
     Statement
         ||T_3|| <= c_3 beta v sqrt(l t) / (lambda_3 (1 - beta) L sqrt(m n')) + c_4 l + the bound of (A33), c_3 = 1/2,
@@ -50,25 +50,25 @@ def momentum_of_a_round(run: ScalarRun) -> dict[str, Sides | Excluded]:
 
     Lines
         (A27)
-            With probability at least 1 - lambda_3 - 2 exp(-clm), ||T_31|| is at most the first two terms. False: it
-            takes |C_1 n C*_1| = l m / 4, its lower bound, for an upper one, drops beta and, by (A25), the bias. Without
-            bias the correct term is beta l_1 ||grad phi^1|| / L, and l / 4 has no units.
+            With probability at least 1 - lambda_3 - 2 exp(-clm), ||T_31|| is at most the first two terms. False: the
+            line uses l m / 4, the lower bound of |C_1 n C*_1|, as an upper bound, and omits beta and, by (A25), the
+            bias. Without bias the correct term is beta l_1 ||grad phi^1|| / L, a length; l / 4 has no unit.
         (A28)
             T_3p = sum over C_1 n C*_p of S_i = sum over C_1 n C*_p of (S_i - grad phi_p(chi_1)) + |C_1 n C*_p| grad
             phi_p(chi_1), S_i = sum_(k < t) beta^(t-1-k) g_i^k; here p = 2. The next line, T_32 = (beta eta / m) sum_(p
             >= 2) T_3p, is (A21).
         (A34)
-            With probability at least 1 - lambda_2 - lambda_3 - P lambda_4 - 2 exp(-clm), (38). It inherits (A27), and
-            is false for every c_4: with l_1 = 1 - l the left side of round 1 tends to beta / 2 as l tends to 0. Lemma H
-            (``cfl-mgd/lemma-h``) bounds the run without this split.
+            With probability at least 1 - lambda_2 - lambda_3 - P lambda_4 - 2 exp(-clm), (38). It contains the error of
+            (A27), and is false for every c_4: with l_1 = 1 - l the left side of round 1 tends to beta / 2 as l tends to
+            0. Lemma H (``cfl-mgd/lemma-h``) bounds the run without this split.
         (A33)
             With probability at least 1 - lambda_2 - P lambda_4, ||T_32|| <= c_1 beta sigma^2 / (mu^2 lambda_2 Delta^4
             n') + c_2 beta sigma v sqrt(P t) / (lambda_4 mu L Delta^2 n' (1 - beta) sqrt(m lambda_2)), c_1 = 384, c_2 =
             sqrt(128). In this line the right side has only the first term, and clients of two clusters err in round t
-            after rounds without noise. The derivation is false, because (A32) is, but no instance breaks the bound. By
-            line 15 the buffer of a client from cluster q is the last displacement of model q over eta |C_q| / m, at
-            most 2 B L m / |C_q| within the basin. And 128 is at least twice the constant that Chebyshev's inequality
-            needs. For hundreds of clusters this leaves no slack.
+            after rounds without noise. The derivation is wrong, because (A32) is false, but no instance breaks the
+            bound. By line 15 the buffer of a client from cluster q is the last displacement of model q over eta |C_q| /
+            m, at most 2 B L m / |C_q| within the basin. Moreover, 128 is at least twice the constant that Chebyshev's
+            inequality needs. For hundreds of clusters the bound has no slack.
         (A33), regressions
             The last round of random runs, where the models are in the basin.
 
@@ -115,7 +115,8 @@ def momentum_of_clients_that_err(
 ) -> Sides:
     """(A33): the false members' momentum exceeds the first term with probability at most lambda_2.
 
-    Two scalar clusters, rounds without noise, and a law with two values by which clients err in round t.
+    There are two scalar clusters. The rounds before t have no noise, and a law with two values makes clients err in
+    round t.
     """
     share = Fraction(foreign, clients)
     own_path, path = (exact_path(each, momentum, start, round_) for each in (1 - share, share))
@@ -164,9 +165,9 @@ NOISE = Fraction(2)
 
 
 def noise_bound(rarity: Fraction, round_: int, momentum: Fraction) -> Fraction:
-    """Return v^2 t / (1 - beta)^2, with one false member, and suppose that n' = 1 is enough.
+    """Return v^2 t / (1 - beta)^2 for one false member, and suppose that n' = 1 is large enough.
 
-    sigma^2 belongs to f = (chi - y)^2 / 2 at chi = 3/2, beyond every compared model of the basins.
+    sigma^2 is the variance of f = (chi - y)^2 / 2 at chi = 3/2, which lies beyond every model in the basins.
     """
     losses = {(Fraction(5, 2) - z) ** 2 / 2: p for z, p in law_of(rarity)}
     mean = sum(loss * p for loss, p in losses.items())
@@ -186,7 +187,7 @@ def scripts(
     """Yield every outcome of the gradient batches before round t, with its probability, tables and models.
 
     Cluster 1 has m - 1 clients without noise and chi_1^0 = chi*_1 = 1; cluster 2 has one client and chi_2^0 = -1 +
-    start. The client chooses on -1 in rounds 0 .. t - 1 and on its rare value +1 in round t. Choices and gradients use
+    start. The client chooses by -1 in rounds 0 .. t - 1, and by its rare value +1 in round t. Choices and gradients use
     separate batches, so that the choices determine nothing about the gradients.
     """
     others = [Fraction(1)] * (clients - 1)
@@ -213,15 +214,16 @@ def false_members(
     rarity: Fraction = among(*(Fraction(1, 10**k) for k in (3, 4, 5))),
     level: Fraction = among(Fraction(1, 2), Fraction(1, 10)),
 ) -> dict[str, Sides]:
-    """The false members' weighted past gradients are near the present one, up to noise.
+    """The false members' weighted past gradients are near the present gradient, up to noise.
 
     Hypotheses
-        Assumptions 1-4 with the constants of the proof, given the clusters, and lambda_4 = ``level``. The constants: n'
-        >= 256 (P - 1) sigma^2 / (mu^2 Delta^4), max ||chi*|| <= 1; sigma^2 bounds the loss's variance in the basins.
+        Assumptions 1-4 hold with the constants of the proof, given the clusters, and lambda_4 = ``level``. The
+        constants are n' >= 256 (P - 1) sigma^2 / (mu^2 Delta^4) and max ||chi*|| <= 1; sigma^2 bounds the loss's
+        variance in the basins.
 
     Statement
-        Let D = sum over C_1 n C*_p of (S_i - grad phi_p(chi_1)), S_i as in (A28), and N = |C_1 n C*_p| v^2 t / ((1 -
-        beta)^2 n'). Then D is at most sqrt(N), except with the stated probability. False: a false member's past
+        Let D = sum over C_1 n C*_p of (S_i - grad phi_p(chi_1)) with S_i as in (A28), and N = |C_1 n C*_p| v^2 t / ((1
+        - beta)^2 n'). Then D is at most sqrt(N), except with the stated probability. False: a false member's past
         gradients were mostly taken at its own model, where they vanish; grad phi_p(chi_1) has length mu Delta.
 
     Lines
@@ -233,8 +235,8 @@ def false_members(
             P(||D|| > sqrt(N) / lambda_4) <= lambda_4, Markov's inequality.
         (A32)
             With probability at least 1 - P lambda_4, ||T_32|| <= (3 L beta eta / m) |C_1 - C*_1| + (beta eta v sqrt(P)
-            / (m (1 - beta) lambda_4)) sqrt(|C_1 - C*_1| t / n'). False: a false member brings the buffer of the
-            cluster that it comes from, up to ||e|| / (1 - beta) for a small one.
+            / (m (1 - beta) lambda_4)) sqrt(|C_1 - C*_1| t / n'). False: a false member brings the buffer of its
+            previous cluster, up to ||e|| / (1 - beta) for a small cluster.
 
     Source
         Zhao et al. (2023), (A29)-(A32); (A32) from (A28), (A10) and (A31). The reading adds "given the clusters": the
@@ -267,7 +269,7 @@ def momentum_of_false_members(
 ) -> Sides:
     """(A32): the probability that one false member's momentum is larger, with more clients and rounds.
 
-    Outcomes with noise in some gradient are left out; the square root is compared by squares.
+    Outcomes with noise in some gradient are left out. Squares are compared in place of square roots.
     """
     allowed = noise_bound(rarity, round_, momentum)
     path = exact_path(Fraction(1, clients), momentum, start, round_)

@@ -21,7 +21,7 @@ SHARE = Q[Fraction(1, 10**6) : Fraction(1, 2) : 10]
 SEPARATION = Q[0:2:4]
 """Delta."""
 PART = Q[0:1:4]
-"""A share of the radius, or of the largest floor that (A38) allows."""
+"""Share of the radius, or of the largest floor that (A38) allows."""
 
 
 @claim(
@@ -43,8 +43,8 @@ def one_round(
     """In a round every cluster's error shrinks by 1 - l mu / 8L, up to rho_0.
 
     Hypotheses
-        The hypotheses of (A8), (A17) and (A34). The printed probability is positive, with c = 1/8 (A5). The appendix's
-        constants: c_1 = c_5 = 384, c_2 = c_6 = sqrt(128), c_3 = 1/2, c_4 = 1/4.
+        The hypotheses of (A8), (A17) and (A34) hold. The printed probability is positive, with c = 1/8 (A5). The
+        appendix's constants are c_1 = c_5 = 384, c_2 = c_6 = sqrt(128), c_3 = 1/2 and c_4 = 1/4.
 
     Statement
         ||chi_p^(t+1) - chi*_p|| <= (1 - l mu / 8L) ||chi_p^t - chi*_p|| + rho_0, l = min l_p.
@@ -52,20 +52,20 @@ def one_round(
     Lines
         (A35)
             For p = 1, with the floors of (A8), (A17) and (A34) and probability at least 1 - lambda_0 - P lambda_1 - 2
-            lambda_2 - lambda_3 - P lambda_4 - 4 exp(-clm), which is positive from l m = 12 on. False: it inherits
-            (A34). The union counts the event of (A6) twice.
+            lambda_2 - lambda_3 - P lambda_4 - 4 exp(-clm), which is positive from l m = 12 on. False, because it
+            contains (A34). The union counts the event of (A6) twice.
         (A37) = (31) of Lemma 2
             For all p, with probability at least 1 - P lambda_5, positive for two clusters from l m = 17 on.
         (A36)
             rho_0 = 2 v / (lambda_0 L sqrt(l m n')) + c_1 sigma^2 / (mu^2 lambda_2 Delta^4 n') + c_2 v sigma sqrt(P) /
             (lambda_1 mu L Delta^2 n' sqrt(m lambda_2)) + c_3 beta v sqrt(l t) / (lambda_3 (1 - beta) L sqrt(m n')) +
             c_4 l + c_5 beta sigma^2 / (mu^2 lambda_2 Delta^4 n') + c_6 beta sigma v sqrt(P t) / (lambda_4 mu L Delta^2
-            n' (1 - beta) sqrt(m lambda_2)). A definition: the sum of the three floors. It grows with t, which (A37),
-            (A39) and Theorem 1 ignore. Its term c_4 l is a length only in units of (A10).
+            n' (1 - beta) sqrt(m lambda_2)). This defines rho_0 as the sum of the three floors. It grows with t, which
+            (A37), (A39) and Theorem 1 ignore. Its term c_4 l is a length only in units of (A10).
 
     Source
         Zhao et al. (2023), (A35)-(A37). "For any lambda_5 in (0, 1)" needs l m > 8 log 4, and a positive probability
-        l m > 8 log 4P.
+        needs l m > 8 log 4P.
     """
     fewest = min(own, clients - own)
     after = lambda: after_a_round(clients, own, momentum, start, round_, C_4)  # noqa: E731 - of both lines
@@ -139,18 +139,18 @@ def small_floor(
     """The floor is so small that the iterates stay in the basin.
 
     Hypotheses
-        (A36) with c_4 = 1/4; Assumption 4 has max ||chi*|| <~ 1, which we read as max ||chi*|| <= 1, so that Delta <=
-        2.
+        rho_0 is (A36) with c_4 = 1/4. Assumption 4 has max ||chi*|| <~ 1, which we read as max ||chi*|| <= 1, so that
+        Delta <= 2.
 
     Statement
         rho_0 <= (l / 32) (mu / L)^(3/2) Delta, and ||chi_p^t - chi*_p|| <= sqrt(mu / L) Delta / 4 for all t.
 
     Lines
         (A38)
-            rho_0, which is c_4 l and other terms, is that small, and a model on the boundary of the basin stays in it.
-            Vacuous: c_4 l alone is larger, at best l / 4 against l / 16.
+            rho_0, the sum of c_4 l and other terms, is that small, and a model on the boundary of the basin stays in
+            it. Vacuous: c_4 l alone is larger, at best l / 4 against l / 16.
         after (A38)
-            If (A37) and (A38) were true, the basin would never be left. Both sides are equal on the boundary with
+            If (A37) and (A38) were true, no model would ever leave the basin. Both sides are equal on the boundary with
             equality in (A38).
 
     Source
@@ -237,9 +237,9 @@ def rounds_of_a_contraction(recursion: Recursion) -> dict[str, Sides]:
     """After T = (8L / l mu) log(Delta / 2 rho) rounds the error is at most rho = (16 L / mu l) rho_0.
 
     Hypotheses
-        (A37) in every round, with the same rho_0, and (A38), as if they were true (``cfl-mgd/appendix-a35``); chi_p^0
-        on the boundary of the basin. Each round adds P lambda_5 to the failure probability, T P lambda_5 in total,
-        which the paper leaves out.
+        (A37) in every round, with the same rho_0, and (A38) are supposed to be true (compare ``cfl-mgd/appendix-a35``).
+        chi_p^0 is on the boundary of the basin. Each round adds P lambda_5 to the failure probability, T P lambda_5 in
+        total, which the paper leaves out.
 
     Statement
         ||chi_p^T - chi*_p|| <= rho, conditional on the statement that ``cfl-mgd/appendix-a35`` refutes.
@@ -270,7 +270,7 @@ def rounds_of_a_contraction(recursion: Recursion) -> dict[str, Sides]:
 
 @rounds_of_a_contraction.line("(A39)")
 def error_after_rounds(recursion: Recursion, rounds: int = Z[0:30]) -> Sides:
-    """Error and start shrink by the same factor, and the floor is added to the error."""
+    """The error shrinks by the same factor as the bound's first term, and the floor is added to the error."""
     decay, floors = recursion.decay, recursion.floor / recursion.decay
 
     def one_round(state: tuple[Fraction, Fraction]) -> tuple[Fraction, Fraction]:
@@ -301,10 +301,10 @@ def floors_together(recursion: Recursion) -> Sides:
     places="theorem 1; (A42)",
 )
 def misprints(recursion: Recursion, p: int = Z[1:4]) -> dict[str, Sides]:
-    """After T rounds exactly 8 rho_0 sqrt(L / mu) / l of the start is left, and rho is (16 L / mu p) rho_0.
+    """After T rounds exactly 8 rho_0 sqrt(L / mu) / l of the initial error is left, and rho is (16 L / mu p) rho_0.
 
     Hypotheses
-        The hypotheses of ``cfl-mgd/appendix-a39``; p the number of the cluster.
+        The hypotheses of ``cfl-mgd/appendix-a39``; p is the number of the cluster.
 
     Statement
         The statement of ``cfl-mgd/appendix-a39``, as printed.

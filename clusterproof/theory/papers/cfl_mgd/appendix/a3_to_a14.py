@@ -47,8 +47,8 @@ def own_clients(
     """The own clients' part of a round contracts by 1 - l mu / 8L up to 2 v / (lambda_0 L sqrt(l m n')).
 
     Hypotheses
-        Assumptions 1-4, eta = 1/L, models in the basin, v at chi_1, gradients on batches that the choice of clusters
-        did not use; lambda_0 = ``level``.
+        Assumptions 1-4 hold, eta = 1/L, the models are in the basin, and v is taken at chi_1. Gradients use other
+        batches than the choice of clusters. lambda_0 = ``level``.
 
     Statement
         Each line holds with its probability, by Markov's inequality; Chebyshev's inequality would have lambda_0^(1/2).
@@ -103,7 +103,7 @@ RARELY = ALONE | {"level": Fraction(1, 10)}
 
 
 def false_member_norms(one: Round) -> tuple[np.ndarray, np.ndarray, float]:
-    """Return ||T_2|| and the number of false members in each replicate, and v: the largest over the clusters."""
+    """Return ||T_2|| and the number of false members in each replicate, and the largest v of a cluster."""
     others = range(1, one.task.clusters)
     total = np.sum([one.total(p) for p in others], axis=0)
     norms = np.linalg.norm(total, axis=-1) / (one.task.clients * one.task.smoothness)
@@ -199,7 +199,7 @@ HOEFFDING = Fraction(1, 8)
 
 
 def share_of_counts(count: int, sixteenths: int, is_far: Callable[[int], bool]) -> Fraction:
-    """Return P(Bin(count, p) is far) with p = sixteenths / 16."""
+    """Return the probability of a large deviation of Bin(count, p), with p = sixteenths / 16."""
     far, ways = 0, 1
     for k in range(count + 1):  # ways is binomial(count, k) sixteenths^k; far is summed by Horner's scheme
         far = far * (16 - sixteenths) + (ways if is_far(k) else 0)
@@ -218,7 +218,8 @@ def clients_that_stay(count: int = Z[1:1000], sixteenths: int = among(8, 10, 12,
     """At least half of the own clients stay in the mean, a quarter with probability at least 1 - 2 exp(-clm), c = 1/8.
 
     Hypotheses
-        Clients of cluster 1 choose independently and rightly with probability at least 1/2; c = 1/8 is Hoeffding's.
+        Clients of cluster 1 choose independently, and rightly with probability at least 1/2. c = 1/8 is Hoeffding's
+        constant.
 
     Statement
         P(|C_1 n C*_1| <= l_1 m / 4) <= P(| |C_1 n C*_1| - E | >= l_1 m / 4) <= 2 exp(-clm). N = l_1 m >= l m is the
@@ -229,15 +230,15 @@ def clients_that_stay(count: int = Z[1:1000], sixteenths: int = among(8, 10, 12,
             P(a client of cluster 1 chooses model 1) >= 1/2, "using Lemma 1", hence E |C_1 n C*_1| >= l_1 m / 2, in the
             basin. The claim makes the constant explicit that Assumption 4 hides in n' >~: n' >= 256 (P - 1) sigma^2 /
             (mu^2 Delta^4), twice c_1 = 128. By Cantelli's inequality 64 (2 P - 3) is enough, and for P = 2 no smaller
-            constant is. With 256 (P - 1) at most a fifth of the clients errs, for every P. The constant 1 is too small:
-            f(chi; z) = (chi + 1)^2 / 2 - z sin(pi chi / 2) with z = 2 with probability 2/3 and -4 else has sigma^2 = 8
-            and n' = 1. With both models at their optima 1 and -1 two thirds of the clients err.
+            constant is enough. With 256 (P - 1) at most a fifth of the clients errs, for every P. The constant 1 is too
+            small: take f(chi; z) = (chi + 1)^2 / 2 - z sin(pi chi / 2), with z = 2 with probability 2/3 and otherwise
+            -4. Then sigma^2 = 8 and n' = 1. With both models at their optima 1 and -1, two thirds of the clients err.
         (A4), regressions
             The sum of the exact pairwise errors with the least allowed number of samples, for each cluster.
         (A5)
             The middle term is at most the last. It is below 1 only for l m > 8 log 2. The best exponent is KL(3/8 ||
-            5/8) = 0.1277, at p = 5/8, and KL(1/4 || 1/2) = 0.1308 for the first term. Larger c fail, as c = 1/5 for N =
-            32 clients with p = 1/2: P(Bin <= 8) = .0035 > .0033.
+            5/8) = 0.1277, at p = 5/8, and KL(1/4 || 1/2) = 0.1308 for the first term. Larger c fail, for example c =
+            1/5 for N = 32 clients with p = 1/2: P(Bin <= 8) = .0035 > .0033.
         (A6)
             The first term is at most the last; exp(-clm) is enough, since only one tail counts.
 

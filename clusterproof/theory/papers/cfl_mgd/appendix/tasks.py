@@ -45,7 +45,7 @@ class RecordedTask(WrappedTask):
 
 @dataclass(frozen=True)
 class RecordedRun:
-    """A run with the gradients and momentum of every client. Without replicates, the axis of replicates is missing.
+    """A run with the gradients and momentum of every client; a run without replicates has no axis for them.
 
     Attributes
     ----------
@@ -109,8 +109,8 @@ def record(
 def noisy_regression(stream: np.random.Generator) -> RegressionMixture:
     """Draw a regression on which some clients choose wrong clusters, with max ||chi*|| <= 1.
 
-    Two or three clusters with 24 to 80 clients in total, dimension 1 to 4, 1 to 12 rows, noise 0.3 to 1.5, and a
-    separate covariance for each cluster with eigenvalues in [0.2, 1].
+    It has two or three clusters with 24 to 80 clients in total, dimension 1 to 4, 1 to 12 rows, and noise 0.3 to 1.5.
+    Each cluster has its own covariance, with eigenvalues in [0.2, 1].
     """
     clusters, dimension = int(stream.integers(2, 4)), int(stream.integers(2, 5))
     separation = 0.0
@@ -134,7 +134,7 @@ def noisy_regression(stream: np.random.Generator) -> RegressionMixture:
 
 NoisyTask = Annotated[RegressionMixture, drawn(noisy_regression)]
 ExtremeTask = Annotated[RegressionMixture | TwoPointMixture, drawn(noisy_regression)]
-"""Draw such a regression, or a task with two-valued losses, which is tried first."""
+"""Draw a regression as ``draw_regression`` does, or a task with two-valued losses, which is tried first."""
 
 
 def two_values(own: int, foreign: int, jump: float) -> TwoPointMixture:
@@ -160,7 +160,7 @@ def with_samples(task: RegressionMixture, samples: int) -> RegressionMixture:
 
 
 Place = Annotated[str, among("random", "apart", "towards", "optima")]
-"""Places of a round's models: anywhere in the basin, on its boundary (away from or towards other optima), or optima."""
+"""Places of a round's models: in the basin, on its boundary (away from or towards other optima), or at optima."""
 
 
 def basin_models(task: Mixture, stream: np.random.Generator, place: str = "random") -> np.ndarray:
@@ -178,7 +178,7 @@ def basin_models(task: Mixture, stream: np.random.Generator, place: str = "rando
 
 
 Level = Annotated[Fraction, among(*map(Fraction, ("1/10", "1/2", "9/10", "2/5")))]
-"""Values of lambda_0 .. lambda_4: the larger the value, the sharper is Markov's inequality."""
+"""Values of lambda_0 .. lambda_4; Markov's inequality is sharper for larger values."""
 
 
 @dataclass(frozen=True)

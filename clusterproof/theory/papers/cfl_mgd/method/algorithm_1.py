@@ -1,4 +1,4 @@
-"""Algorithm 1: participants, ties, batches, the round of line 8, the owner of the momentum, averages, division by m."""
+"""Algorithm 1: participants, ties, batches, rounds of line 8, the owner of the momentum, averages, division by m."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ MOMENTUM = Q[0 : Fraction(9, 10) : 10]
 def algorithm_line_3_participation(
     clients: int = among(20, 10), participation: Fraction = among(Fraction(1), Fraction(1, 2))
 ) -> Sides:
-    """With a random part of the clients in a round, option I has the same update as before.
+    """If a random part of the clients takes part in a round, option I has the same update.
 
     Hypotheses
         Participation below 1.
@@ -47,8 +47,8 @@ def algorithm_line_3_participation(
 
     Source
         Zhao et al. (2023), Algorithm 1, lines 3, 8 and 15. A client that was absent has no g_i^(t-1) and an old u_i.
-        Read: the server owns the momentum, so that no momentum is old, and divides by m;
-        ``normalisation="participants"`` divides by |M_t|.
+        Our reading: the server owns the momentum, so that no momentum is old, and divides by m. With
+        ``normalisation="participants"`` it divides by |M_t|.
     """
     participants = participation * clients
     total = participants / 2  # sum of the lengths of their gradients
@@ -77,8 +77,8 @@ def algorithm_line_5_ties(second: Fraction = among(Fraction(-1, 1000), Fraction(
         p_hat = argmin_p phi_i(chi_p^t).
 
     Source
-        Zhao et al. (2023), (8) and line 5. Our reading: the smallest index. Ties have probability zero for
-        continuous data and different models; equal starts tie for every client.
+        Zhao et al. (2023), (8) and line 5. Our reading: the client takes the smallest index. Ties have probability zero
+        for continuous data and different models; equal first models tie for every client.
     """
     # clients at +-1, two each
     rounds = exact_run(
@@ -122,7 +122,7 @@ def algorithm_line_7_resampling(
         two.
 
     Source
-        Zhao et al. (2023), Algorithm 1 and Section 5. Our reading: independent batches, which the theorems need.
+        Zhao et al. (2023), Algorithm 1 and Section 5. Our reading: the batches are independent, as the theorems need.
     """
     means = [(Fraction(2 * ones, samples) - 1, comb(samples, ones)) for ones in range(samples + 1)]
     # the loss is (chi - mean)^2 / 2 plus a constant that both models share
@@ -153,11 +153,11 @@ def implied_rounds(rounds: int, rows: int) -> float:
     places="section 5",
 )
 def algorithm_rounds_and_samples(rows: int = Z[1000:3000]) -> dict[str, Sides]:
-    """T = (8L / l mu) log(Delta / 2 rho) rounds are made with n' = n / 2T rows each.
+    """The algorithm makes T = (8L / l mu) log(Delta / 2 rho) rounds with n' = n / 2T rows each.
 
     Hypotheses
-        l = 1/2, L = mu, Delta = 2 and rho = 1 / sqrt(n'), whose constants are left open. The claim counts solutions T
-        below 200.
+        l = 1/2, L = mu, Delta = 2 and rho = 1 / sqrt(n'); the paper leaves rho's constants open. The claim counts the
+        solutions T below 200.
 
     Statement
         n' = n / 2T, T = (8L / l mu) log(Delta / 2 rho), rho a function of n'.
@@ -177,7 +177,7 @@ def algorithm_rounds_and_samples(rows: int = Z[1000:3000]) -> dict[str, Sides]:
 
 
 SHARE, START = Fraction(1, 2), Fraction(1, 4)
-"""Share of each of two equal scalar clusters at +-1, and distance of both models from their optima."""
+"""Share of each of two equal scalar clusters at +-1, and distance between each model and its optimum."""
 
 
 def delayed_path(momentum: Fraction, rounds: int) -> list[Fraction]:
@@ -208,7 +208,7 @@ def algorithm_line_8(momentum: Fraction = MOMENTUM, rounds: int = Z[2:14]) -> Si
     """Round t of option I uses the gradient at the model that it sends out.
 
     Hypotheses
-        Option I, no noise, full participation.
+        Option I has no noise and full participation.
 
     Statement
         Round t broadcasts chi_p^t (line 2). Then g_i^t = grad phi_i(chi_p^t) (line 7), u_i^t = beta u_i^(t-1) +
@@ -217,8 +217,8 @@ def algorithm_line_8(momentum: Fraction = MOMENTUM, rounds: int = Z[2:14]) -> Si
     Source
         Zhao et al. (2023), Algorithm 1. Lines 7, 8 and 15 as equations are (3), (9) and (32). Line 2, "broadcast
         chi_p^(t)", has no meaning together with them, since line 15 of the same round computes chi_p^(t). Our reading:
-        round t broadcasts chi^(t-1), ``cfl-mgd/equation-3``, ``update_order="momentum-first"``. With the newest model
-        for chi^(t) in line 2 the gradient comes a round late, see ``cfl-mgd/algorithm-line-8-delayed``.
+        round t broadcasts chi^(t-1), ``cfl-mgd/equation-3``, ``update_order="momentum-first"``. If chi^(t) in line 2 is
+        the newest model, the gradient comes a round late, see ``cfl-mgd/algorithm-line-8-delayed``.
     """
     indexed, delayed = exact_path(SHARE, momentum, START, rounds), delayed_path(momentum, rounds)
     suppose_right_choices(indexed + delayed)
@@ -241,19 +241,19 @@ def algorithm_line_8(momentum: Fraction = MOMENTUM, rounds: int = Z[2:14]) -> Si
     headline=True,
 )
 def algorithm_line_8_delayed(momentum: Fraction = MOMENTUM, rounds: int = Z[10:14]) -> Sides:
-    """If line 2 broadcasts the newest model as chi^t, option I does not raise the error, for any momentum.
+    """If line 2 broadcasts the newest model as chi^t, option I does not increase the error, for any momentum.
 
     Hypotheses
-        No noise, eta = 1/L, 10 or more rounds.
+        There is no noise, eta = 1/L, and the run has 10 or more rounds.
 
     Statement
         chi^t = chi^(t-1) - (eta / m) sum u_i^t, u_i^t = beta u_i^(t-1) + g_i^(t-1), where g_i^t is the gradient at the
-        model that line 15 of the previous round computed. After the rounds ||chi - chi*|| is at most its start.
+        model that line 15 of the previous round computed. After the rounds ||chi - chi*|| is at most its initial value.
 
     Source
-        Zhao et al. (2023), Algorithm 1, line 2: "broadcast chi_p^(t)", see ``cfl-mgd/algorithm-line-8``. The reading
-        takes chi^(t) for the newest model there, ``update_order="as-printed"``; (3), (9) and (32) exclude it. The bound
-        also belongs to the reading: the paper prints none for Algorithm 1 with a delay.
+        Zhao et al. (2023), Algorithm 1, line 2: "broadcast chi_p^(t)", see ``cfl-mgd/algorithm-line-8``. In the
+        reading, chi^(t) is the newest model there, ``update_order="as-printed"``; (3), (9) and (32) exclude this. The
+        bound also belongs to the reading: the paper prints none for Algorithm 1 with a delay.
     """
     path = delayed_path(momentum, rounds)
     suppose_right_choices(path)
@@ -287,7 +287,7 @@ def second_models(momentum: Fraction) -> list[Fraction]:
     places="after (6)",
 )
 def algorithm_line_15_momentum_of_switchers(momentum: Fraction = MOMENTUM) -> Sides:
-    """A client that changes its cluster brings its momentum along.
+    """A client that changes its cluster keeps its momentum.
 
     Hypotheses
         Option I.
@@ -297,8 +297,8 @@ def algorithm_line_15_momentum_of_switchers(momentum: Fraction = MOMENTUM) -> Si
         of (32) has one momentum per cluster.
 
     Source
-        Zhao et al. (2023), line 15, (9), (32) and (A19). Our reading: one momentum per cluster, owned by the server
-        (R2); ``momentum_owner="client"`` is line 15 to the letter (R1).
+        Zhao et al. (2023), line 15, (9), (32) and (A19). Our reading: the server owns one momentum per cluster (R2).
+        ``momentum_owner="client"`` follows line 15 to the letter (R1).
     """
     line_15, separate, server = second_models(momentum)
     words = (
@@ -327,12 +327,12 @@ def algorithm_line_12_option_2_momentum(
         Option II, H >= 2.
 
     Statement
-        LocalUpdate(chi_p_hat^t, u_p^t, eta, H): the model has the index p_hat, the momentum p. Line 16
+        In LocalUpdate(chi_p_hat^t, u_p^t, eta, H) the model has the index p_hat, and the momentum the index p. Line 16
         averages u over the cluster; (10) does not.
 
     Source
-        Zhao et al. (2023), lines 11, 12, 16 and (10). Our reading: u of the chosen cluster, averaged, as
-        printed; ``reset_momentum`` starts from zero, which is always stable.
+        Zhao et al. (2023), lines 11, 12, 16 and (10). Our reading: the clients start from the averaged u of the chosen
+        cluster, as printed. With ``reset_momentum`` they start from zero, and the method is stable.
     """
     curvatures, centers = (Fraction(1, 100), Fraction(1)), (Fraction(0), Fraction(0))
     passed_on, reset = (
@@ -362,13 +362,13 @@ def algorithm_lines_15_16_weights(rows: int = among(1, 3)) -> Sides:
     """Clients with different amounts of data have the same weight.
 
     Hypotheses
-        |D_i| differ from client to client.
+        The |D_i| differ between clients.
 
     Statement
-        (5), (6) and lines 15-16 average without weights, (1) weighs by |D_p| / |D|.
+        (5), (6) and lines 15-16 average without weights; (1) has the weights |D_p| / |D|.
 
     Source
-        Zhao et al. (2023), (1), (5), (6) and lines 15-16. Our reading: no weights, and equal |D_i| = n.
+        Zhao et al. (2023), (1), (5), (6) and lines 15-16. Our reading: there are no weights, and all |D_i| equal n.
     """
     # a client at 0, and one at 1 for each of its rows: with curvature 1 and eta = 1 the first round reaches the limit
     unweighted, weighted = (
@@ -407,10 +407,10 @@ def division_by_clients(
     momentum: Annotated[float, reals(0, Fraction(9, 10))],
     stream: Stream,
 ) -> Sides:
-    """Dividing by all clients makes the step of cluster p equal to eta l_p.
+    """Division by the number of all clients makes the step of cluster p equal to eta l_p.
 
     Hypotheses
-        Option I, every client in its own cluster, no noise.
+        Option I has every client in its own cluster, and no noise.
 
     Statement
         chi_p - (eta/m) sum_(i in C_p) g_i = chi_p - eta l_p grad phi_p(chi_p): the run with step eta divided by m
@@ -438,9 +438,9 @@ CONDITION_NUMBER, TOLERANCE = 10.0, 1e-6
 
 @lru_cache(maxsize=64)
 def rounds_to_tolerance(clusters: int, normalisation: str, most: int) -> int:
-    """Count the rounds without momentum until every error is at most 10^-6 of its start; ``most`` + 1 if later.
+    """Count the rounds without momentum until every error has fallen by 10^-6; return ``most`` + 1 if later.
 
-    The task has ``clusters`` equal clusters, and models start along the flattest direction.
+    The task has ``clusters`` equal clusters, and each model is displaced along the flattest direction at the start.
     """
     spectrum = np.diag([1 / CONDITION_NUMBER, 1.0])
     centers = np.arange(clusters)[:, None] * np.array([0.0, 4.0])

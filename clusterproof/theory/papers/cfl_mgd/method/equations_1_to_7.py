@@ -48,18 +48,19 @@ def objective(clusters: int = Z[2:], clients_each: int = Z[1:]) -> dict[str, Sid
     """The loss of a client is a mean over its rows, and the loss of a cluster a sum over its clients.
 
     Statement
-        With |D_p| / |D| the share of the data that cluster p owns, C*_p its clients, Y the rows of a client:
+        |D_p| / |D| is the share of the data that cluster p owns, C*_p are its clients, and Y are the samples of a
+        client.
 
     Lines
         (1)
-            phi_p(chi) = (|D_p| / |D|) sum_(i in C*_p) phi_i(chi). It has two meanings: in Assumptions 1-3 and (26) it
-            is the expectation over D_p. The claim compares the factors before the mean loss of a cluster, for equal
+            phi_p(chi) = (|D_p| / |D|) sum_(i in C*_p) phi_i(chi). phi_p has two meanings: in Assumptions 1-3 and (26)
+            it is the expectation over D_p. The claim compares the factors before the mean loss of a cluster, for equal
             clusters.
         (2)
             phi_i(chi; Y) = (1 / |Y|) sum_(y in Y) f(chi; y), f(.; y): chi -> R^d. R^d has no smallest loss; R is meant.
 
     Source
-        Zhao et al. (2023), (1), (2) and the line after it. ``cfl-mgd/equation-1-mean`` states it as meant.
+        Zhao et al. (2023), (1), (2) and the line after it. ``cfl-mgd/equation-1-mean`` states (1) and (2) as meant.
     """
     factor = Fraction(1, clusters) * clients_each
     return {
@@ -107,8 +108,8 @@ def objective_as_meant(
         Equal amounts of data per client.
 
     Statement
-        phi_p(chi) = (1 / |C*_p|) sum_(i in C*_p) phi_i(chi) has the gradient that vanishes at chi*_p and the curvature
-        between mu and L of the assumptions. In (2), f(.; y): R^d -> R.
+        For phi_p(chi) = (1 / |C*_p|) sum_(i in C*_p) phi_i(chi), the gradient vanishes at chi*_p and the curvature lies
+        between mu and L, as in the assumptions. In (2), f(.; y): R^d -> R.
 
     Source
         Ours on Zhao et al. (2023), (1), and (2) with R for R^d. The claims are identities.
@@ -160,7 +161,7 @@ THREE_CLIENTS = partial(
 
 @dataclass(frozen=True)
 class Descent:
-    """Momentum descent of quadratic clients of one cluster."""
+    """Gradient descent with momentum by the quadratic clients of one cluster."""
 
     task: Annotated[QuadraticMixture, drawn(THREE_CLIENTS)]
     step_size: Annotated[float, reals(0, 1)]
@@ -197,11 +198,11 @@ class Descent:
     places="introduction; (4); (7); algorithm 1, input; algorithm 1, line 8; algorithm 1, line 20",
 )
 def momentum_descent(descent: Descent, stream: Stream) -> dict[str, Sides | Excluded]:
-    """A client's momentum is beta times the old one plus its gradient, in three forms.
+    """A client's momentum is beta times its old momentum plus its gradient; (3), (4) and (7) state this.
 
     Hypotheses
-        u_i^0 = 0, which the paper does not state at (7): with u^0 = 1 the forms differ in the first step;
-        chi^(-1) = chi^0.
+        u_i^0 = 0 and chi^(-1) = chi^0. The paper does not state this at (7); with u^0 = 1 the forms differ in the first
+        step.
 
     Statement
         Option I for one cluster, and the local steps of option II:
@@ -255,15 +256,15 @@ def algorithm_line_20(descent: Descent, stream: Stream) -> dict[str, Sides]:
     """Line 20 is (4), from any momentum: both of its equations hold at every local step.
 
     Hypotheses
-        u_i^(0) is any vector, as line 11 passes u_p on.
+        u_i^(0) is any vector, because line 11 passes on u_p.
 
     Statement
         chi_i^(s) = chi_i^(s-1) - eta u_i^(s) and u_i^(s) = beta u_i^(s-1) + grad phi_i(chi_i^(s-1)).
 
     Source
         Zhao et al. (2023), Algorithm 1, line 20, and the last two lines of (10). The index of u in the first equation
-        is s, so that u is updated before the model, though its equation is listed below. With u^(s-1) in its place,
-        ``update_order="as-printed"``, the gradient is delayed by a step; the paper does not print this.
+        is s, so that u is updated before the model, though its equation is listed below. With u^(s-1) in place of
+        u^(s), ``update_order="as-printed"``, the gradient is delayed by a step; the paper does not print this.
     """
     models, buffers = stream.standard_normal((2, *descent.task.centers.shape))
     steps = []

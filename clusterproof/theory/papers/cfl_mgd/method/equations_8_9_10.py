@@ -45,7 +45,7 @@ def equation_8(task: Annotated[QuadraticMixture, drawn(SOME_CLUSTERS)], stream: 
     """Every client chooses the model with the smallest loss.
 
     Hypotheses
-        None: it is a definition. The definition leaves ties open, see ``cfl-mgd/algorithm-line-5-ties``.
+        None, because this is a definition. It leaves ties open, see ``cfl-mgd/algorithm-line-5-ties``.
 
     Statement
         p_hat = argmin_(p in [P]) phi_i(chi_p^t).
@@ -65,8 +65,8 @@ PLACE = Q[-2:2:2]
 def solutions(centers: tuple[Fraction, Fraction], start: tuple[Fraction, Fraction]) -> list[tuple[int, ...]]:
     """Return the assignments r that reproduce themselves under (9) to the letter.
 
-    Two scalar clients, two models, eta = 1, first round: chi_p(r) = chi_p^0 - (1/m) sum r_ip u_i with u_i the gradient
-    at the previous model of client i, and r_i the nearest of chi(r).
+    This is the first round of two scalar clients and two models with eta = 1. There chi_p(r) = chi_p^0 - (1/m) sum r_ip
+    u_i with u_i the gradient at the previous model of client i, and r_i is the index of the nearest model in chi(r).
     """
     momenta = [min((abs(chi - c), chi - c) for chi in start)[1] for c in centers]
     fixed_choices = []
@@ -101,12 +101,12 @@ def updates(
     Lines
         (9)
             C_p^t = {i : p = argmin phi_i(chi_p^t)}, chi_p^t = chi_p^(t-1) - (eta/m) sum_(C_p^t) u_i^t, u_i^t = beta
-            u_i^(t-1) + g_i^(t-1). The first line needs chi^t, and the second computes it from C_p^t. Our reading: C_p
-            from the broadcast model.
+            u_i^(t-1) + g_i^(t-1). The first line needs chi^t, and the second computes it from C_p^t. Our reading: the
+            clients choose C_p by the broadcast model.
         (10)
             chi_p^(t+1) = mean over C_p^t of chi_i^H, chi_i^s = chi_i^(s-1) - eta u_i^s, u_i^s = beta u_i^(s-1) + grad
-            phi_i(chi_i^(s-1)), s = 1 .. H, starting at chi_p^t; the start of u_i is not stated. Line 16 writes chi_p^t,
-            the same model under a shifted index, and averages u.
+            phi_i(chi_i^(s-1)), s = 1 .. H, starting at chi_p^t; the start of u_i is not stated. Line 16 writes chi_p^t
+            for the same model and averages u.
 
     Statement
         The values at the start of a round determine one set of clusters, and one model.
@@ -183,7 +183,7 @@ def equation_9_broadcast(task: Scattered, step_size: StepSize, momentum: Momentu
     """The gradient update of cluster p uses the clients that chose the broadcast model.
 
     Hypotheses
-        Full participation, and u_i^0 = 0. After a round u_i is the mean of its cluster (line 15).
+        All clients take part, and u_i^0 = 0. After a round u_i is the mean of its cluster (line 15).
 
     Statement
         C_p = {i : p = argmin phi_i(chi_p^(t-1))}, u_i^t = beta u_i^(t-1) + grad phi_i(chi_p^(t-1)),
@@ -229,7 +229,7 @@ def equation_10_line_16(
     """Option II averages models and momenta after H local steps that start from both averages.
 
     Hypotheses
-        Full participation; an empty cluster keeps model and momentum.
+        All clients take part, and an empty cluster keeps its model and momentum.
 
     Statement
         chi_i^0 = chi_p, u_i^0 = u_p, H steps of (4); then chi_p and u_p become the means of chi_i^H and u_i^H over the

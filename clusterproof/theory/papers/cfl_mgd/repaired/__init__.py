@@ -1,1 +1,1 @@
-"""Theorems of ours that replace Theorem 1, A and D, and their consequences for momentum."""
+"""Our theorems A and D, which replace Theorem 1, and their consequences for momentum."""

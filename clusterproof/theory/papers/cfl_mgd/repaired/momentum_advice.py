@@ -43,15 +43,16 @@ def momentum_helps(
     """On quadratics momentum speeds a cluster up exactly below (1 - eta l_p mu)^2.
 
     Hypotheses
-        Quadratic expected losses with mu among the eigenvalues, eta <= 1/L, no noise.
+        Expected losses are quadratic with mu among the eigenvalues, eta <= 1/L, and there is no noise.
 
     Statement
-        The rate max_lambda r(eta l_p lambda) is below 1 - eta l_p mu, plain descent's, iff 0 < beta < (1 - eta l_p
-        mu)^2. The best is beta = (1 - sqrt(eta l_p mu))^2, with rate 1 - sqrt(eta l_p mu).
+        The rate max_lambda r(eta l_p lambda) is below plain descent's rate 1 - eta l_p mu iff 0 < beta < (1 - eta l_p
+        mu)^2. The best momentum is beta = (1 - sqrt(eta l_p mu))^2, with rate 1 - sqrt(eta l_p mu).
 
     Proof
-        Below the best the flattest direction is overdamped and its larger root falls with beta. From there on every
-        direction is underdamped with rate sqrt(beta), which passes 1 - eta l_p mu at its square.
+        Below the best momentum the flattest direction is overdamped, and its larger root falls with beta. From the best
+        momentum on every direction is underdamped with rate sqrt(beta), which exceeds 1 - eta l_p mu for beta > (1 -
+        eta l_p mu)^2.
 
     Source
         Ours.
@@ -78,7 +79,7 @@ def momentum_helps(
 
 
 def horizon_task() -> tuple[RegressionMixture, np.ndarray, float]:
-    """Return the slowest of four unequal clusters: its task, starting direction and l_p."""
+    """Return the task, starting direction and l_p of the slowest of four unequal clusters."""
     task = experiment("S2", 0.0).regression
     start = np.ones(task.dimension) / math.sqrt(task.dimension) * 0.5 * task.basin_radius
     return task, start, float(task.proportions.min())
@@ -117,12 +118,12 @@ def momentum_horizon(rounds: Annotated[int, choice(*HORIZONS[2:])]) -> dict[str,
     """Noise returns the best momentum to 0 as the horizon grows, since the floor rises with it.
 
     Hypotheses
-        Gaussian regression with every client in its own cluster, one cluster's exact moments.
+        The task is a Gaussian regression with every client in its own cluster; moments are exact, for one cluster.
 
     Statement
         The stationary rms is [sum_j (alpha^2 s^2 lambda_j / N)(1 + beta) / ((1 - beta) a_j (2(1 + beta) - a_j))]^(1/2),
-        about 1 / sqrt(1 - beta) times plain descent's. So the momentum with the smallest mean squared error after T
-        rounds falls to 0 as T grows.
+        about 1 / sqrt(1 - beta) times the rms of plain descent. So the momentum with the smallest mean squared error
+        after T rounds falls to 0 as T grows.
 
     Symbols
         N = l_p m n', a_j = alpha lambda_j, T ``rounds``.
@@ -140,7 +141,7 @@ def momentum_horizon(rounds: Annotated[int, choice(*HORIZONS[2:])]) -> dict[str,
 
 @momentum_horizon.step("floor")
 def floor(momentum: Annotated[float, choice(0.0, 0.5, 0.81, 0.9, 0.95)]) -> Sides:
-    """The exact recursion's limit is the closed form, if there is so much data that the noise is additive."""
+    """The exact recursion's limit is the closed form if enough data make the noise additive."""
     task, start, share = horizon_task()
     spectrum, rows = task.covariances.eigenvalues[0], 1e12
     known = {"step": share, "momentum": momentum, "noise": float(task.noise), "rows": rows}
@@ -210,8 +211,8 @@ def momentum_certified(case: Annotated[int, choice(*range(len(CASES)))]) -> Side
     """On every smooth strongly convex loss, a stated momentum beats plain descent's rate.
 
     Hypotheses
-        phi_p L-smooth and mu-strongly convex, not necessarily quadratic. Noise-free option I with eta = 1/L, in nine
-        cases: kappa in {4, 10, 100}, l_p in {1, 1/2, 1/4} with a momentum each.
+        phi_p is L-smooth and mu-strongly convex, not necessarily quadratic. Option I is noise-free with eta = 1/L, in
+        nine cases: kappa in {4, 10, 100} and l_p in {1, 1/2, 1/4}, each with its own momentum.
 
     Statement
         ||chi_p^t - chi*_p|| <= C_0 r^t ||e_0|| for all t with r < 1 - l_p mu / L, which is the tight

@@ -29,7 +29,7 @@ def gaussian_nodes(count: int) -> tuple[np.ndarray, np.ndarray]:
     Parameters
     ----------
     count
-        Number of nodes; exact up to degree 2 ``count`` - 1.
+        Number of nodes; the formula is exact up to degree 2 ``count`` - 1.
 
     Returns
     -------
@@ -258,7 +258,7 @@ def covariance(
 
 @row_lemma.step("two logarithms")
 def two_logarithms(c: Number, x: FromZero) -> Sides:
-    """(1 - c)^2 - x^2 is the product whose logarithm is psi's, and the squares of c + x and c - x add up."""
+    """(1 - c)^2 - x^2 is the product in psi's logarithms, and (c + x)^2 + (c - x)^2 = 2 (c^2 + x^2)."""
     return equal(
         ((1 - c) ** 2 - x**2, (1 - (c + x)) * (1 - (c - x))), ((c + x) ** 2 + (c - x) ** 2, 2 * (c**2 + x**2))
     )

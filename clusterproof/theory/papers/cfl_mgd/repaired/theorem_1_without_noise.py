@@ -1,4 +1,4 @@
-"""The part of Theorem 1 that remains without noise: an exponential rate for every momentum and number of rounds."""
+"""The part of Theorem 1 that is true without noise: an exponential rate for every momentum and number of rounds."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ Length = Annotated[Fraction, rationals(0, 1, 12)]
 LengthWithMomentum = Annotated[Fraction, rationals(0, lambda momentum: 1 - momentum, 12)]
 """s = eta L l_p: the step times the smoothness times the cluster's share of the clients."""
 Bound = Annotated[Fraction, rationals(1, 9, 8, upwards=True)]
-"""b_0, at least delta = 1."""
+"""b_0; it is at least delta = 1."""
 Loss = Annotated[Function, functions(smoothness=1, strong_convexity=lambda curvature: curvature)]
 """The expected loss of a cluster, in units in which L = 1."""
 
@@ -52,7 +52,7 @@ def squared_error(f: Function, model: Any) -> Any:
 def potential(f: Function, model: Any, buffer: Any, length: Any, momentum: Any, rate: Any) -> Any:
     """Return (1 - beta)^2 rate times V = ||z||^2 + 2 s beta / ((1 - beta)^2 rate) (f(chi_prev) - f*).
 
-    Here (1 - beta) z = (1 - beta) (chi - chi*) + beta (chi - chi_prev), and chi_prev is chi + s u of the buffer u.
+    Here (1 - beta) z = (1 - beta) (chi - chi*) + beta (chi - chi_prev), and chi_prev is chi + s u with the buffer u.
     """
     z = (1 - momentum) * (model - f.minimiser) - momentum * length * buffer
     return rate * (z @ z) + 2 * length * momentum * (f(model + length * buffer) - f.minimum)
@@ -141,9 +141,9 @@ def theorem_1_without_noise(
     """Without noise and wrong assignments the error falls exponentially, for every momentum and every T.
 
     Hypotheses
-        Option I with all clients, exact gradients and correct assignments, from rest. The expected loss of cluster p is
-        L-smooth and mu-strongly convex with 0 < mu <= L / 4; momentum beta in [0, 1), and 0 < s <= 1 - beta, s = eta L
-        l_p.
+        Option I has all clients, exact gradients and correct assignments, and starts at rest. The expected loss of
+        cluster p is L-smooth and mu-strongly convex with 0 < mu <= L / 4. The momentum beta is in [0, 1), and s = eta L
+        l_p has 0 < s <= 1 - beta.
 
     Statement
         ||chi_p^T - chi*_p||^2 <= C (1 - s mu / L)^T ||chi_p^0 - chi*_p||^2 for every T, with C = (L / (s mu) + 1 /
@@ -191,7 +191,7 @@ def any_curvature(
 
 @theorem_1_without_noise.line("no momentum")
 def no_momentum(curvature: Curvature, length: Length, f: Loss, rounds: int = Z[1:]) -> Sides:
-    """With momentum 0 the error itself falls, by 1 - s mu in every round."""
+    """With momentum 0 the error itself falls by the factor 1 - s mu in every round."""
     suppose("mu < L", curvature < 1)
 
     def next_state(state: Any) -> Any:
@@ -223,7 +223,7 @@ def of_an_inexact_round(length: Any, curvature: Any, passed: Any, now: Any) -> d
 def inexact_gradients(
     curvature: Curvature, length: Length, bound: Bound, f: Loss, rounds: int = Z[1:]
 ) -> Sides:
-    """A gradient that is wrong by at most delta = 1 in a round adds s delta to the error."""
+    """A gradient error of at most delta = 1 in a round adds s delta to the bound."""
     suppose("mu < L", curvature < 1)
     suppose("0 < s", length > 0)
     suppose("||chi^0 - chi*|| <= b_0", f.distance**2 <= bound**2)

@@ -17,11 +17,11 @@ from clusterproof.theory.bounds.statements import Momentum, Share, SmallTask, tu
 from clusterproof.theory.bounds.theorem_a import TheoremA
 
 BOUND = TheoremA()
-"""The bound of the claim."""
+"""The claim's bound."""
 LOG_COSH = {"S4": (0.0, 20_000), "S4 at 2/5": (0.4, 20_000), "S4 at 3/5": (0.6, 1_000_000)}
-"""Momentum and samples of the settings that are not quadratic."""
+"""Momentum, and number of samples, in the settings that are not quadratic."""
 NOISELESS = "S1+"
-"""Two equal clusters at momentum 0 with enough samples to remove nearly all noise."""
+"""Setting with two equal clusters, momentum 0, and enough samples to remove nearly all noise."""
 REGRESSIONS = {"S1": ("S1", 0.0), "S1 tuned": ("S1", None), NOISELESS: (NOISELESS, 0.0)}
 Place = Annotated[str, choice(*REGRESSIONS, *LOG_COSH)]
 
@@ -42,16 +42,16 @@ def experiment_at(place: str) -> Experiment:
     headline=True,
 )
 def theorem_a(place: Place, replicates: Replicates, stream: Stream) -> dict[str, Sides]:
-    """Option I on smooth strongly convex losses: explicit bound from an exactly checked certificate.
+    """Option I on smooth strongly convex losses stays within an explicit bound, by an exactly checked certificate.
 
     Hypotheses
-        Option I with server momentum, full participation, fresh independent batches of n' rows for assignment and
-        gradient, step_size <= 1/L, momentum in [0, 1). The expected losses phi_p are L-smooth and mu-strongly convex.
-        In the basin {||chi_p - chi*_p|| <= B for all p}, B < Delta / (1 + sqrt(kappa)), the gradient variance is at
-        most v_*^2 + v_1^2 ||e||^2 for own clients and v_x^2 for others. The pairwise misclassification probability is
-        at most pi. There is a Lyapunov function V >= ||e||^2 with V(next) <= r^2 V for the noise-free map with step
-        alpha_p = eta l_p on every such phi. It starts at C_0^2 ||e_0||^2 at most, and a disturbance delta raises its
-        root by at most C_1 ||delta||.
+        Option I has the server's momentum and full participation, fresh independent batches of n' rows for assignment
+        and gradient, step_size <= 1/L, and momentum in [0, 1). The expected losses phi_p are L-smooth and mu-strongly
+        convex. In the basin {||chi_p - chi*_p|| <= B for all p}, B < Delta / (1 + sqrt(kappa)), the gradient variance
+        is at most v_*^2 + v_1^2 ||e||^2 for own clients and v_x^2 for others. The pairwise misclassification
+        probability is at most pi. There is a Lyapunov function V >= ||e||^2 with V(next) <= r^2 V for the noise-free
+        map with step alpha_p = eta l_p on every such phi. It starts at C_0^2 ||e_0||^2 at most, and a disturbance delta
+        raises its root by at most C_1 ||delta||.
 
     Statement
         Take binomial quantiles n_in and n_out at level delta_1 / 2TP, s^2 = (l_p m v_*^2 + n_in v_x^2) / (m^2 n'),
@@ -117,8 +117,8 @@ def pairwise_error(task: SmallTask, share: Share, stream: Stream) -> dict[str, S
     """In the basin a client prefers a given wrong model with probability at most pi(B), which is attained.
 
     Hypotheses
-        Gaussian rows, ||chi_p - theta_p||, ||chi_q - theta_q|| <= B < B* = Delta / (1 + sqrt(kappa)), n' rows for
-        choosing.
+        Rows are Gaussian, and the choice uses n' rows. ||chi_p - theta_p|| and ||chi_q - theta_q|| are at most B < B* =
+        Delta / (1 + sqrt(kappa)).
 
     Statement
         P(the mean squared residual of chi_q is at most chi_p's) <= pi(B) = I_(1 / (1 + rho))(n'/2, n'/2), with
@@ -158,7 +158,7 @@ def no_covariance(a: Own, b: Beyond, s: Positive, c: Positive) -> Sides:
 
 @pairwise_error.step("the cases agree")
 def cases_agree(a: Positive, b: Beyond) -> Sides:
-    """(3): on s^2 = a b both squares of A / Q are the same."""
+    """(3): for s^2 = a b both values of (A / Q)^2 are the same."""
     s_squared = a * b
     first = (b**2 - a**2) ** 2 / (2 * s_squared + a**2 + b**2) ** 2
     return equal((first, (b - a) ** 2 / (4 * s_squared + (b - a) ** 2)))

@@ -27,7 +27,7 @@ Rounds = Annotated[int, integers(1, 30)]
 
 
 def experiment_at(place: str, tuned_momentum: bool) -> Experiment:
-    """Return one of the named settings, or the setting in which clients are misassigned."""
+    """Return a named setting, or the setting in which clients are misassigned."""
     if place == "crowded":
         return crowded_experiment()
     return experiment(place, None if tuned_momentum else 0.0)
@@ -84,8 +84,8 @@ def theorem_d(
         participants of cluster p in round t, H ``local_steps``.
 
     Source
-        Ours; replaces Theorem 1 of Zhao et al. (2023) on Gaussian regression. The bound is two-sided: a run whose error
-        is too small violates it as well.
+        Ours; replaces Theorem 1 of Zhao et al. (2023) on Gaussian regression. The bound is two-sided: a run also
+        violates it if its error is too small.
     """
     setting = experiment_at(place, tuned_momentum)
     initial = setting.initial(stream, 1)[0]

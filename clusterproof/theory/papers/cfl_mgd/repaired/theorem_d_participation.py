@@ -85,7 +85,7 @@ def full_participation(task: SmallTask) -> Sides:
 
 @theorem_d.step("counts of participants", evaluations=200)
 def counts(clients: Clients, marked: Marked, drawn: Drawn, tail: Tail) -> Sides:
-    """Before the run: fewer than k_- or more than k_+ own participants come no more often than the tail, exactly."""
+    """Before the run: P(fewer than k_- or more than k_+ own participants) is at most the tail, in exact arithmetic."""
     suppose("others are there", marked < clients)
     fewest, most = (
         int(one[0]) for one in participant_range(np.array([marked, clients - marked]), drawn, tail)
@@ -119,7 +119,7 @@ def fluctuation(clients: Clients, marked: Marked, drawn: Drawn, slope: Slope) ->
 
 @theorem_d.step("worst counts")
 def worst_counts(present: Positive, more: Number, false_members: Number, fewer: Number) -> dict[str, Sides]:
-    """False members: i / (a + i) increases in i, decreases in a; i / (a + i)^2 is largest at a, decreases in a."""
+    """False members: i / (a + i) grows with i and falls with a; i / (a + i)^2 is largest at i = a and falls with a."""
     most = false_members + fewer
 
     def share(i: Fraction, a: Fraction) -> Fraction:
