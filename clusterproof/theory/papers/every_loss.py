@@ -1,6 +1,6 @@
 """Rounds on every smooth strongly convex loss; each claim about an algorithm has a counterpart on quadratics.
 
-L is 1. For ProxSkip and SCAFFOLD mu is any number below it, otherwise 1/10.
+L is 1. For ProxSkip and SCAFFOLD mu is any number below 1, otherwise 1/10.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ from clusterproof.methods.controls import fedlin, proxskip, scaffold
 from clusterproof.methods.exact import ExactClients, exact_clients, mean
 
 MU, SHARE = Fraction(1, 10), Fraction(1, 2)
-"""Strong convexity of the losses, whose smoothness is 1; and l: two clusters with equally many clients."""
+"""Strong convexity of losses with smoothness 1, and the share l of each of two equal clusters."""
 Loss = Annotated[Function, functions(smoothness=1, strong_convexity=MU)]
 Losses = Annotated[Function, functions(smoothness=1, strong_convexity=MU, count=2)]
 Curvature = Annotated[Fraction, rationals(0, 1, 12)]
@@ -37,7 +37,7 @@ CurvedLosses = Annotated[
 
 
 def clients_of(f: Function, steps: int = 1) -> ExactClients:
-    """Return the clients of both losses, with their numbers of local steps."""
+    """Return the clients of both losses, each with its number of local steps."""
     return exact_clients([client.gradient for client in f.parts], [steps] * 2)
 
 
@@ -137,10 +137,11 @@ def fedavg_every_loss(
 
     Statement
         ||x+ - x*||^2 <= (1 + t) r^2 ||x - x*||^2 + (1 + 1/t) (eta^2 L K (K - 1) / 2)^2 zeta*^2 for every t > 0 and eta
-        <= 2 / (L + mu), with r = (1 - eta mu)^K and zeta*^2 = mean ||grad f_i(x*)||^2; N = 2, exact gradients.
+        <= 2 / (L + mu), with r = (1 - eta mu)^K and zeta*^2 = mean ||grad f_i(x*)||^2. There are N = 2 clients with
+        exact gradients.
 
     Source
-        Ours: the square of ``fedavg/drift``, which is tried on quadratics, by Young's inequality.
+        Ours: the square of ``fedavg/drift`` by Young's inequality; that claim is tried on quadratics.
     """
     end = fedavg(clients_of(f, steps), f.start, step_size=step_size)
     zeta = mean_square(gradients_at(f, f.minimiser), [0, 0])
@@ -160,7 +161,7 @@ def fedavg_every_loss(
     expected="certified",
 )
 def fedlin_every_loss(f: Losses, steps: int = among(1, 2, 3)) -> Sides:
-    """A round of FedLin contracts by (1 - eta mu)^(2K) on every pair of losses, and a share of disagreement is unused.
+    """A round of FedLin contracts by (1 - eta mu)^(2K) on every pair of losses, with a term of disagreement to spare.
 
     Statement
         ||x+ - x*||^2 <= rho ||x - x*||^2 - (1/3) (eta K)^2 (1 - rho) mean ||grad f_i(x) - grad f(x) - g_i*||^2 with
@@ -188,7 +189,8 @@ def fedlin_every_gap(f: Losses, steps: int = among(1, 2), rounds: int = among(1,
         f(x_T) - f* <= (1 - mu / (6 L))^T (f(x_0) - f*) with eta = 1 / (6 L K).
 
     Source
-        Mitra, Jaafar, Pappas and Hassani (2021), recalled, as ``fedlin/rate``, which is tried on quadratics.
+        Mitra, Jaafar, Pappas and Hassani (2021), recalled from memory as in ``fedlin/rate``, which is tried on
+        quadratics.
     """
     model = f.start
     for _ in range(rounds):
@@ -257,7 +259,7 @@ def proxskip_every_loss(
 
 
 def of_scaffold(curvature: Any, steps: int) -> dict[str, Any]:
-    """Return the multipliers of a round of SCAFFOLD: for each local step both conditions between its point and x*."""
+    """Return the multipliers of a round of SCAFFOLD: both conditions between x* and the point of each local step."""
     rate = 1 - curvature / steps
     return {
         f"{client}:{pair}:0": rate ** (2 * (steps - point) + 1) / steps
@@ -279,8 +281,8 @@ def scaffold_every_loss(curvature: Curvature, f: CurvedLosses, steps: int = amon
     """A round of SCAFFOLD II with K <= 3 contracts by (1 - eta mu)^(2K) on every pair of losses, for every mu.
 
     Hypotheses
-        Two clients, both in the round, with L-smooth losses that are mu-strongly convex (convex for mu = 0). Their mean
-        has a minimiser x*. K = 1, 2 or 3 local steps.
+        Two clients take part, with L-smooth losses that are mu-strongly convex (convex for mu = 0). The mean loss has a
+        minimiser x*. Each client makes K = 1, 2 or 3 local steps.
 
     Statement
         Psi+ <= (1 - eta mu)^(2K) Psi with Psi = ||x - x*||^2 + (K eta)^2 mean ||c_i - c - grad f_i(x*)||^2, eta = 1 /

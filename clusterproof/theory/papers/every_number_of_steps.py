@@ -1,6 +1,6 @@
 """Rounds of FedAvg, FedLin and SCAFFOLD on every pair of losses, for every number K of local steps.
 
-A loop makes the local steps of both clients; its invariant bounds distances after k of them. L is 1.
+A loop makes the local steps of both clients; its invariant bounds distances after k steps. L is 1.
 """
 
 from __future__ import annotations
@@ -50,14 +50,14 @@ def growth(passed: Any) -> Any:
 
 
 def of_runs_apart(length: Any, curvature: Any) -> dict[str, Any]:
-    """Return the multipliers for FedAvg: both clients' steps from x and from x* come nearer to each other."""
+    """Return the multipliers for FedAvg: a client's steps from x and its steps from x* come nearer to each other."""
     rate = 1 - length * curvature
     pairs = both_ways(0, (1, 2), length * rate) | both_ways(1, (1, 2), length * rate)
     return {**pairs, "hypothesis 0": rate**2}
 
 
 def of_drift(client: int) -> Callable[..., dict[str, Any]]:
-    """Return the multipliers for FedAvg: a client's steps from x* go at most k (k + 1) eta^2 ||g_i*||^2 away."""
+    """Return the multipliers for FedAvg that bound a client's distance after k steps from x*."""
 
     def multipliers(length: Any, curvature: Any, passed: Any) -> dict[str, Any]:
         weight = 2 * length * (1 - length * curvature) * growth(passed)
@@ -67,7 +67,7 @@ def of_drift(client: int) -> Callable[..., dict[str, Any]]:
 
 
 def of_mean_drift(length: Any, passed: Any) -> dict[str, Any]:
-    """Return the multipliers for FedAvg: the mean of the clients' steps leaves x* in the second order only."""
+    """Return the multipliers for FedAvg: from x*, the mean of the clients moves only in the second order."""
     weight = 3 * (passed + 2) * length**2
     pairs = both_ways(0, (0, 2), weight) | both_ways(1, (0, 2), weight)
     return {**pairs, "hypothesis 3": growth(passed), "hypothesis 1": weight / 2, "hypothesis 2": weight / 2}
@@ -85,7 +85,7 @@ def of_way(client: int) -> Callable[..., dict[str, Any]]:
 
 
 def of_bend(client: int) -> Callable[..., dict[str, Any]]:
-    """Return the multipliers for SCAFFOLD that bound a client's distance from the point of its first gradient alone."""
+    """Return the multipliers for SCAFFOLD that bound a client's distance from its first gradient step alone."""
 
     def multipliers(pace: Any, steps: Any, passed: Any) -> dict[str, Any]:
         weight = 3 * (passed + 2) * (pace / steps) ** 2
@@ -140,15 +140,15 @@ def fedavg_every_number_of_steps(
     """A round of FedAvg contracts to within the drift of its clients at the optimum, for every K.
 
     Hypotheses
-        Two clients with exact gradients, L-smooth and mu-strongly convex losses, mu < L; eta <= 1 / L.
+        Two clients have exact gradients and L-smooth, mu-strongly convex losses with mu < L; eta <= 1 / L.
 
     Statement
         ||x+ - x*||^2 <= (1 + t) (1 - eta mu)^(2K) ||x - x*||^2 + (1 + 1/t) (K + 1)^2 K (K - 1) / 3 eta^4 L^2 zeta*^2
         for every t > 0 and every K, with zeta*^2 = mean ||grad f_i(x*)||^2.
 
     Proof
-        Compare each client's steps from x with its steps from x*. The two runs contract. The run from x* drifts, and
-        its mean only in the second order.
+        Compare each client's steps from x with its steps from x*. The distance between the two runs contracts. The run
+        from x* drifts, but the mean over clients drifts only in the second order.
 
     Source
         Ours: ``fedavg/every-loss`` has a smaller drift for K = 1, 2, 3.
@@ -207,7 +207,7 @@ def fedlin_every_number_of_steps(
     """A round of FedLin contracts by 1 - eta K mu / 2 on every pair of losses, for every K.
 
     Hypotheses
-        Two clients with exact gradients, L-smooth and mu-strongly convex losses, mu < L; eta K <= 1 / (3 L).
+        Two clients have exact gradients and L-smooth, mu-strongly convex losses with mu < L; eta K <= 1 / (3 L).
 
     Statement
         ||x+ - x*||^2 <= (1 - eta K mu / 2) ||x - x*||^2 for every K.
@@ -261,8 +261,8 @@ def scaffold_every_number_of_steps(
     """A round of SCAFFOLD II contracts by 1 - eta K mu / 2 on every pair of losses, for every K.
 
     Hypotheses
-        Two clients with exact gradients, L-smooth and mu-strongly convex losses, mu < L; eta K <= 1 / (4 L), eta_g = 1,
-        c the mean of the c_i.
+        Two clients have exact gradients and L-smooth, mu-strongly convex losses with mu < L; eta K <= 1 / (4 L), eta_g
+        = 1, and c is the mean of the c_i.
 
     Statement
         Psi+ <= (1 - eta K mu / 2) Psi for every K, with Psi = ||x - x*||^2 + (K eta)^2 mean ||c_i - c - grad

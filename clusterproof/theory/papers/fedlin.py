@@ -1,4 +1,4 @@
-"""FedLin's rate as recalled, and the sharp rate of a round with its unused term."""
+"""FedLin's rate as we recall it, and the sharp rate of a round with a term to spare."""
 
 from __future__ import annotations
 
@@ -47,11 +47,11 @@ SHARP = contraction_theorem(
     ),
 )
 def sharp(clients: PlanarClients, x: Coordinate, y: Coordinate, pace: Pace, local_steps: LocalSteps) -> Sides:
-    """A round of FedLin contracts by (1 - eta mu)^(2K), and a multiple of the gradients' disagreement is unused.
+    """A round of FedLin contracts by (1 - eta mu)^(2K), with a multiple of the gradients' disagreement to spare.
 
     Hypotheses
-        f_i L-smooth and mu-strongly convex with 0 <= mu < L, any number of clients, all of them in every round, exact
-        gradients, eta L K <= 1.
+        The f_i are L-smooth and mu-strongly convex with 0 <= mu < L, and eta L K <= 1. Any number of clients take part,
+        all in every round, with exact gradients.
 
     Statement
         ||x+ - x*||^2 <= rho ||x - x*||^2 - (1/3) (eta K)^2 (1 - rho) mean ||grad f_i(x) - grad f(x) - g_i*||^2 with
@@ -100,11 +100,11 @@ sharp.statements += [each for each in sharp_option_1.statements if each.role == 
 def convex(
     clients: PlanarClients, x: Coordinate, y: Coordinate, pace: Pace, local_steps: LocalSteps
 ) -> Sides:
-    """On convex clients a round of FedLin gains a quarter of eta K times the gap.
+    """On convex clients a round of FedLin lowers the squared distance by a quarter of eta K times the gap.
 
     Hypotheses
-        f_i convex and L-smooth, any number of clients, all of them in every round, exact gradients, eta L K <= 1; x*
-        any minimiser of f.
+        The f_i are convex and L-smooth, eta L K <= 1, and x* is any minimiser of f. Any number of clients take part,
+        all in every round, with exact gradients.
 
     Statement
         ||x+ - x*||^2 <= ||x - x*||^2 - (1/4) eta K (f(x) - f*).
@@ -162,15 +162,16 @@ def rate(
     """FedLin's gap contracts by 1 - 1 / (6 kappa) in a round.
 
     Hypotheses
-        f_i L-smooth and mu-strongly convex, mu > 0, all clients in every round, exact gradients, eta = 1 / (6 L K).
+        The f_i are L-smooth and mu-strongly convex with mu > 0, all clients take part in every round with exact
+        gradients, and eta = 1 / (6 L K).
 
     Statement
         f(x_T) - f* <= (1 - mu / (6 L))^T (f(x_0) - f*).
 
     Source
-        Mitra, Jaafar, Pappas and Hassani (2021), recalled: we did not read the text. The claim is an upper bound, loose
-        by about 2 in the exponent: semidefinite programs of one round give (1 - eta mu)^(2K), which equal clients
-        attain.
+        Mitra, Jaafar, Pappas and Hassani (2021), recalled from memory: we did not read the text. The claim is an upper
+        bound, loose by about 2 in the exponent: semidefinite programs of one round give (1 - eta mu)^(2K), which equal
+        clients attain.
     """
     suppose("mu > 0", clients.strong_convexity > 0)
     eta, first = step_size_of(clients, Fraction(1, 6), local_steps), vector(x, y)

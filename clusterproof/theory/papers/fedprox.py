@@ -1,7 +1,7 @@
 """FedProx: Theorem 4 and Corollary 7 of Li, Sahu, Zaheer, Sanjabi, Talwalkar and Smith (arXiv 1812.06127).
 
-One-dimensional quadratics with exact proximal steps; B is the dissimilarity at w, and K clients are drawn with
-replacement. Sources: the main text of the paper.
+The losses are one-dimensional quadratics, and proximal steps are exact. B is the dissimilarity at w, and K clients are
+drawn with replacement. The source is the main text of the paper.
 """
 
 from __future__ import annotations
@@ -39,8 +39,8 @@ def theorem_4(
     """A round of FedProx lowers the expected loss by rho times the squared gradient.
 
     Hypotheses
-        F_k are L-smooth, here a = (1, a_2), b = (0, b_2), L = 1. The server takes the plain mean of exact solutions;
-        rho > 0.
+        The F_k are L-smooth, here with a = (1, a_2), b = (0, b_2) and L = 1. The server takes the plain mean of exact
+        solutions, and rho > 0.
 
     Statement
         E f(w+) <= f(w) - rho |grad f(w)|^2, where the function ``gain`` computes rho.
@@ -81,7 +81,7 @@ def corollary_7(dissimilarity: int = Z[2:], drawn: int = Z[16:]) -> Sides:
         rho >= 1 / (24 L B^2) for convex clients, exact solves, 1 < B <= sqrt(K) / 2 and L = 1.
 
     Source
-        Li et al. (2020), which has "1 << B" and an approximate sign without constants, so that the claim is ill-posed.
+        Li et al. (2020) print "1 << B" and an approximate sign without constants, so that the claim is ill-posed.
         At B = 2 and K = 16 rho is negative.
     """
     suppose("B <= sqrt(K) / 2", 4 * dissimilarity**2 <= drawn)
@@ -116,13 +116,13 @@ def corollary_7_repaired(dissimilarity: Fraction = Q[1::4], ratio: Fraction = Q[
 def remark_5(
     dissimilarity: Fraction = Q[1:8:4], root: Fraction = Q[Fraction(1, 2) :], proximal: Fraction = Q[1:]
 ) -> Sides:
-    """A positive gain needs B / sqrt(K) < 1; because of the second term alone even B sqrt(2) < sqrt(K).
+    """A positive gain needs B / sqrt(K) < 1; the second term alone even requires B sqrt(2) < sqrt(K).
 
     Statement
         rho > 0 implies 2 B^2 <= K = 2 ``root``^2, for convex clients and exact solves.
 
     Source
-        Li et al. (2020), who have B < sqrt(K); the sharper form is ours.
+        Li et al. (2020) state B < sqrt(K); the sharper form is ours.
     """
     suppose("rho > 0", gain(proximal, dissimilarity, root) > 0)
     return at_most(2 * dissimilarity**2, clients=2 * root**2)

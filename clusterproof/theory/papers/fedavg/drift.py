@@ -1,4 +1,4 @@
-"""FedAvg's distance from the optimum: a contraction and the drift of the clients at the optimum."""
+"""FedAvg's distance from the optimum: a contraction, plus the drift of the clients at the optimum."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ def drift_of_round(step_size: Any, smoothness: Any, local_steps: int, disagreeme
 
 
 def drift_needs(case: RoundCase) -> Iterator[Hypothesis]:
-    """Yield the hypotheses of ``fedavg/drift``, also for FedProx, whose clients without proximal term are FedAvg's."""
+    """Yield the hypotheses of ``fedavg/drift``, also for FedProx without a proximal term, which equals FedAvg."""
     yield Hypothesis("--proximal", "=", 0, float(case.proximal))
     yield from case.needs_plain_means()
     longest = float(2 / (case.smoothness + case.strong_convexity))
@@ -77,7 +77,8 @@ def drift(
     """FedAvg contracts to within the drift of its clients at the optimum.
 
     Hypotheses
-        f_i L-smooth and mu-strongly convex, exact gradients, all clients in every round, 0 < gamma <= 2 / (L + mu).
+        The f_i are L-smooth and mu-strongly convex, gradients are exact, all clients take part in every round, and 0 <
+        gamma <= 2 / (L + mu).
 
     Statement
         ||x_R - x*|| <= r^R ||x_0 - x*|| + (1 + r + ... + r^(R-1)) B with r = (1 - gamma mu)^K, B = gamma^2 L (K (K - 1)
@@ -88,7 +89,7 @@ def drift(
         ||grad f_i(y_k) - g_i*|| <= L ||y_k - x*|| <= L gamma k ||g_i*||, since gradients do not grow along the steps.
 
     Source
-        Ours. The claim is an upper bound; its first term is attained, its second is far from the truth for small gamma.
+        Ours. The claim is an upper bound; its first term is attained, but its second term is loose for small gamma.
     """
     smoothness, convexity = clients.smoothness, clients.strong_convexity
     suppose("0 < gamma <= 2 / (L + mu)", 0 < pace <= 2 * smoothness / (smoothness + convexity))
@@ -143,7 +144,7 @@ def induction(
 def one_step(
     flat: Share, past: NotNegative, inner: NotNegative, slack: NotNegative, rest: NotNegative
 ) -> Sides:
-    """||d - gamma u||^2 <= (1 - gamma mu)^2 ||d||^2, in sums as in ``proxskip/sharp``.
+    """||d - gamma u||^2 <= (1 - gamma mu)^2 ||d||^2, for sums over clients as in ``proxskip/sharp``.
 
     u = mu d + (L - mu) z, with ``inner`` = ||z||^2, ``slack`` = <z, d> - ||z||^2 and ``rest`` = ||d - z||^2; ``flat``
     is 1 - gamma mu, and gamma (L - mu) = 2 ``flat`` / (1 + ``past``) at most 2 ``flat``: gamma <= 2 / (L + mu).

@@ -1,7 +1,8 @@
-"""FedAvg on clients that differ: Theorems 1-4 of Li, Huang, Yang, Wang and Zhang (arXiv 1907.02189).
+"""FedAvg on different clients: Theorems 1-4 of Li, Huang, Yang, Wang and Zhang (arXiv 1907.02189).
 
-One-dimensional quadratics F_k(w) = a_k (w - b_k)^2 / 2 with additive gradient noise: every expectation is a rational
-number. A round has E local steps, and K of N clients are drawn, with weights p_k. Gamma = F* - sum p_k F_k*.
+The losses are one-dimensional quadratics F_k(w) = a_k (w - b_k)^2 / 2 with additive gradient noise, so that every
+expectation is a rational number. A round has E local steps, and K of N clients are drawn, with weights p_k. Gamma = F*
+- sum p_k F_k*.
 """
 
 from __future__ import annotations
@@ -54,7 +55,7 @@ def second_moment(offset: Any, factor: Any, expectation: Any, square: Any) -> An
 
 
 def gap_and_gradients(problem: Problem, sampling: Fraction) -> tuple[Any, Any]:
-    """Return E F(w_T) - F*, and G^2 along the run; ``sampling`` is the share of variance from drawing clients."""
+    """Return E F(w_T) - F*, and G^2 along the run; ``sampling`` is the share of variance that client draws add."""
     a_2, b_2, steps = problem.curvature, problem.center, problem.local_steps
     moments, largest = (problem.start, problem.start**2), F(0)  # E w and E w^2 of the server
     for first in range(0, problem.rounds * steps, steps):
@@ -120,15 +121,15 @@ def theorem_1(problem: Problem) -> Sides:
     """FedAvg with all clients and decaying steps converges like 1 / T.
 
     Hypotheses
-        A1-A4 along the run, eta_t = 2 / (mu (gamma + t)), gamma = max(8 kappa, E), E divides T.
+        A1-A4 hold along the run, eta_t = 2 / (mu (gamma + t)), gamma = max(8 kappa, E), and E divides T.
 
     Statement
         E F(w_T) - F* <= kappa / (gamma + T - 1) (2 B / mu + mu gamma / 2 E||w_1 - w*||^2),
         B = sum p_k^2 sigma_k^2 + 6 L Gamma + 8 (E - 1)^2 G^2.
 
     Source
-        Li et al. (2020), main text of the ICLR 2020 version, without its appendix. G^2 is taken along the run: over
-        all w A2 and A4 exclude each other.
+        Li et al. (2020), main text of the ICLR 2020 version, without its appendix. G^2 is the bound along the run,
+        because A2 and A4 cannot both hold for all w.
     """
     return compared(problem, F(0), F(0))
 
@@ -185,7 +186,8 @@ def theorem_4(local_steps: int = Z[2:6], pace: Fraction = PACE) -> Sides:
         clients in every round.
 
     Source
-        Li et al. (2020), main text of the ICLR 2020 version; its own problem is in the appendix, which we did not read.
+        Li et al. (2020), main text of the ICLR 2020 version; The paper's own problem is in its appendix, which we did
+        not read.
     """
     step = pace / local_steps
     rest = rest_of(((F(1), F(-1)), (F(2), F(1))), step, local_steps)
@@ -225,7 +227,7 @@ def fixed_steps_fail(
     """With E > 1 and any fixed step FedAvg does not converge to the optimum if clients differ.
 
     Hypotheses
-        Three clients with a = (1, 2, 3), b_3 = -(b_1 + 2 b_2) / 3, so that w* = 0; not all b_k are 0.
+        There are three clients with a = (1, 2, 3) and b_3 = -(b_1 + 2 b_2) / 3, so that w* = 0. Not all b_k are 0.
 
     Statement
         The fixed point is not w*.
@@ -234,10 +236,10 @@ def fixed_steps_fail(
         Li et al. (2020), Theorem 4: "We artificially construct a strongly convex and smooth distributed optimization
         problem. With full batch size, E > 1, and any fixed step size, FedAvg will converge to sub-optimal points", and
         after it: "Theorem 4 shows that with E > 1 and any fixed learning rate, FedAvg does not converges to the
-        optimum". Theorem 4, on one problem, stands (``fedavg/theorem-4``). The reading takes the second sentence for
+        optimum". Theorem 4 is true for one problem (``fedavg/theorem-4``). The reading applies the second sentence to
         every problem. The claim leaves out equal Hessians, because the sentence is plainly false for them. For E = 2
-        the exact condition is sum p_k a_k^2 (b_k - w*) = 0, free of eta, so that FedAvg then has the fixed point w*
-        with every fixed step.
+        the exact condition for the fixed point w* is sum p_k a_k^2 (b_k - w*) = 0. It does not contain eta, so that
+        FedAvg then has this fixed point with every fixed step.
     """
     suppose("the clients differ", (first, second) != (0, 0))
     clients = ((F(1), F(first)), (F(2), F(second)), (F(3), -F(first + 2 * second, 3)))

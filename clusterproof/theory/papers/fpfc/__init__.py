@@ -1,1 +1,1 @@
-"""Statements of Yu, Liu, Sun and Wang (2023), AAAI student abstract, and their repairs."""
+"""Claims about Yu, Liu, Sun and Wang (2023), AAAI student abstract, and repaired claims."""

@@ -22,7 +22,7 @@ Length = Annotated[Fraction, rationals(0, 1, 12)]
 Augmentation = Annotated[Fraction, rationals(2, 9, 8, upwards=True)]
 """rho / L_g."""
 Smooth = Annotated[Function, functions(smoothness=1, convex=False)]
-"""A function that need not be convex, in units in which it is 1-smooth."""
+"""A function, convex or not, in units in which it is 1-smooth."""
 
 
 @claim(
@@ -44,11 +44,11 @@ def local_steps(length: Length, h: Smooth, steps: int = Z[1:]) -> Sides:
 
         *pairs*: take an L_g-smooth penalty g >= 0, which need not be convex, every rho >= 2 L_g and any models. Let
         theta+ be the pair's update and v+ = v + rho (w_i - w_j - theta+) the dual. The pair's part of the augmented
-        Lagrangian falls by (rho^2 - rho L_g - 2 L_g^2) / (2 rho) ||theta+ - theta||^2. Before and after v = grad
-        g(theta).
+        Lagrangian falls by (rho^2 - rho L_g - 2 L_g^2) / (2 rho) ||theta+ - theta||^2. Both before and after the
+        update, v = grad g(theta).
 
     Source
-        Ours, on the proof of Theorem 1 of Yu et al. (2023): ``fpfc/repaired-proof`` has these lines on drawn tasks.
+        Ours, from the proof of Theorem 1 of Yu et al. (2023); ``fpfc/repaired-proof`` has these lines on drawn tasks.
     """
     suppose("0 < z", length > 0)
     slope = h.gradient(h.start)

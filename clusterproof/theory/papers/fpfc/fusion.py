@@ -1,4 +1,4 @@
-"""Which clients are fused: the window of the weight, convex penalties, and two groups."""
+"""Fusion of clients: the window of strengths, convex penalties, and CFL's cut into two groups."""
 
 from __future__ import annotations
 
@@ -15,12 +15,12 @@ from clusterproof.synthetic import QuadraticMixture
 
 
 def window(task: QuadraticMixture, concavity: float) -> tuple[float, float]:
-    """Return the least and largest strength of the window, empty unless the first is below the second.
+    """Return the least and largest strength of the window; it is empty unless the first is below the second.
 
     Parameters
     ----------
     task
-        A task whose ``optima`` minimise the clusters' summed losses.
+        A task; its ``optima`` minimise the sum of each cluster's losses.
     concavity
         a.
     """
@@ -34,7 +34,7 @@ def window(task: QuadraticMixture, concavity: float) -> tuple[float, float]:
 
 
 def draw_task(stream: np.random.Generator) -> QuadraticMixture:
-    """Draw clusters whose clients are similar enough for most windows not to be empty."""
+    """Draw clusters with so similar clients that most windows are not empty."""
     return QuadraticMixture.random(
         clusters=int(stream.integers(2, 4)),
         clients=int(stream.integers(4, 13)),
@@ -63,12 +63,12 @@ def fusion_window(
     """In a window of strengths, the clusters' own minimisers are a stationary point of F.
 
     Hypotheses
-        Differentiable losses; w_i minimises the sum of the losses of i's cluster c, of n_c clients.
-        (m / n_c) max ||grad f_i - grad f_j|| <= lambda over pairs within c, for every c, and two clusters'
-        minimisers are more than a lambda apart.
+        Losses are differentiable, and w_i minimises the sum of the losses in i's cluster c, which has n_c clients. For
+        every c, (m / n_c) max ||grad f_i - grad f_j|| <= lambda over pairs within c. The minimisers of any two clusters
+        are more than a lambda apart.
 
     Statement
-        w is a stationary point of F, with SCAD unsmoothed: its clusters are the true ones and its models have no
+        w is a stationary point of F with unsmoothed SCAD: its clusters are the true clusters, and its models have no
         bias. The window (m / n_c) max ||grad f_i - grad f_j|| <= lambda < Delta / a may be empty.
 
     Proof
@@ -147,16 +147,16 @@ def convex(
         g(t, lambda) = lambda t of FPFC-l1.
 
     Statement
-        At the minimiser of F some two clients of one cluster have distinct models, or some two of different clusters
-        have the same model. In other words: for at most 5 of the 6 pairs of clients the models are equal exactly if the
-        clusters are.
+        At the minimiser of F some two clients of one cluster have distinct models, or some two clients of different
+        clusters have the same model. In other words: for at most 5 of the 6 pairs of clients, equal models mean equal
+        clusters and conversely.
 
     Source
-        Yu et al. (2023), Approach, a reading. Printed is "Convex functions could lead to biased estimates of parameters
-        and can not correctly recover clusters as shown in our experiments". This concerns the paper's experiments,
-        which the table ``fpfc/table-1`` repeats. The reading adds that no clients and no strength recover the clusters.
-        The estimates are biased: at s = 1/10 and lambda = 1/4 the models are 7/40, 7/40, 37/40, 37/40, and the
-        clusters' minimisers are 1/20 and 21/20.
+        Yu et al. (2023), Approach, a reading. The paper prints "Convex functions could lead to biased estimates of
+        parameters and can not correctly recover clusters as shown in our experiments". This concerns the paper's
+        experiments, which the table ``fpfc/table-1`` repeats. The reading adds that no clients and no strength recover
+        the clusters. The estimates are biased: at s = 1/10 and lambda = 1/4 the models are 7/40, 7/40, 37/40, 37/40,
+        and the clusters' minimisers are 1/20 and 21/20.
     """
     models = minimiser(minimisers_of(spread), strength)
     right = sum((models[i] == models[j]) == (LABELS[i] == LABELS[j]) for i, j in combinations(range(4), 2))
@@ -166,8 +166,9 @@ def convex(
 def weakest_link(similarities: np.ndarray) -> tuple[float, int]:
     """Return the largest similarity across the best cut, and the number of comparisons that find it.
 
-    Prim's algorithm always connects the client that is most similar to the connected ones. Every cut crosses an edge at
-    least as similar as the least similar edge of the tree. The cut at that edge crosses no edge that is more similar.
+    Prim's algorithm always connects the client that is most similar to a connected client. Every cut crosses an edge
+    that is at least as similar as the least similar edge of the tree. The cut at that edge crosses no edge that is more
+    similar.
     """
     size = len(similarities)
     best, outside = similarities[0].copy(), list(range(1, size))
@@ -200,18 +201,18 @@ def bipartition(stream: Stream, clients: int = Z[2:9]) -> Sides:
     """The best of all 2^(m - 1) - 1 bipartitions is found by (m - 1) (m - 2) comparisons of m (m - 1) / 2 cosines.
 
     Hypotheses
-        There is none on the updates. The best cut is the cut whose largest cosine across is least, CFL's (26).
+        The updates are arbitrary. The best cut is the cut with the least largest cosine across it, CFL's (26).
 
     Statement
         The statement is the title: the least similarity of a maximum spanning tree equals the best cut's.
 
     Proof
-        Every cut crosses an edge of the tree, and so has a cosine of at least the tree's least one; the cut at that
+        Every cut crosses an edge of the tree, and so has a cosine of at least the tree's least cosine. The cut at that
         edge has no larger cosine.
 
     Source
-        Ours, on the step of CFL that Yu et al. (2023), Introduction, call "computationally expensive": they name no
-        measure, and the sentence is not judged.
+        Ours, on the step of CFL that Yu et al. (2023), Introduction, call "computationally expensive". They name no
+        measure, and the claim does not judge the sentence.
     """
     similarities = cosine_similarities(stream.standard_normal((clients, 3)))
     similarity, comparisons = weakest_link(similarities)

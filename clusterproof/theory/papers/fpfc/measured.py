@@ -25,7 +25,7 @@ class Averages:
     mapping
         Largest ||G||^2 of any round and replicate.
     start, end
-        F at the start, and the least F of the replicates' last models.
+        F at the start, and the least F among the replicates' last models.
     """
 
     models: np.ndarray
@@ -76,7 +76,7 @@ def objective(algorithm: FPFC, task: QuadraticMixture, models: np.ndarray) -> np
 def unit_prox_lengths(penalty: SCAD, lengths: np.ndarray) -> np.ndarray:
     """Return the lengths of the minimisers of P(||theta||) + ||theta - z||^2 / 2 for ||z|| in ``lengths``, (n,).
 
-    Every stationary point and kink is compared, so that the result is also right for a <= 2.
+    The function compares all stationary points and kinks, so that the result is also right for a <= 2.
     """
     lam, a = penalty.strength, penalty.concavity
     concave = np.clip(lengths if a == 2 else ((a - 1) * lengths - a * lam) / (a - 2), lam, a * lam)

@@ -1,4 +1,4 @@
-"""The repaired theorem's first inequality without the pairs' term: convex losses, every pair in every round."""
+"""The repaired theorem's first inequality without the pairs' term, for convex losses."""
 
 from __future__ import annotations
 
@@ -55,14 +55,14 @@ from clusterproof.theory.papers.fpfc.theorem_1 import Constants
 
 @dataclass(frozen=True)
 class HuberSum:
-    """f(w), the sum over rows x of the Huber loss of x . w - y.
+    """f(w): the sum over samples x of the Huber loss of x . w - y.
 
     Attributes
     ----------
     features, targets
-        Rows x (n, d) and y (n,).
+        Samples x (n, d) and y (n,).
     width
-        Residual at which the loss changes from a parabola to a line, positive.
+        Positive residual at which the loss changes from a parabola to a line.
     """
 
     features: np.ndarray
@@ -71,7 +71,7 @@ class HuberSum:
 
     @classmethod
     def draw(cls, stream: np.random.Generator) -> HuberSum:
-        """Draw one to four rows in one to three dimensions."""
+        """Draw one to four samples in one to three dimensions."""
         rows, dimension = int(stream.integers(1, 5)), int(stream.integers(1, 4))
         features = stream.standard_normal((rows, dimension))
         return cls(features, stream.standard_normal(rows), float(10 ** stream.uniform(-2, 1)))
@@ -103,7 +103,7 @@ SMALL_SHARE = 0.03
 
 
 def draw_every_pair(stream: np.random.Generator) -> Case:
-    """Draw as ``draw_setting`` does; the server updates every pair in every round."""
+    """Draw a setting as ``draw_setting`` does; the server updates every pair in every round."""
     setting, task = draw_setting(stream)
     return replace(setting, algorithm=replace(setting.algorithm, pair_rule="all")), task
 
@@ -140,19 +140,19 @@ def one_term(case: EveryPair, stream: Stream) -> Sides | Expectation:
         (alpha p (2 - alpha L_h)) and A + 2 A_1 / T replaces A.
 
     Proof
-        For client i let G = grad_{w_i} L_0 after a round, M = grad_{w_i} L_rho there, and a the gradient G with the
+        For client i let G = grad_{w_i} L_0 and M = grad_{w_i} L_rho after a round, and let a be the gradient G with the
         multipliers of the previous round. Let X be the decrease of grad f_i by the next local steps. Since v moves by
         rho r in every round, G = (a + M) / 2, and the next a is G - X. With y = M - X this is an identity,
 
         ||a||^2 + ||M||^2 - ||G||^2 - ||G - X||^2 = ||a - y||^2 / 2 + ||X||^2 / 2 + 2 <X, y>.
 
-        Let g_s be the gradients of h_i at the local steps, g_0 = M, w+ the last point. Convexity gives <X, y> >= 0 for
-        T = 1 and for quadratics, where X and y are M times commuting positive semidefinite matrices; for
-        T = 2 the right-hand side is at least 0. So the ||G||^2 of rounds 1 to K add up to no more than the ||M||^2 of
-        rounds 0 to K, which lower L_rho by ||M||^2 / (p A). Else y = g_T + rho (w - w+) with <X, w - w+> >= 0, and the
-        right-hand side is at least -2 ||g_T||^2, which is at least -(||g_1||^2 + ... + ||g_{T-1}||^2) and at least
-        -(2 / T)(||g_0||^2 + ... + ||g_{T-1}||^2), as these gradients never grow. Each square lowers L_rho by alpha (1 -
-        alpha L_h / 2) times itself. The note "FPFC's theorem, repaired" has the lines.
+        Let g_s be the gradients of h_i at the local steps, with g_0 = M, and w+ the last point. Convexity gives <X, y>
+        >= 0 for T = 1 and for quadratics, where X and y are M times commuting positive semidefinite matrices; for T = 2
+        the right-hand side is at least 0. So the sum of ||G||^2 over rounds 1 to K is at most the sum of ||M||^2 over
+        rounds 0 to K, and each round lowers L_rho by ||M||^2 / (p A). Otherwise y = g_T + rho (w - w+) with <X, w - w+>
+        >= 0, and the right-hand side is at least -2 ||g_T||^2. This is at least -(||g_1||^2 + ... + ||g_{T-1}||^2) and
+        at least -(2 / T)(||g_0||^2 + ... + ||g_{T-1}||^2), as these gradients never grow. Each square lowers L_rho by
+        alpha (1 - alpha L_h / 2) times itself. The note "FPFC's theorem, repaired" has the lines.
 
     Source
         Ours; ``fpfc/repaired-models`` with one term less.
@@ -166,7 +166,7 @@ def one_term(case: EveryPair, stream: Stream) -> Sides | Expectation:
 
 @one_term.line("alike clients")
 def alike_clients(clients: int = among(3), local_steps: int = among(1, 3)) -> Sides:
-    """All clients take small steps towards one minimiser: nothing is random, F* = 0, and the factor is reached."""
+    """All clients take small steps towards one minimiser: nothing is random, F* = 0, and the bound is attained."""
     weak = weakly_coupled(clients, SMALL_SHARE, local_steps=local_steps)
     setting = replace(weak, algorithm=replace(weak.algorithm, participation=1.0))
     suppose_every_pair(setting)
@@ -188,9 +188,9 @@ def opposed_clients(strain: float = STRAIN, rounds: int = among(1, 2, 5, 20)) ->
 
 
 def follow_norms(setting: Constants, task: QuadraticMixture, stream: np.random.Generator) -> np.ndarray:
-    """Return ||a||^2, ||M||^2, ||G||^2 and ||a||^2 of the next round of a run, each (rounds, m), as they are defined.
+    """Return ||a||^2, ||M||^2, ||G||^2, and ||a||^2 of the next round, by their definitions, each (rounds, m).
 
-    The gradients are of L_0 with the old multipliers, of L_rho, of L_0, and of L_0 again.
+    The functions are L_0 with the old multipliers, L_rho, L_0, and L_0 with the old multipliers of the next round.
     """
     algorithm, count = setting.algorithm, task.clients
     state = algorithm.initialise(3 * stream.standard_normal((1, task.dimension)), task)
@@ -216,7 +216,7 @@ def _gradients(task: QuadraticMixture, models: np.ndarray) -> np.ndarray:
 
 @one_term.step("a round", evaluations=30)
 def norms_fall(case: EveryPair, stream: Stream) -> Sides:
-    """||G||^2 and the next ||a||^2 are at most ||a||^2 and ||M||^2, for each client: a quadratic's X is within M."""
+    """||G||^2 plus the next ||a||^2 is at most ||a||^2 + ||M||^2, for each client with a quadratic loss."""
     suppose_every_pair(case[0])
     before, augmented, plain, after = follow_norms(*case, stream)
     rounding = 1e-11 * (1 + float((augmented + before).max()))
@@ -224,7 +224,7 @@ def norms_fall(case: EveryPair, stream: Stream) -> Sides:
 
 
 def lost_and_kept(lost: np.ndarray, gradients: list[np.ndarray]) -> Sides:
-    """||X||^2 / 2 + 2 <X, y> is at least minus its bound in the proof, where X is ``lost``.
+    """||X||^2 / 2 + 2 <X, y> is at least the lower bound in the proof; X is ``lost``.
 
     For T >= 3 the bound is the sum of the later squares, or 2 / T times the sum of all squares if that is smaller. For
     T <= 2 it is 0.
@@ -255,7 +255,7 @@ def convexity(local_steps: int = among(1, 2, 3, 8), draw: int = Z[0:24]) -> Side
 
 @one_term.step("turning curvature")
 def turning(local_steps: int = among(1, 2, 3, 6), degrees: int = among(10, 20, 30, 45, 60, 75)) -> Sides:
-    """The inequality from convexity for steps that each remove one direction of the plane, which rotates; rho = 0."""
+    """The inequality from convexity, for steps that each remove one rotating direction of the plane; rho = 0."""
     gradient = np.array([1.0, 0.0])
     gradients, angle = [], np.pi / 2 - np.radians(degrees)
     for number in range(local_steps):
@@ -283,7 +283,7 @@ LARGEST = 1 / 8
 
 
 def draw_large_augmentation(stream: np.random.Generator) -> Case:
-    """Draw as ``draw_setting`` does, but rho from 8 L_g to 18 L_g; in half of the settings all pairs are updated."""
+    """Draw a setting as ``draw_setting`` does, with rho from 8 L_g to 18 L_g; half of them update all pairs."""
     setting, task = draw_setting(stream)
     rho = setting.penalty.lipschitz * float(8 + 10 ** stream.uniform(-3, 1))
     share = setting.algorithm.step_size * setting.local_smoothness
@@ -328,11 +328,12 @@ def one_term_large_augmentation(case: LargeAugmentation, stream: Stream) -> Side
         Let V_i = M_i - grad_{w_i} L_0 = (1/m) sum_j d v_ij, by the last update of each pair. The sum over clients of
         ||grad_{w_i} L_0||^2 - ||M_i||^2 = -2 <M_i, V_i> + ||V_i||^2 has to be covered by the decrease of L_rho at the
         updates of pairs. Summed over the rounds in which a pair waits, <d v_ij, M_i - M_j> is, in expectation, -1 /
-        (alpha p) times the inner product of d v_ij with the first local steps at the pair's next update. These are d
-        theta + (d v' - d v) / rho, except for later steps. So each pair is left with a quadratic form in its own d
-        theta, d v and later steps, which is not negative for ||d v|| <= ||d theta|| rho / 8. With convex losses later
-        steps of length l have lowered h_i by rho l^2 / 8. So the decrease by later steps covers their own moves, and
-        only the first step counts in A_1: the proof does not give A. The note "FPFC's theorem, repaired" has the lines.
+        (alpha p) times the inner product of d v_ij with the first local steps at the pair's next update. Apart from
+        later steps, the first local steps are d theta + (d v' - d v) / rho. So for each pair a quadratic form in its
+        own d theta, d v and later steps remains, and it is not negative for ||d v|| <= ||d theta|| rho / 8. With convex
+        losses, later steps of total length l lower h_i by rho l^2 / 8. So the decrease by later steps covers their own
+        moves, and only the first step counts in A_1: the proof does not give A. The note "FPFC's theorem, repaired" has
+        the lines.
 
     Source
         Ours; ``fpfc/repaired-models`` with one term less. Close to rho = 2 L_g the statement is false, see
@@ -388,7 +389,7 @@ def pair_form(derivatives: np.ndarray, doubled: float) -> np.ndarray:
 
 @one_term_large_augmentation.step("a pair", evaluations=300)
 def pairs_pay(updates: int = Z[1:5], doubled: float = among(1.0, 1.5, 2.0), draw: int = Z[0:19]) -> Sides:
-    """The form of a pair is not negative, for derivatives from -L_g to L_g, in every second draw at these ends."""
+    """The form of a pair is not negative, for derivatives in [-L_g, L_g]; half of the draws are at the ends."""
     derivatives = LARGEST * np.random.default_rng(draw).uniform(-1, 1, updates)
     if draw % 2:
         derivatives = LARGEST * np.sign(derivatives)

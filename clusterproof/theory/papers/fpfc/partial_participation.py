@@ -1,4 +1,4 @@
-"""Theorem 1, third inequality, if pairs with a participant are updated: a factor is missing."""
+"""Theorem 1, third inequality: it lacks a factor if pairs with a participant are updated."""
 
 from __future__ import annotations
 
@@ -32,17 +32,17 @@ def setting_of(clients: int) -> Constants:
 
 
 def minimiser(clients: int) -> float:
-    """Return the clients' common minimiser c, so near the start 0 that no pair ever leaves the parabola.
+    """Return a common minimiser c of the clients, so near the start 0 that no pair ever leaves the parabola.
 
-    L_rho never rises, and is at least sum_i L_f / 2 (w_i - c)^2 + m xi lambda / 4; at the start it equals
-    m L_f / 2 c^2 + m xi lambda / 4. So |w_i - w_j| <= 2 sqrt(m) |c|, and where that is at most xi, so is |theta_ij|, by
-    induction: delta_ij is then at most (1 + L_g / rho) xi = xi + lambda / rho.
+    L_rho never rises, and is at least sum_i L_f / 2 (w_i - c)^2 + m xi lambda / 4; at the start it equals m L_f / 2 c^2
+    + m xi lambda / 4. So |w_i - w_j| <= 2 sqrt(m) |c|. If this bound is at most xi, then |theta_ij| <= xi by induction,
+    because delta_ij is at most (1 + L_g / rho) xi = xi + lambda / rho.
     """
     return float(SMOOTHING / (2 * np.sqrt(clients)))
 
 
 def round_maps(setting: Constants) -> np.ndarray:
-    """Return the linear maps of the state in a round, one per participant, (m, n, n) with n = m + m (m - 1) / 2.
+    """Return the linear map of the state in a round for each participant, (m, n, n) with n = m + m (m - 1) / 2.
 
     The state is w_i - c of every client, then v_ij of every pair i < j; theta_ij = xi / lambda v_ij, also at the start.
     """
@@ -97,7 +97,7 @@ def gradient_rows(setting: Constants) -> np.ndarray:
 def mean_of_squares(setting: Constants, rounds: int, *, duals: bool) -> float:
     """Return the mean over rounds of E||grad_v L_0||^2, or of E||grad_w L_0||^2, exactly, by second moments.
 
-    Each round has one participant; clients with one ``minimiser`` start at 0.
+    Each round has one participant. All clients have the same ``minimiser`` and start at 0.
     """
     clients, maps = setting.clients, round_maps(setting)
     forms = residual_rows(setting) / (np.sqrt(2) * clients) if duals else gradient_rows(setting)
@@ -135,10 +135,10 @@ def theorem_1_participation(
     Source
         Yu et al. (2023), Algorithm 1 and Theorem 1, a reading. Line 5 leaves pairs of one participant and one absent
         client open, as ``fpfc/theorem-1-duals`` quotes. This reading updates them, as the public code does, and reads
-        L_0 as that claim does. C_1 has the factor 1 / p and C_2 has none. A pair's residual stays constant until the
-        pair is updated, for 1 / P rounds in the mean, where P is the probability that i or j takes part. So 1 / P is
-        missing: with one participant per round P = 2 / m, and the left-hand side exceeds the bound by a factor that
-        grows like m.
+        L_0 as ``fpfc/theorem-1-duals`` does. C_1 has the factor 1 / p, and C_2 has no such factor. A pair's residual
+        stays constant until the pair is updated, for 1 / P rounds in the mean, where P is the probability that i or j
+        takes part. So 1 / P is missing: with one participant per round P = 2 / m, and the left-hand side exceeds the
+        bound by a factor that grows like m.
     """
     setting = setting_of(clients)
     suppose("the hypotheses of Theorem 1", setting.admissible)

@@ -1,4 +1,4 @@
-"""Theorem 1 with constants that hold, and the moments in its bounds."""
+"""Theorem 1 with repaired constants."""
 
 from __future__ import annotations
 
@@ -102,7 +102,7 @@ def averages(case: Case, stream: np.random.Generator) -> Averages:
 
 
 def expected(setting: Constants, means: np.ndarray, **terms: Any) -> Sides | Expectation:
-    """Conclude that the expectation of means over rounds, (replicates,), is at most the terms' sum.
+    """Conclude that the expectation of means over rounds, (replicates,), is at most the sum of the terms.
 
     With full participation the run is deterministic, and the one number is compared.
     """
@@ -117,7 +117,7 @@ CURVATURE, AUGMENTATION, STRENGTH, SMOOTHING = 10_000.0, 5.0, 1.0, 0.5
 def weakly_coupled(
     clients: int, share: float, augmentation: float = AUGMENTATION, local_steps: int = 1
 ) -> Constants:
-    """Return a setting with curvature 10000, rho = 5, steps of a share of the longest, and one participant a round.
+    """Return a setting with curvature 10000, rho = 5, a share of the longest step, and one participant per round.
 
     The coupling of the clients is weak, so that the gradients cause nearly all of the objective's decrease.
     """
@@ -134,7 +134,7 @@ def weakly_coupled(
 
 
 def alike(setting: Constants) -> QuadraticMixture:
-    """Return scalar clients with the setting's curvature and one minimiser, for which no pair leaves the parabola."""
+    """Return scalar clients with the setting's curvature and one common minimiser; no pair leaves the parabola."""
     clients = setting.clients
     return QuadraticMixture(
         hessians=np.full((clients, 1, 1), setting.smoothness),
@@ -144,7 +144,7 @@ def alike(setting: Constants) -> QuadraticMixture:
 
 
 def opposed(strain: float) -> Case:
-    """Return two scalar clients of curvature 1 with minimisers +-strain / 2, so near that F is least where they agree.
+    """Return two scalar clients of curvature 1 with minimisers +-strain / 2; F is least at equal models.
 
     The penalty's derivative lambda = 1 at 0 is at least ``strain``, the losses' derivative. With ``strain`` at most 1,
     F(w^0) = F* at w^0 = 0. The smoothed penalty has derivative 0 at this start, so the models move apart.
@@ -164,7 +164,7 @@ def opposed(strain: float) -> Case:
 
 
 def opposed_averages(strain: float, rounds: int) -> tuple[Constants, Averages]:
-    """Return the left-hand sides of the two opposed clients, which both take part: the run is deterministic."""
+    """Return the left-hand sides for the two opposed clients; both take part, so the run is deterministic."""
     setting, task = opposed(strain)
     return setting, run_averages(
         setting.algorithm, task, np.zeros((1, 1)), rounds=rounds, replicates=1, seed=0
@@ -185,9 +185,9 @@ def repaired_models(case: Random, stream: Stream) -> Sides | Expectation:
     """The mean of E||grad_w L_0||^2 over K rounds is at most (A + B) D_0 / K.
 
     Hypotheses
-        L_f-smooth losses and a common start. Pairs with a participant are updated. Participants are drawn independently
-        from round to round, p_i >= p > 0, and P is the least probability that one of two clients takes part. xi <
-        lambda, rho > 2 L_g, 0 < alpha <= 1 / (L_f + rho), any T_i >= 1.
+        Losses are L_f-smooth, and all models start at one point. Pairs with a participant are updated. Participants are
+        drawn independently from round to round, p_i >= p > 0, and P is the least probability that at least one of two
+        clients takes part. xi < lambda, rho > 2 L_g, 0 < alpha <= 1 / (L_f + rho), any T_i >= 1.
 
     Statement
         The statement is the title, with A = 2 L_h / (p (1 - (1 - alpha L_h)^(2T))), T = min T_i, B = 4 rho L_g^2 (m -
@@ -197,10 +197,10 @@ def repaired_models(case: Random, stream: Stream) -> Sides | Expectation:
         Let z = alpha L_h, and g_s the gradient of the L_h-smooth h_i at local step s, g_0 = M_i = grad_{w_i} L_rho.
         Each step lowers L_rho by at least alpha (1 - z / 2) ||g_s||^2, and ||g_{s+1}|| >= (1 - z) ||g_s||, since the
         gradient changes by L_h alpha ||g_s|| at most; summed over T steps, by at least (1 - (1 - z)^(2T)) / (2 L_h)
-        ||M_i||^2. The update of a pair lowers it by den / (4 m rho) ||d theta||^2 for each order. Between two updates
-        of a pair its residual r_ij = d v / rho is constant, for a geometric time of mean 1 / P_ij. Moreover grad_{w_i}
-        L_0 = M_i - (rho / m) sum_j r_ij, and L_rho >= F*. The sum of both decreases is at most D_0, and (x + y)^2 <=
-        (x^2 / A + y^2 / B)(A + B). ``fpfc/repaired-proof`` states the lines of this proof as claims.
+        ||M_i||^2. The update of a pair lowers L_rho by den / (4 m rho) ||d theta||^2 for each order of the pair.
+        Between two updates of a pair its residual r_ij = d v / rho is constant, for a geometric time of mean 1 / P_ij.
+        Moreover grad_{w_i} L_0 = M_i - (rho / m) sum_j r_ij, and L_rho >= F*. The sum of both decreases is at most D_0,
+        and (x + y)^2 <= (x^2 / A + y^2 / B)(A + B). ``fpfc/repaired-proof`` states the lines of this proof as claims.
 
     Source
         Ours; replaces the first inequality of Theorem 1 of Yu et al. (2023) without a condition on T_i. A is 2 / (alpha
@@ -261,8 +261,8 @@ def repaired_mapping(
     """||G||^2 is at most m (m - 1) (lambda xi / (lambda + xi))^2 after every round, on every run.
 
     Hypotheses
-        The hypotheses of ``fpfc/repaired-models``, and a > 2. One pair with ||theta|| = ``length``, and xi = ``share``
-        lambda.
+        The hypotheses of ``fpfc/repaired-models`` hold, and a > 2. The claim has one pair with ||theta|| = ``length``,
+        and xi = ``share`` lambda.
 
     Statement
         The statement is the title: each of the m (m - 1) ordered pairs adds at most the square. It does not concern
@@ -270,14 +270,14 @@ def repaired_mapping(
         smoothing alone.
 
     Proof
-        For a > 2 the unit proximal map of SCAD is single-valued, and leaves theta where ||theta|| > xi. Else theta + v
-        has length (1 + lambda / xi) t, t <= xi. The map gives 0, or t + lambda t / xi - lambda, and the distance is at
-        most lambda xi / (lambda + xi), at t = lambda xi / (lambda + xi).
+        For a > 2 the unit proximal map of SCAD is single-valued, and maps theta + v to theta where ||theta|| > xi.
+        Otherwise theta + v has length (1 + lambda / xi) t with t <= xi. The map gives length 0, or t + lambda t / xi -
+        lambda, and the distance is at most lambda xi / (lambda + xi), its value at t = lambda xi / (lambda + xi).
 
     Source
         Ours; the second inequality of Theorem 1 of Yu et al. (2023), ``fpfc/theorem-1-mapping``, with m (m - 1) for
         m^2, as a client has no pair with itself. It needs a > 2, which SCAD has by definition: for a <= 2 the unit
-        proximal objective has two minima, and theta need not be the nearer.
+        proximal objective has two minima, and theta need not be the lower one.
     """
     lam, xi, a = float(strength), float(share * strength), float(concavity)
     theta = np.array([float(length)])
@@ -339,7 +339,7 @@ def duals_of_opposed_clients(strain: float = STRAIN, rounds: int = Z[1:20]) -> S
 
 
 def draw_positive(stream: np.random.Generator) -> Case:
-    """Draw as ``draw_setting`` does; rho and T are such that C_1's first denominator is positive."""
+    """Draw a setting as ``draw_setting`` does, with rho and T for which C_1's first denominator is positive."""
     setting, task = draw_setting(stream)
     least = max(setting.smoothness, 2 * setting.penalty.lipschitz)
     rho = least * float(1 + 10 ** stream.uniform(-1.5, 1))
@@ -389,8 +389,8 @@ def theorem_1_models_positive(case: Positive, stream: Stream) -> Sides | Expecta
         p C_1 >= 6 rho + 12 rho^3 / den, since rho - L_f - 2 r L_h is positive and at most rho; den = rho^2 - L_g rho -
         2 L_g^2. In ``fpfc/repaired-models`` p B <= 4 rho L_g^2 / den <= rho^3 / den by rho > 2 L_g; and c >= 1 - alpha
         L_h >= (1 - alpha L_h)^2 with L_h < 2 rho gives p A <= 2 L_h / (1 - c^(2T)) <= (81/80) 4 rho. As rho^3 / den >
-        rho, C_1 >= 3.5 (A + B): the inequality follows from the repaired one. With r = c^(T/2), the other way to read
-        (c - T/2)^-1, it follows likewise where rho - L_f - 2 r L_h > 0.
+        rho, C_1 >= 3.5 (A + B), and the inequality follows from the repaired inequality. The other reading of (c -
+        T/2)^-1 is r = c^(T/2); for it the inequality follows likewise where rho - L_f - 2 r L_h > 0.
 
     Source
         Yu et al. (2023), Theorem 1, as ``fpfc/theorem-1-models`` reads it, with the condition that C_1 needs instead of

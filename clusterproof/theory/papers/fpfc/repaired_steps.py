@@ -43,7 +43,7 @@ def lagrangian(
 
 
 def follow(case: Random, stream: np.random.Generator) -> tuple[np.ndarray, float]:
-    """Follow a run of a setting that meets the hypotheses, and return seven quantities of each round, and a scale.
+    """Follow a run of an admissible setting, and return seven quantities of each round, and a scale.
 
     The first two are the fall of L_rho by the local steps, and the sum over participants of ||M_i||^2. The next three
     are the fall of L_rho by the pairs' update, and the sums over ordered pairs of ||d theta||^2 and ||d v||^2. The last
@@ -98,16 +98,16 @@ def repaired_proof(case: Random, stream: Stream) -> dict[str, Sides]:
 
     Statement
         1. The T local steps lower L_rho by at least (1 - (1 - z)^(2T)) / (2 L_h) times the participants' sum of
-           ||M_i||^2, z = alpha L_h: each one lowers h_i, which is L_h-smooth, by at least alpha (1 - z / 2) ||g_s||^2,
+           ||M_i||^2, z = alpha L_h: each step lowers h_i, which is L_h-smooth, by at least alpha (1 - z / 2) ||g_s||^2,
            and the gradients g_s of h_i have ||g_{s+1}|| >= (1 - z) ||g_s||.
-        2. The pairs' update lowers it by at least den / (4 m rho) times the sum over ordered pairs of ||d theta||^2.
+        2. The pairs' update lowers L_rho by at least den / (4 m rho) times the sum over ordered pairs of ||d theta||^2.
         3. ||d v_ij|| <= L_g ||d theta_ij||.
         4. grad_{w_i} L_0 = M_i - (rho / m) sum_j r_ij, r_ij = w_i - w_j - theta_ij.
         5. L_rho >= F after every round.
         6. (x + y)^2 <= (x^2 / A + y^2 / B)(A + B).
 
     Source
-        Ours; the note "FPFC's theorem, repaired" writes it out.
+        Ours; the note "FPFC's theorem, repaired" has the whole proof.
     """
     (fall, squares, fall_of_pairs, moves, dual_moves, identity, excess), scale = follow(case, stream)
     setting, rounding = case[0], 1e-11 * scale
@@ -134,8 +134,9 @@ def one_step(
 ) -> dict[str, Sides]:
     """One local step on a function with L_h = 1, from a point where the gradient is 1.
 
-    ``curvature`` is the mean second derivative along the step, ``weighted`` twice the mean with a weight that falls
-    to 0 at its end, as in Taylor's remainder. In several dimensions the first comparison is the triangle inequality.
+    ``curvature`` is the mean second derivative along the step. ``weighted`` is twice the mean with a weight that falls
+    to 0 at the step's end, as in Taylor's remainder. In several dimensions the first comparison is the triangle
+    inequality.
     """
     return {
         "gradient": at_least(1 - z * curvature, smooth=1 - z),
@@ -184,7 +185,7 @@ def shared(
     first: Fraction = POSITIVE,
     second: Fraction = POSITIVE,
 ) -> Sides:
-    """The difference of the sides, times A B, is a square."""
+    """The difference between the sides, times A B, is a square."""
     left = first * second * (x + y) ** 2
     right = (x**2 * second + y**2 * first) * (first + second)
     return equal((right - left, (x * second - y * first) ** 2))
@@ -203,7 +204,8 @@ def descent(case: Random, stream: Stream, pair_rule: str = among("either", "all"
     """The augmented Lagrangian never rises, for any participants.
 
     Hypotheses
-        The hypotheses of ``fpfc/repaired-models``, on every run; pairs with a participant are updated, or all.
+        The hypotheses of ``fpfc/repaired-models``, on every run. The server updates pairs with a participant, or all
+        pairs.
 
     Statement
         L_rho(w^(k+1), theta^(k+1), v^(k+1)) <= L_rho(w^k, theta^k, v^k).
@@ -241,8 +243,8 @@ def local_steps(case: Random, stream: Stream) -> Sides:
     """T local steps bring a participant (1 - alpha rho)^T times nearer to the minimiser of h_i.
 
     Hypotheses
-        Convex L_f-smooth losses, 0 < alpha <= 1 / (L_f + rho), h_i(w) = f_i(w) + rho / 2 ||w - zeta_i||^2 with
-        zeta_i as the server sends it, w_i^* its minimiser.
+        Losses are convex and L_f-smooth, and 0 < alpha <= 1 / (L_f + rho). The server sends zeta_i, and w_i^* is the
+        minimiser of h_i(w) = f_i(w) + rho / 2 ||w - zeta_i||^2.
 
     Statement
         ||w_i^(k+1) - w_i^*|| <= (1 - alpha rho)^T ||w_i^k - w_i^*|| for every participant of every round.

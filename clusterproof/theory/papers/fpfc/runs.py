@@ -1,7 +1,7 @@
-"""Bounds of FPFC's theorem, repaired and as printed where it holds, on a run, which may be of a user's algorithm.
+"""Bounds of FPFC's theorem, repaired and as printed where it is true, on a run of the library or of a user.
 
-A trace holds the models only; the printed rule determines the differences and multipliers of the pairs from them. So a
-run whose server deviates from this rule violates the bounds on its models.
+A trace contains only the models; from them, the printed rule determines the differences and multipliers of the pairs.
+So a run can violate these bounds because its server does not follow the printed rule.
 """
 
 from __future__ import annotations
@@ -52,7 +52,7 @@ def bound_models(task: Mixture, trace: Trace, failure_probability: float | None 
 def bound_models_as_printed(
     task: Mixture, trace: Trace, failure_probability: float | None = None
 ) -> TraceBound:
-    """Bound as ``bound_models`` does, by C_1 (F(w^0) - F* + m xi lambda / 4) / K with the least L_- that alpha allows.
+    """Bound the mean as ``bound_models`` does, by C_1 (F(w^0) - F* + m xi lambda / 4) / K and alpha's least L_-.
 
     Raises
     ------
@@ -79,7 +79,7 @@ def bound_models_as_printed(
 def bound_models_by_one_term(
     task: Mixture, trace: Trace, failure_probability: float | None = None
 ) -> TraceBound:
-    """Bound as ``bound_models`` does, without the pairs' term, if every pair is updated in every round.
+    """Bound the mean as ``bound_models`` does, without the pairs' term, if every pair is updated in every round.
 
     The losses are quadratic, so that all local steps count.
 
@@ -98,7 +98,7 @@ def bound_models_by_one_term(
 def bound_models_at_large_augmentation(
     task: Mixture, trace: Trace, failure_probability: float | None = None
 ) -> TraceBound:
-    """Bound as ``bound_models`` does, without the pairs' term, by the first local step alone, if rho >= 8 L_g.
+    """Bound the mean as ``bound_models`` does, without the pairs' term, by the first local step, if rho >= 8 L_g.
 
     Raises
     ------
@@ -163,7 +163,7 @@ def bound_mapping(task: Mixture, trace: Trace, failure_probability: float | None
 
 
 def bound_descent(task: Mixture, trace: Trace, failure_probability: float | None = None) -> TraceBound:
-    """Bound the augmented Lagrangian after each round by its value before, with probability 1.
+    """Bound the augmented Lagrangian after each round by its value before the round, with probability 1.
 
     Raises
     ------
@@ -246,7 +246,7 @@ def _setting(task: Mixture, trace: Trace) -> tuple[QuadraticMixture, Constants]:
 
 
 def kinds_of_runs(setting: Constants) -> tuple[tuple[str, bool, str], ...]:
-    """Return the repaired theorem's conditions on a run: the argument, whether it fits, and the rule."""
+    """Return the repaired theorem's conditions on a run: argument, whether the condition holds, and the rule."""
     algorithm = setting.algorithm
     return (
         ("penalty", algorithm.penalty == "scad", "must be 'scad'"),
@@ -321,7 +321,7 @@ def residual_series(algorithm: FPFC, task: QuadraticMixture, trace: Trace) -> Re
 
 @dataclass(frozen=True)
 class _Followed:
-    """A run, which equals every run with the same bytes."""
+    """A run; it equals every run with the same bytes."""
 
     digest: bytes
     algorithm: FPFC = field(compare=False)

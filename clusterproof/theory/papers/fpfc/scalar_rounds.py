@@ -1,4 +1,4 @@
-"""FPFC on scalar clients in exact numbers: losses (w - b)^2 / 2, all of them in every round."""
+"""FPFC in exact numbers on scalar clients with losses (w - b)^2 / 2; all clients take part in every round."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ STRENGTH, CONCAVITY = Fraction(3, 5), Fraction(37, 10)
 WEAK_CONVEXITY = Fraction(1, 1000)
 """L_- of convex losses: any positive number."""
 DIGITS = 10**20
-"""One over the width within which a root is known."""
+"""Reciprocal of the width of the interval that contains a root."""
 
 
 @dataclass(frozen=True)
@@ -76,7 +76,7 @@ class ScalarSetting:
         return self.augmentation - 1 - 2 * inexactness * (1 + self.augmentation)
 
     def most_of_first(self, low: Any, high: Any) -> Any:
-        """Return a lower bound of C_1 for p = 1 and r between ``low`` and ``high``, for a denominator of one sign."""
+        """Return a lower bound of C_1 for p = 1 and r between ``low`` and ``high``; its denominator keeps its sign."""
         rho, denominator = self.augmentation, self.first_denominator(high)
         inexactness = high if denominator > 0 else low
         inexact = 6 * ((inexactness * (1 + rho)) ** 2 + rho**2) / denominator
@@ -87,7 +87,7 @@ class ScalarSetting:
         return shrinkage(abs(delta), STRENGTH, CONCAVITY, self.smoothing, self.augmentation) * delta
 
     def mean_squared_gradient(self, minimisers: Sequence[Any], start: Any, rounds: int) -> Any:
-        """Return the mean over rounds of ||grad_w L_0||^2 of clients that start at one model."""
+        """Return the mean over rounds of ||grad_w L_0||^2 for clients that start at one model."""
         count = len(minimisers)
 
         def gradient_of(minimiser: Any) -> Callable[[Any], Any]:
@@ -114,7 +114,7 @@ class ScalarSetting:
         return total / rounds
 
     def least_squared_difference(self, clients: Any, rounds: Any) -> Any:
-        """Return a bound on the mean over rounds of E (w_i - w_j)^2, minimisers 1 and -1, one participant per round.
+        """Return a lower bound of the mean of E (w_i - w_j)^2, for minimisers 1 and -1 and one participant per round.
 
         No pair ever moves: theta = v = 0, and all participants get the mean of the models, which does not change the
         difference. (E (w_i - w_j))^2 is at most the mean square, and numbers are rounded down.

@@ -1,4 +1,4 @@
-"""Clients that pull apart equally in all directions, one of them per round: exact expectations by five numbers."""
+"""Clients that pull apart equally in all directions, with one participant per round: exact expectations."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ FLATNESS = 1e-4
 """Curvature of the losses in units of rho."""
 
 AT_REST = 50
-"""Clients are followed until their distance from the fixed point has fallen by this factor."""
+"""Factor by which the clients' distance from the fixed point falls before the computation stops."""
 
 Form = Mapping[str, float]
 """Linear form in the variables of ``Simplex.products``."""
@@ -29,9 +29,9 @@ Form = Mapping[str, float]
 class Simplex:
     """m clients that start at 0, where F is least, and pull towards the corners of a regular simplex in R^m.
 
-    Their losses are nearly linear, with the largest gradients that the kink of SCAD balances. On its smoothing the
-    clients part until all pairs are nearly xi apart, where the smoothed penalty equals SCAD: all of D_0 = (m - 1) xi
-    lambda / 4 is spent. One client per round takes one step, a share of the longest one.
+    Their losses are nearly linear, with the largest gradients that the kink of SCAD balances. With smoothed SCAD the
+    clients move apart until all pairs are nearly xi apart. There the smoothed penalty equals SCAD, so that the decrease
+    uses all of D_0 = (m - 1) xi lambda / 4. One client per round takes one step, a share of the longest step.
 
     Attributes
     ----------
@@ -82,7 +82,7 @@ class Simplex:
 
     @property
     def rounds(self) -> int:
-        """Rounds until the remaining distance is 1 / ``AT_REST`` of the initial one."""
+        """Rounds until the remaining distance is 1 / ``AT_REST`` of the initial distance."""
         rate = self.setting.algorithm.step_size * (self.curvature + SLOPE) / self.clients
         return int(np.log(AT_REST) / rate)
 
@@ -96,7 +96,7 @@ class Simplex:
         """Return the linear map of the five second moments in a round, (5, 5), while no pair leaves the parabola.
 
         Differences of w_i and theta_ij from their fixed points, equal in each coordinate, have the moments E w_i^2, E
-        w_i w_j, E w_i theta_ij, E theta_ij^2, E theta_ij theta_ik. All others are 0, as theta_ij = -theta_ji.
+        w_i w_j, E w_i theta_ij, E theta_ij^2, E theta_ij theta_ik. All other moments are 0, as theta_ij = -theta_ji.
         """
         return np.stack([self._after(moments) for moments in np.eye(5)], axis=1)
 

@@ -122,13 +122,13 @@ class Constants:
 
     @property
     def pairs_factor(self) -> float:
-        """4 (1 - 1/m) rho L_g^2 / (P den), the factor of the pairs in the repaired theorem."""
+        """4 (1 - 1/m) rho L_g^2 / (P den), the pairs' factor in the repaired theorem."""
         pull = 4 * (1 - 1 / self.clients) * self.algorithm.augmentation * self.penalty.lipschitz**2
         return pull / (self.pair_participation * self.second_denominator)
 
     @property
     def largely_augmented(self) -> bool:
-        """rho >= 8 L_g, for which the factor of the pairs is not needed."""
+        """Whether rho >= 8 L_g, so that the pairs' factor is not needed."""
         return self.algorithm.augmentation >= 8 * self.penalty.lipschitz * (1 - 1e-12)
 
     @property
@@ -194,7 +194,7 @@ def printed_needs(setting: Constants) -> tuple[Hypothesis, ...]:
 
 
 CONDITION, STEP = Q[1::3], Q[:1:10]
-"""L / mu, and alpha (L + mu), at most 1."""
+"""L / mu, and alpha (L + mu), which is at most 1."""
 
 
 def contraction(condition: Fraction, step: Fraction) -> Fraction:
@@ -224,9 +224,9 @@ def conditions(condition: Fraction = CONDITION, step: Fraction = STEP) -> Sides:
         There are admissible alpha and rho with rho > L_f / (1 - 2c) > 0.
 
     Proof
-        There are none: 1 - c <= 2 mu L / (L + mu)^2 <= 1/2 because (L + mu)^2 - 4 mu L = (L - mu)^2 >= 0. So c >= 1/2
-        and 1 - 2c <= 0: the bound on rho is negative or infinite, and it excludes nothing or everything. Likewise log c
-        < 0 makes T_i > 2 log 2 / log c hold for every T_i.
+        No such alpha and rho exist: 1 - c <= 2 mu L / (L + mu)^2 <= 1/2 because (L + mu)^2 - 4 mu L = (L - mu)^2 >= 0.
+        So c >= 1/2 and 1 - 2c <= 0: the bound on rho is negative or infinite, and it excludes nothing or everything.
+        Likewise, since log c < 0, every T_i satisfies T_i > 2 log 2 / log c.
 
     Source
         Yu et al. (2023), Theorem 1, a reading. The text has "T_i > 2 log 2 / log c" and "rho > max{L_f / (1 - 2c), 2
@@ -280,29 +280,30 @@ def theorem_1_models(
     local_steps: int = Z[1:8],
     rounds: int = Z[1:5],
 ) -> Sides:
-    """Read with c^(T/2), the mean of E||grad_w L_0||^2 is at most C_1 (F(w^0) - F* + m xi lambda / 4) / K.
+    """With c^(T/2) for c, the mean of E||grad_w L_0||^2 is at most C_1 (F(w^0) - F* + m xi lambda / 4) / K.
 
     Hypotheses
-        L_f-smooth losses with Hessians at least -L_-, a common start, p_i > 0, 0 < alpha <= 1 / (L_f + 2 rho - L_-),
-        T_i > 2 log 2 / log(1/c), xi < lambda, rho > max(L_f / (1 - 2 c^(T/2)), 2 lambda / xi, 2 / (a - 1), L_-).
+        Losses are L_f-smooth with Hessians at least -L_-, all models start at one point, p_i > 0, 0 < alpha <= 1 / (L_f
+        + 2 rho - L_-), T_i > 2 log 2 / log(1/c), xi < lambda, rho > max(L_f / (1 - 2 c^(T/2)), 2 lambda / xi, 2 / (a -
+        1), L_-).
 
     Statement
         The statement is the title, for the mean over K rounds, with C_1 = (1 / p) [6 (r^2 L_h^2 + rho^2) / (rho - L_f -
         2 r L_h) + 12 rho^3 / (rho^2 - L_g rho - 2 L_g^2)] and the r that allows more, (c^(-T/2) - 1)^-1 or c^(T/2); L_h
         = L_f + rho, L_g = max(lambda / xi, 1 / (a - 1)). L_0 as in ``fpfc/theorem-1-duals``, c as in
         ``fpfc/conditions``. The root c^(T/2) lies between two fractions; the hypotheses hold for both, and no r between
-        them allows more. F(w^0) replaces F(w^0) - F*, and 0 does so if C_1 is negative; this also allows more.
+        them allows more. F(w^0) replaces F(w^0) - F*, or 0 replaces it if C_1 is negative; this also allows more.
 
     Source
-        Yu et al. (2023), Theorem 1, a reading. The text has "T_i > 2 log 2 / log c", "rho > max{L_f / (1 - 2c),
-        2 lambda / xi, 2 / (a - 1), L_-}" and, in C_1, "(c - T/2)^-2 L_h^2" and "2 (c - T/2)^-1 L_h"; L_h, L_g and L_0
-        are not defined. The reading puts log(1/c) for log c, c^(T/2) for c in 1 - 2c and r for (c - T/2)^-1. The
-        conditions to the letter are weaker: since c > 1/2, L_f / (1 - 2c) and 2 log 2 / log c are negative, and every
-        instance that meets the hypotheses above meets these conditions. With r = (c^(-T/2) - 1)^-1 the first
-        denominator is positive only for rho > L_f (1 + q) / (1 - 3q) and q = c^(T/2) < 1/3, with r = q only for rho >
-        L_f (1 + 2q) / (1 - 2q). The hypotheses require rho > L_f / (1 - 2q) and q < 1/2. In between C_1 can be
-        negative, and a mean square is not: "violated" rests on C_1 <= 0, with both r, and on the exponent T/2. With r =
-        (c^-T - 1)^-1 the first denominator is positive under the hypotheses. With (c - T/2)^-1 to the letter, C_1 is
+        Yu et al. (2023), Theorem 1, a reading. The text has "T_i > 2 log 2 / log c", "rho > max{L_f / (1 - 2c), 2
+        lambda / xi, 2 / (a - 1), L_-}" and, in C_1, "(c - T/2)^-2 L_h^2" and "2 (c - T/2)^-1 L_h"; L_h, L_g and L_0 are
+        not defined. The reading puts log(1/c) for log c, c^(T/2) for c in 1 - 2c and r for (c - T/2)^-1. The conditions
+        to the letter are weaker: since c > 1/2, L_f / (1 - 2c) and 2 log 2 / log c are negative, and every instance
+        that meets the hypotheses above meets these conditions. With r = (c^(-T/2) - 1)^-1 the first denominator is
+        positive only for rho > L_f (1 + q) / (1 - 3q) and q = c^(T/2) < 1/3, with r = q only for rho > L_f (1 + 2q) /
+        (1 - 2q). The hypotheses require rho > L_f / (1 - 2q) and q < 1/2. Between these conditions C_1 can be negative,
+        but a mean square cannot. The verdict "violated" rests on C_1 <= 0, with both r, and on the exponent T/2. With r
+        = (c^-T - 1)^-1 the first denominator is positive under the hypotheses. With (c - T/2)^-1 to the letter, C_1 is
         positive at the instance that is tried first. We do not refute these two readings of C_1. If the denominator is
         positive the inequality holds, see ``fpfc/theorem-1-models-positive``.
     """
@@ -356,10 +357,10 @@ def theorem_1_mapping(
     Proof that it says nothing
         After any update of a pair, and at a common start, v_ij is the gradient of the smoothed penalty at theta_ij. For
         every such theta and v the inequality holds, for all models and losses. Beyond xi the unit proximal map leaves
-        theta_ij unchanged. Up to xi, with t = ||theta_ij||, theta + v has length (1 + lambda / xi) t, and the map gives
-        0 or shortens by lambda. So theta moves by the smaller of t and lambda (1 - t / xi), which is at most lambda xi
-        / (lambda + xi). There are m (m - 1) ordered pairs. So the inequality holds before the first round, where G = 0,
-        and after any number of rounds. It measures the smoothing, and does not fall with K.
+        theta_ij unchanged. Up to xi, with t = ||theta_ij||, theta + v has length (1 + lambda / xi) t, and the map
+        returns 0 or shortens the vector by lambda. So theta moves by the smaller of t and lambda (1 - t / xi), which is
+        at most lambda xi / (lambda + xi). There are m (m - 1) ordered pairs. So the inequality holds before the first
+        round, where G = 0, and after any number of rounds. It measures the smoothing, and does not fall with K.
 
     Source
         Yu et al. (2023), Theorem 1, which names SCAD after Fan and Li; for a <= 2 the inequality is false. The paper

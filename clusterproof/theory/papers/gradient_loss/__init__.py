@@ -1,1 +1,1 @@
-"""Statements of Lin, Chen, Yang, Wu and Liu (2023), arXiv:2311.13665, and their repairs."""
+"""Claims about Lin, Chen, Yang, Wu and Liu (2023), arXiv:2311.13665, and repaired claims."""

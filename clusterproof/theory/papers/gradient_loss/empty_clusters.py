@@ -33,15 +33,15 @@ def equation_7_empty(away: int = Z[3:], pinned: int = among(-1, 1)) -> Sides:
     """The model of each cluster is the mean of the models of its clients.
 
     Hypotheses
-        Some cluster has no client, which Section II-C grants: a model at ``away`` from clients at -1 and 1, alpha =
-        1/2. Section II-C sends it one of the clients, the one at ``pinned``.
+        Some cluster has no client, as Section II-C allows: its model is at ``away``, the clients are at -1 and 1, and
+        alpha = 1/2. Section II-C sends this model one client, the client at ``pinned``.
 
     Statement
         w_k^(t+1) = (1 / |M_k|) sum over M_k of w_i^(t+1), for all k; M_k are the clients that chose k.
 
     Source
-        Lin et al. (2023), (7). With |M_k| = 0 it is 0 / 0. Our reading: the model stays, as in Section II-C, unless
-        clients are pinned to it.
+        Lin et al. (2023), (7). With |M_k| = 0 the mean is 0 / 0. Our reading: the model does not change, as in Section
+        II-C, unless clients are pinned to it.
     """
     return equal(
         (away, away - Fraction(away - pinned, 2)),
@@ -70,10 +70,10 @@ def empty_cluster_rule(allocation: int = Z[0:99], away: int = Z[3:]) -> Sides:
         sure that each cluster will have one device per FL training iteration".
 
     Source
-        Lin et al. (2023), Section II-C. The text does not state in which rounds clients are allocated, and whether
-        before or after the vote. Nor does it state whether purity counts the allocated or the voted cluster, and
-        whether the baseline has this rule. Our reading: after the vote, in rounds with an empty cluster
-        (``"when-empty"``) or in all (``"always"``), and purity counts the votes.
+        Lin et al. (2023), Section II-C. The text does not state in which rounds clients are allocated, or whether
+        before or after the vote. Nor does it state whether purity counts the allocated or the voted cluster, or whether
+        the baseline has this rule. Our reading: after the vote, in rounds with an empty cluster (``"when-empty"``) or
+        in all (``"always"``), and purity counts the votes.
     """
     task = scalar_task([Fraction(b) for b in (-1, -1, 1, 1)])
     start, rules = np.array([[0.0], [float(away)]]), ("when-empty", "always")
@@ -106,7 +106,7 @@ def empty_for_good(
     start_1: Fraction = Q[-4:4:2],
     step: Fraction = among(Fraction(1, 2), Fraction(1, 4), Fraction(1)),
 ) -> Sides:
-    """A cluster that has no client in one iteration has none in any later one.
+    """A cluster without clients in one iteration has no clients in any later iteration.
 
     Hypotheses
         Two models, ``left`` clients with minimiser -1 and ``right`` with 1, lambda = 0.2, no pinning, no ties. 8
@@ -119,7 +119,7 @@ def empty_for_good(
         Lin et al. (2023), Section II-C: "When the FL model is not updated, the gradient vector calculated by each
         device may not be correct such that the device will not select the cluster without updated FL model in the
         following iterations. In consequence, the number of clusters considered in our algorithm will be reduced."
-        The reading takes it for every run and for good; the sentence has "may".
+        The reading applies the sentence to every run and all later iterations; the sentence has "may".
     """
     centers, returned = [Fraction(-1)] * left + [Fraction(1)] * right, []
     for printed, undefined in product((False, True), (0, 1, -1)):

@@ -1,4 +1,4 @@
-"""(1): the loss of a mini-batch as a sum, and its effect on (4)."""
+"""(1): the loss of a mini-batch as a sum, and the effect of this sum on (4)."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ OF_ROWS: Any = sequences(Q[::2], lambda rows: rows)
 def summed_scores(
     models: Sequence[Fraction], moves: Sequence[int], weight: Fraction, rows: int
 ) -> list[Fraction]:
-    """Return the argument of (4) with the summed loss on ``rows`` rows x = 1, y = 0, for each model."""
+    """Return the argument of (4) for each model, with the summed loss on ``rows`` samples x = 1, y = 0."""
     pairs = zip(models, moves, strict=True)
     return [score(weight, -sign(w) * sign(Fraction(move)), rows * w**2 / 2) for w, move in pairs]
 
@@ -56,8 +56,9 @@ def equation_1(
     """By (4) with the summed loss of (1) a client makes the same choice on a mini-batch and on copies of it.
 
     Hypotheses
-        Descent sign, and no gradient is 0; lambda in [0.1, 0.5], as in Fig. 4. With the sign of (3) as printed, the
-        scores belong to the opposite moves. One dimension, and ``rows`` copies of the row x = 1, y = 0.
+        The similarity has the descent sign, no gradient is 0, and lambda is in [0.1, 0.5], as in Fig. 4. With the sign
+        of (3) as printed, the scores belong to the opposite moves. The dimension is one, and the mini-batch has
+        ``rows`` copies of the sample x = 1, y = 0.
 
     Statement
         The maximiser of lambda S_ik - (1 - lambda) L_ik is the same on the mini-batch and on its copies.

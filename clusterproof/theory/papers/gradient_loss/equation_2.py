@@ -39,7 +39,8 @@ def equation_2(
     """The last move of a cluster's model is the average gradient of its clients.
 
     Hypotheses
-        The models are updated by (5) and (7). Two clients with minimisers ``first`` and ``second``, one cluster.
+        The models are updated by (5) and (7). There is one cluster, with two clients whose minimisers are ``first`` and
+        ``second``.
 
     Statement
         Delta w_k^(t-1) = w_k^t - w_k^(t-1) is the average gradient of all clients in cluster k at iteration t - 1.
@@ -80,7 +81,7 @@ def equation_2_descent(
     """The last move of a cluster's model is minus the learning rate times the average gradient.
 
     Hypotheses
-        One local step, (5), and the uniform average (7).
+        Clients make one local step (5), and the server takes the uniform average (7).
 
     Statement
         w_k^t - w_k^(t-1) = -alpha (1 / |M_k|) sum over M_k of grad L_ik^(t-1); 0 if M_k is empty. The claim holds in
@@ -102,7 +103,7 @@ def equation_2_descent(
 def plain_round(
     task: QuadraticMixture, algorithm: GradientLoss, models: np.ndarray, moves: np.ndarray
 ) -> tuple[np.ndarray, list[int]]:
-    """Return models after a round and choices by loops over (1)-(7), one client and one model at a time, mean loss."""
+    """Return the models after a round, and the choices, by loops over clients and models in (1)-(7); mean loss."""
     choices, points = [], []
     for hessian, center in zip(task.hessians, task.centers, strict=True):
         gradients = [hessian @ (w - center) for w in models]

@@ -1,4 +1,4 @@
-"""(3) and its next sentence: the similarity, with the printed sign and with descent, and distances."""
+"""(3) and the next sentence: the similarity with the printed sign and with the descent sign, and distances."""
 
 from __future__ import annotations
 
@@ -75,8 +75,8 @@ def equation_3(
     Source
         Lin et al. (2023), (3) and (4), by which "the cluster identity is estimated". The reading adds that the estimate
         is right for these clients. This is the purpose of (4), but the paper does not claim it for every round. Delta w
-        points against the gradients, see ``gradient-loss/equation-2``, so that the own cluster has the least S and
-        another one may have the largest.
+        points against the gradients, see ``gradient-loss/equation-2``, so that the own cluster has the least S, and
+        another cluster may have the largest.
     """
     starts = (start_0, start_1)
     (first,) = exact_rounds(CENTERS, starts, step=step, rounds=1)
@@ -100,7 +100,7 @@ PACE = Q[Fraction(1, 20) : Fraction(19, 20) : 20]
 def second_round(
     stream: np.random.Generator, step: Fraction, condition: float = 1.0, sign: str = "descent"
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Return S_(i, true), the gradient and the last move of every client in the second round, the first one right.
+    """Return S_(i, true), the gradient and the last move of every client in round 2; round 1 had the right choices.
 
     The clients of a cluster are equal, L = 1; the run starts in the clusters' basins.
     """
@@ -133,11 +133,11 @@ def second_round(
     headline=True,
 )
 def equation_3_descent(stream: Stream, condition: Fraction = Q[1:30:2], step: Fraction = PACE) -> Sides:
-    """With the descent sign the own cluster's similarity is near its largest value 1; as printed, near its least, -1.
+    """With the descent sign the own cluster's similarity is near its largest value, 1; as printed, near -1.
 
     Hypotheses
-        The clients of a cluster have one minimiser and one Hessian, with eigenvalues in [mu, L], alpha L < 1; all chose
-        rightly in the last round, whose models had not yet converged.
+        The clients of a cluster have one minimiser and one Hessian, with eigenvalues in [mu, L], and alpha L < 1. All
+        clients chose rightly in the last round, and the models had not yet converged.
 
     Statement
         cos(-G_ik, Delta w_k) >= 2 sqrt(r s) / (r + s) with r = 1 - alpha L and s = 1 - alpha mu for the client's own
@@ -165,11 +165,11 @@ def equation_3_worst(
 ) -> Sides:
     """Delta w = -alpha a (w - b) with alpha a = ``share``, and the next gradient a (1 - alpha a)(w - b) is parallel.
 
-    G . Delta w = -|G| |Delta w|: it is at most 0, and its square is the product of the squared lengths.
+    So G . Delta w = -|G| |Delta w|: this product is at most 0, and its square is the product of the squared lengths.
     """
 
     def add(sums: tuple[Any, ...], one: Any) -> tuple[Any, ...]:
-        """Return squares of w - b, G and Delta w, and the product of the last two, after adding one coordinate."""
+        """Return the squares of w - b, G and Delta w, and the product of G and Delta w, with one more coordinate."""
         move, gradient = -share * one, curvature * (1 - share) * one
         square, of_gradient, of_move, product = sums
         return square + one**2, of_gradient + gradient**2, of_move + move**2, product + gradient * move
@@ -216,8 +216,8 @@ def equation_3_euclidean(
 
     Source
         Lin et al. (2023), after (3): "if we consider both the magnitude and direction, we can use euclidean metric",
-        and after (2): Delta w "is the average gradient of all devices in cluster k". The reading puts the two
-        together. The first sentence is true of G and Delta w themselves, but Delta w is -alpha times the average
+        and after (2): Delta w "is the average gradient of all devices in cluster k". The reading combines the two
+        sentences. The first sentence is true of G and Delta w themselves, but Delta w is -alpha times the average
         gradient, see ``gradient-loss/equation-2``.
     """
     suppose("gradient and average gradient of the other cluster are opposite", other * other_average < 0)

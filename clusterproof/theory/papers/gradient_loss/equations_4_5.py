@@ -38,7 +38,8 @@ def loss_margin(
     """A client never chooses a model whose loss is more than 2 lambda / (1 - lambda) above the least.
 
     Hypotheses
-        The cosine similarity with either sign; lambda < 1. A regression of 20 clients, batches of ``rows`` rows.
+        The similarity is the cosine with either sign, and lambda < 1. The task is a regression with 20 clients and
+        batches of ``rows`` samples.
 
     Statement
         L_(i, s_i) - min_k L_ik <= 2 lambda / (1 - lambda), with mean losses: 1/2 for lambda = 0.2. With the
@@ -108,12 +109,12 @@ def equation_5_batch(
     """A step of (5) on the summed loss of (1) is a step on the mean loss with the rate alpha |Z|.
 
     Hypotheses
-        l(w, z) = (w - z)^2 / 2, all rows equal to the minimiser 0, w = 1.
+        l(w, z) = (w - z)^2 / 2, all samples equal the minimiser 0, and w = 1.
 
     Statement
         w - alpha grad L with L of (1) is w - alpha |Z| grad (L / |Z|). It does not lead away from the minimiser exactly
-        if alpha <= 2 / |Z|, because its square changes by alpha |Z| (alpha |Z| - 2). So a learning rate of the sum is a
-        learning rate of the mean only if it is divided by |Z|.
+        if alpha <= 2 / |Z|, because its square changes by alpha |Z| (alpha |Z| - 2). So a learning rate for the mean
+        must be divided by |Z| for use with the sum.
 
     Source
         Ours on Lin et al. (2023), (1) and (5); the paper states neither its batches nor its learning rates. The

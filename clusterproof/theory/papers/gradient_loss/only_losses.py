@@ -30,9 +30,9 @@ def devices_at(centers: np.ndarray, labels: np.ndarray, curvature: float = 1.0) 
 
 
 def pulled(signs: np.ndarray, pull: Fraction, stretch: float = 1.0) -> QuadraticMixture:
-    """Return scalar clients with minimisers +-pull: at w = 0 their losses are equal, for any signs.
+    """Return scalar clients with minimisers +-pull; for any signs, their losses at w = 0 are equal.
 
-    With ``stretch`` the minimisers are this many times farther away, and the losses this many times flatter.
+    ``stretch`` is the factor by which the minimisers are farther away, and the losses flatter.
     """
     return devices_at(float(pull) * stretch * signs[:, None], signs < 0, 1 / stretch)
 
@@ -56,7 +56,7 @@ STEP, OF_MEAN, OF_LARGEST = Fraction(1, 10), Fraction(1, 10**6), Fraction(1, 100
 
 
 def labels_of(minimisers: Sequence[Fraction]) -> list[int]:
-    """Return CFL's cluster of each client (w - b)^2 / 2 at w = 0, past the rounds without a split."""
+    """Return CFL's cluster of each client (w - b)^2 / 2 at w = 0, after the rounds without a split."""
     updates = [STEP * b for b in minimisers]
     if abs(mean(updates)) >= OF_MEAN or max(abs(update) for update in updates) <= OF_LARGEST:
         return [0 for _ in updates]

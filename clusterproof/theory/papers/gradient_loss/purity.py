@@ -1,4 +1,4 @@
-"""Purity, and the numbers of the data sets."""
+"""Purity, and the printed numbers about data sets."""
 
 from __future__ import annotations
 
@@ -44,14 +44,14 @@ def purity_as_accuracy(true: str = among("001122", "000111", "0011"), found: str
 
     Statement
         P = (1 / M) sum_k max_j |M*_j and M_k|, with M_k the clients of cluster k and M*_j the clients of true cluster
-        j, is at most the share of clients in the true cluster that gives their cluster its name, for the best
-        one-to-one naming.
+        j, is at most the share of correct clients for the best one-to-one naming. A client is correct if its cluster
+        has the name of its true cluster.
 
     Source
         Lin et al. (2023), Section III-A3: "purity which is defined as the percentage of devices that are classified
         correctly". By the formula there, "correctly" refers to the majority of the cluster; the reading adds one-to-one
         naming. Several clusters may have the same true cluster as their majority, and its clients then count in all of
-        them. With two true clusters of equal size the two agree.
+        them. With two true clusters of equal size the two meanings agree.
     """
     suppose("both name a cluster for each device", len(true) == len(found))
     suppose("there are no more clusters than true ones", all(each in true for each in found))
@@ -94,7 +94,7 @@ def purity_bound(counts: tuple[int, ...] = TABLE) -> dict[str, Sides]:
 
 
 def most(row: Sequence[Any], bound: Any = None) -> Any:
-    """Return the largest count; a proof may use a bound of it instead."""
+    """Return the largest count; in a proof, an upper bound replaces it."""
 
     def says(largest: Any) -> tuple[Any, ...]:
         return tuple(largest >= each for each in row) + (() if bound is None else (largest <= bound,))
@@ -125,7 +125,7 @@ MERGED = "CIJKLMOPSUVWXYZ"
 """Letters of EMNIST whose small and capital forms are one class."""
 
 OVERLAPS = {"10 classes": (10, 8, 6), "EMNIST": (62 - len(MERGED), 40, 33)}
-"""Number of classes, number of classes per cluster, and number that any two clusters are to share."""
+"""Number of classes, number of classes per cluster, and number of classes that any two clusters must share."""
 
 
 @claim("gradient-loss/class-overlap", label="Section III-A1", expected="certified", places="section 3-A1")
@@ -138,7 +138,7 @@ def class_overlap(data: str = among(*OVERLAPS), unused: int = Z[0:]) -> Sides:
 
     Statement
         Any two clusters share at least 6 classes. For EMNIST 47 classes remain, and any two clusters share at least 33.
-        There 8 clusters drop 7 of 47 classes each, so that some class is dropped twice.
+        In EMNIST each of 8 clusters drops 7 of 47 classes, so that some class is dropped twice.
 
     Source
         Lin et al. (2023), Section III-A1 (MNIST, Fashion-MNIST, CIFAR10; 33 is ours).

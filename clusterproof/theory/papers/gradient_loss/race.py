@@ -32,22 +32,22 @@ from clusterproof.synthetic import QuadraticMixture, RegressionMixture
 from clusterproof.theory.exact.algebra import NotNegative
 
 LIMIT = 60
-"""Rounds after which a race is stopped; a run that has not arrived by then counts as LIMIT + 1."""
+"""Rounds after which a race stops; a run that has not reached the purity by then counts as LIMIT + 1."""
 
 
 @dataclass(frozen=True)
 class Setting:
-    """A regression mixture of 40 clients in 4 clusters, and a start of the four models.
+    """A regression mixture of 40 clients in 4 clusters, and the distance of the four first models.
 
     Attributes
     ----------
     distance
-        Typical distance of each model from the pooled optimum, in units of the separation of the
-        clusters; next to 0, the models start from one point.
+        Typical distance of each model from the pooled optimum, in units of the separation of the clusters. For a
+        distance near 0 the models start from nearly one point.
     step_size
         alpha; the largest curvature is 1.
     rows
-        Rows of a mini-batch.
+        Number of samples of a mini-batch.
     noise
         Standard deviation of the noise; the separation is 1.
     """
@@ -80,7 +80,7 @@ class Setting:
     ) -> Iterator[tuple[RegressionMixture, MovingState]]:
         """Yield the task and the state after each round of GL-CFL with this weight; 0 is IFCA.
 
-        Corrected sign, mean loss, pinning when a cluster is empty.
+        GL-CFL has the descent sign, the mean loss, and pinning when a cluster is empty.
         """
         task, randomness = self.task(seed), Randomness.from_seed(seed, "race")
         algorithm = GradientLoss(step_size=self.step_size, weight=weight, empty_cluster="when-empty")
@@ -130,13 +130,13 @@ FEW = 2
     places="section 3-B",
 )
 def sooner(stream: Stream, replicates: Replicates) -> dict[str, Frequency]:
-    """From models that start apart, gradient and loss together reach purity 0.9 no later than the loss.
+    """If models start apart, gradient and loss together reach purity 0.9 no later than the loss alone.
 
     Hypotheses
-        The task is a regression mixture with 40 clients in 4 clusters, batches of 20 rows, alpha = 0.1. Models start
-        independently at about the clusters' separation from the pooled optimum. GL-CFL has the descent sign, the mean
-        loss and lambda = 0.2; both methods pin clients to empty clusters. There are 20 dimensions, noise 0.5 and
-        separation 1. A run that has not arrived after 60 iterations counts as 61.
+        The task is a regression mixture with 40 clients in 4 clusters, batches of 20 samples, and alpha = 0.1. Models
+        start independently at about the clusters' separation from the pooled optimum. GL-CFL has the descent sign, the
+        mean loss and lambda = 0.2; both methods pin clients to empty clusters. There are 20 dimensions, noise 0.5 and
+        separation 1. A run that has not reached the purity after 60 iterations counts as 61.
 
     Statement
         P(T > T_IFCA) <= 1/2 for the first iterations T and T_IFCA with purity at least 0.9.
@@ -175,17 +175,17 @@ def same_start(stream: Stream, replicates: Replicates) -> dict[str, Frequency]:
 
     Statement
         P(T_IFCA - T > 2) <= 1/2 for the first iterations with purity at least 0.9. So the method saves iterations only
-        when its baseline starts slowly. Independent initial models cause this, because their losses differ for reasons
-        other than the cluster.
+        when its baseline starts slowly. Independent initial models make the baseline slow, because their losses differ
+        for reasons other than the cluster.
 
     Lines
         (at most one), (none lost)
             The median saving is none or one iteration.
         (any step and batch)
-            The statement with alpha 0.03, 0.1 and 0.3 and batches of 10, 20 and 100 rows.
+            The statement for alpha = 0.03, 0.1 and 0.3 and batches of 10, 20 and 100 samples.
 
     Source
-        Ours; identifies the iterations that Section III-B saves. The paper does not state how
+        Ours; the claim identifies the iterations that Section III-B saves. The paper does not state how
         the K models are initialised.
     """
     baseline, proposed = race(Setting(distance=ONE_POINT), stream, replicates)
@@ -209,7 +209,7 @@ def same_start_of_any_batch(
 
 
 def mean_purity(weight: float, seed: int, replicates: int) -> np.ndarray:
-    """Return the mean purity of rounds 2 to 4 in each replicate, with models that start at 0.3 separations."""
+    """Return the mean purity of rounds 2 to 4 in each replicate; models start at 0.3 separations."""
     rounds = islice(Setting(distance=0.3).rounds(weight, seed, replicates), 1, 4)
     return np.asarray(np.mean([purities(*played) for played in rounds], axis=0))
 
@@ -263,7 +263,7 @@ def reduction_ceiling(
     distance: float = among(APART, 0.3, ONE_POINT),
     step_size: float = among(0.1, 0.3),
 ) -> Sides:
-    """A reduction of iterations is at most 1 - 2 / T for a baseline that needs T.
+    """The reduction of iterations is at most 1 - 2 / T for a baseline that needs T iterations.
 
     Hypotheses
         S = 0 in the first iteration, because no model has moved; the baseline shares data and starts. T is the first
@@ -305,16 +305,16 @@ def reduction_up_to(stream: Stream, replicates: Replicates, weight: float = amon
 
     Hypotheses
         The paper states none: neither lambda nor seeds, batch size, learning rate or initial models. The claim is tried
-        in the setting of ``gradient-loss/sooner``, with lambda 0.2 or 0.5. 'Up to' would be defined if the reductions
-        of two pairs of runs at one setting seldom differed by more than 0.2.
+        in the setting of ``gradient-loss/sooner``, with lambda 0.2 or 0.5. "Up to" would be well defined if the
+        reductions of two pairs of runs with one setting seldom differed by more than 0.2.
 
     Statement
         "reduces iterations required to achieve 0.9 clustering purity by up to 98 %, 21 % and 97 %": P(two reductions
         differ by more than 0.2) <= 1/20.
 
     Source
-        Lin et al. (2023), Section III-B and Fig. 5 (Fashion-MNIST, CIFAR10, EMNIST). "Up to" is a
-        largest value over runs that are not counted. Our reading: the median over runs, with its interval.
+        Lin et al. (2023), Section III-B and Fig. 5 (Fashion-MNIST, CIFAR10, EMNIST). "Up to" is a largest value over an
+        unknown number of runs. Our reading: the median over runs, with its interval.
     """
     baseline, proposed = race(Setting(distance=APART), stream, replicates, weight=weight)
     saved = 1 - proposed / baseline
@@ -344,20 +344,21 @@ def units(clusters: int) -> tuple[int, int]:
     places="algorithm 1, line 3; algorithm 1, line 5; algorithm 1, line 7; algorithm 1, line 9",
 )
 def cost_of_an_iteration(clusters: Annotated[int, integers(1, 8, upwards=True)]) -> Sides:
-    """An iteration costs a client 3 K forward passes; the baseline's costs K + 2.
+    """An iteration costs a client 3 K forward passes; an iteration of the baseline costs K + 2.
 
     Hypotheses
         A client uses one mini-batch in an iteration, a backward pass costs two forward passes, and no pass is repeated.
         The chosen model's step uses the gradient, or the forward pass, that is already computed.
 
     Statement
-        K forward and K backward passes, K + 2 K, against K and one, K + 2. So T iterations cost less than T_IFCA of
-        the baseline only where T / T_IFCA < (K + 2) / (3 K): 1/2 for K = 4, 1/3 as K grows.
+        GL-CFL needs K forward and K backward passes, K + 2 K forward passes in total; the baseline needs K forward
+        passes and one backward pass, K + 2 in total. So T iterations cost less than T_IFCA iterations of the baseline
+        only where T / T_IFCA < (K + 2) / (3 K). This is 1/2 for K = 4 and tends to 1/3 as K grows.
 
     Source
         Lin et al. (2023), Algorithm 1, lines 5 to 9, and its baseline, IFCA. Every percentage of Section III-B counts
-        iterations. The server sends the K models, to new clients also their last moves, and a client sends one model
-        back.
+        iterations. The server sends the K models, and to new clients also the models' last moves. A client sends one
+        model back.
     """
     return equal((units(clusters)[0], 3 * clusters), (units(clusters)[1], clusters + 2))
 
@@ -385,7 +386,7 @@ def fewer_passes(stream: Stream, replicates: Replicates) -> Frequency:
     Source
         Lin et al. (2023), abstract: "can reduce clustering iterations by up to 99%"; Section III-B: "can reduce 99%
         iterations to achieve 0.9 clustering purity" on MNIST. The reading counts passes, where the paper counts
-        iterations, and has other data. The method saves about a third of the iterations, see ``gradient-loss/sooner``,
+        iterations, and uses other data. The method saves about a third of the iterations, see ``gradient-loss/sooner``,
         but each iteration costs twice as much.
     """
     baseline, proposed = race(Setting(distance=APART), stream, replicates)
@@ -401,7 +402,7 @@ def training_losses(task: RegressionMixture, state: MovingState) -> np.ndarray:
 
 
 def curves(stream: np.random.Generator, replicates: int) -> tuple[np.ndarray, np.ndarray]:
-    """Return training losses of IFCA and of GL-CFL, (12, replicates): twelve iterations; later all are small."""
+    """Return the training losses of IFCA and of GL-CFL in twelve iterations, (12, replicates)."""
     seed, setting = int(stream.integers(2**31)), Setting(distance=APART)
     baseline, proposed = (
         np.array([training_losses(*played) for played in islice(setting.rounds(w, seed, replicates), 12)])
@@ -417,7 +418,7 @@ def curves(stream: np.random.Generator, replicates: int) -> tuple[np.ndarray, np
     expected="consistent, loose",
 )
 def training_loss(stream: Stream, replicates: Replicates) -> Frequency:
-    """Over the first iterations the training loss is lower than the baseline's.
+    """Over the first iterations the training loss is lower than the baseline's training loss.
 
     Hypotheses
         The hypotheses of ``gradient-loss/sooner``: models start apart, and lambda = 0.2. The training loss is the mean
@@ -428,8 +429,8 @@ def training_loss(stream: Stream, replicates: Replicates) -> Frequency:
 
     Source
         Lin et al. (2023), Fig. 4 and Section III-B: "the cluster performance and training efficiency of the proposed
-        algorithm is also better". The curves are pictures without numbers. An iteration costs twice the baseline's
-        passes, see ``gradient-loss/training-loss-in-passes``.
+        algorithm is also better". The curves are pictures without numbers. An iteration costs twice as many passes as
+        the baseline's, see ``gradient-loss/training-loss-in-passes``.
     """
     baseline, proposed = curves(stream, replicates)
     return probability(proposed.mean(axis=0) > baseline.mean(axis=0), at_most=0.5)
@@ -445,7 +446,7 @@ def training_loss(stream: Stream, replicates: Replicates) -> Frequency:
     expected="violated",
 )
 def training_loss_in_passes(stream: Stream, replicates: Replicates) -> Frequency:
-    """After equal work the training loss is lower than the baseline's.
+    """After equal work the training loss is lower than the baseline's training loss.
 
     Hypotheses
         The hypotheses of ``gradient-loss/training-loss``; passes are counted as in
@@ -455,9 +456,9 @@ def training_loss_in_passes(stream: Stream, replicates: Replicates) -> Frequency
         P(mean over iterations 1 to 6 of the training loss > the baseline's over iterations 2, 4, ..., 12) <= 1/2.
 
     Source
-        Lin et al. (2023), Section III-B, of Fig. 4: "when CNN is used as FL model, the cluster performance and
-        training efficiency of the proposed algorithm is also better". The reading takes efficiency for work, where
-        the figure counts iterations, and has a regression mixture where the paper has networks on MNIST.
+        Lin et al. (2023), Section III-B, of Fig. 4: "when CNN is used as FL model, the cluster performance and training
+        efficiency of the proposed algorithm is also better". In the reading, efficiency refers to work, where the
+        figure counts iterations, and the task is a regression mixture, where the paper trains networks on MNIST.
     """
     proposed_units, baseline_units = units(4)
     ratio = proposed_units // baseline_units

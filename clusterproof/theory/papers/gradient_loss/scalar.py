@@ -15,7 +15,7 @@ from clusterproof.checker.claims import Q
 from clusterproof.synthetic import QuadraticMixture
 
 POINT, STEP = Q[::2], Q[Fraction(1, 10) : 1 : 5]
-"""A model, a minimiser or a gradient; and alpha, at most one over the curvature."""
+"""Range of a model, a minimiser or a gradient; and of alpha, at most one over the curvature."""
 WEIGHT = Q[Fraction(1, 10) : Fraction(1, 2) : 4]
 """lambda, as in Fig. 4."""
 FIFTH = Fraction(1, 5)
@@ -64,7 +64,7 @@ def exact_rounds(
     step, rounds
         alpha and T.
     printed
-        Whether S has the sign of (3), instead of the descent's.
+        Whether S has the sign of (3) instead of the descent sign.
     undefined
         S if (3) is 0 / 0 after the first round.
     """

@@ -1,7 +1,7 @@
-"""Claims about where IFCA (Ghosh et al., 2020) may start, compared with CFL-MGD.
+"""Claims about the starts from which IFCA (Ghosh et al., 2020) succeeds, compared with CFL-MGD.
 
-The claims judge only the papers' radius sqrt(mu / L) Delta / 4 of a start (``success.py``); ``basin.py`` has our
-radius.
+Of the papers, the claims judge only the radius sqrt(mu / L) Delta / 4 for a start (``success.py``); ``basin.py`` has
+our radius.
 """
 
 import lazy_loader

@@ -29,7 +29,7 @@ from clusterproof.theory.bounds.setting import largest_radius
 
 
 def draw_mixture(stream: np.random.Generator) -> RegressionMixture:
-    """Draw two to ten clusters up to 1 : 20 in size, with a condition number up to 10^4 and exact losses."""
+    """Draw two to ten clusters with sizes up to 1 : 20, a condition number up to 10^4, and exact losses."""
     from clusterproof.synthetic import strategies
 
     mixtures = strategies.wide_mixtures("regression", clusters=(2, 10), noise=1.0, data="population")
@@ -98,14 +98,14 @@ def basin(
     """With exact losses IFCA is certain to converge from within Delta / (1 + sqrt(kappa)).
 
     Hypotheses
-        Curvatures of phi_p are between mu and L. Gradient averaging with eta <= 1/L and full participation; losses and
-        gradients are the expected ones. ||w_p - chi*_p|| <= B < Delta / (1 + sqrt(kappa)) for all p.
+        Curvatures of phi_p are between mu and L. IFCA averages gradients with eta <= 1/L and full participation, and
+        uses expected losses and gradients. ||w_p - chi*_p|| <= B < Delta / (1 + sqrt(kappa)) for all p.
 
     Statement
-        Every client chooses its own cluster in every round, and ||w_p^t - chi*_p|| <= (1 - eta l_p mu)^t
-        ||w_p^0 - chi*_p||, l_p ``proportions``. At B = Delta / (1 + sqrt(kappa)) there are models at which a client
-        ties. The papers' radius sqrt(mu/L) Delta / 4, ``basin_radius``, is smaller: a quarter of Delta for kappa = 1,
-        while the basin's is a half.
+        Every client chooses its own cluster in every round, and ||w_p^t - chi*_p|| <= (1 - eta l_p mu)^t ||w_p^0 -
+        chi*_p||, l_p ``proportions``. At B = Delta / (1 + sqrt(kappa)) there are models at which a client ties. The
+        papers' radius sqrt(mu/L) Delta / 4, ``basin_radius``, is smaller: for kappa = 1 it is a quarter of Delta, and
+        the basin's radius is a half.
 
     Source
         Ours, on the initialisation condition of IFCA (Ghosh et al., 2020) as Zhao et al. (2023) repeat

@@ -25,7 +25,7 @@ from clusterproof.synthetic import RegressionMixture
 from clusterproof.synthetic.mixture import make_labels
 
 ROUNDS = 60
-"""T, the number of rounds: later, only single clients near a tie change their clusters."""
+"""T, the number of rounds; after T rounds, only single clients near a tie change their clusters."""
 
 PAPER_RADIUS = 0.25
 """Distance of a start from its optimum, in units of the separation, that the papers allow at kappa = 1."""
@@ -33,7 +33,7 @@ PAPER_RADIUS = 0.25
 
 @dataclass(frozen=True)
 class Cell:
-    """One setting: ten clients per cluster, 20 fresh rows each, standard Gaussian features.
+    """A setting with ten clients per cluster, 20 fresh samples for each client, and standard Gaussian features.
 
     Attributes
     ----------
@@ -42,7 +42,7 @@ class Cell:
     start
         Distance of every first model from its own optimum, in units of the separation.
     clusters
-        P, with twice as many parameters (d = 2P).
+        P; the models have d = 2P parameters.
     """
 
     separation: float
@@ -64,7 +64,7 @@ class Cell:
         )
 
     def starts(self, replicates: int, seed: int) -> np.ndarray:
-        """Return first models in random directions, the same directions in every cell, (replicates, P, d)."""
+        """Return first models in random directions, the same in every setting, (replicates, P, d)."""
         task = self.task
         stream = generator(seed, "basin", self.clusters)
         directions = stream.standard_normal((replicates, self.clusters, task.dimension))
@@ -91,7 +91,7 @@ SEPARATIONS = (0.5, 1.0, 2.0, 4.0, 8.0)
 """Separations, at noise 1."""
 
 NOISES = (4.0, 2.0, 1.0, 0.5, 0.25)
-"""Noises, at separation 2, in the order in which success must not fall."""
+"""Noise levels at separation 2, in the order in which success must not fall."""
 
 CLUSTERS = among(2, 4)
 
@@ -106,12 +106,12 @@ CLUSTERS = among(2, 4)
     places="cfl-mgd/assumption 4",
 )
 def certain_in_basin(stream: Stream, replicates: Replicates, clusters: int = CLUSTERS) -> Frequency:
-    """IFCA, started within the papers' radius, finds all clusters with certainty once they are well separated.
+    """IFCA, started within the papers' radius, finds all well separated clusters with certainty.
 
     Hypotheses
-        Regression mixtures with kappa = 1; Delta = 8 s for the noise s and P = 2 or 4 clusters, or Delta = 1.43 s and P
-        = 2. Models start at Delta / 4 from their optima in random directions. Each cluster has ten clients with 20
-        fresh rows, and eta = 1/L. Success is an adjusted Rand index of 1.
+        The tasks are regression mixtures with kappa = 1. Either Delta = 8 s, with s the noise, and P = 2 or 4 clusters,
+        or Delta = 1.43 s and P = 2. Models start at Delta / 4 from their optima in random directions. Each cluster has
+        ten clients with 20 fresh samples per round, and eta = 1/L. Success is an adjusted Rand index of 1.
 
     Statement
         P(some client is in a wrong cluster after 60 rounds) <= 0.05.
@@ -160,14 +160,14 @@ def monotone_in_basin(stream: Stream, replicates: Replicates, clusters: int = CL
     """Within the papers' radius success grows with the separation and falls with the noise.
 
     Hypotheses
-        The hypotheses of ``ifca/certain-in-basin``, any Delta and s.
+        The hypotheses of ``ifca/certain-in-basin``, with any Delta and s.
 
     Statement
-        P(success) does not fall as Delta grows at s = 1, nor as s falls at Delta = 2; P = 2 and 4.
+        For P = 2 and 4, P(success) does not fall as Delta grows at s = 1, or as s falls at Delta = 2.
 
     Source
-        Ours; what readers expect of a map of success over separation and noise. Misclassification falls
-        with Delta / s by the exact F law, and only Delta / s matters since starts scale with Delta.
+        Ours: readers expect this of a map of success over separation and noise. By the exact F law, misclassification
+        falls with Delta / s, and only Delta / s matters because starts scale with Delta.
     """
     cells = [Cell(separation, 1.0, clusters=clusters) for separation in SEPARATIONS]
     return never_falls(cells, replicates, stream)
@@ -199,14 +199,15 @@ def monotone_from_anywhere(
     """IFCA's success grows with the separation from any start.
 
     Hypotheses
-        The hypotheses of ``ifca/certain-in-basin``, P = 4, but starts at the separation from their optima.
+        The hypotheses of ``ifca/certain-in-basin`` with P = 4, but models start at distance Delta from their optima.
 
     Statement
         P(success) does not fall as Delta grows at s = 1.
 
     Source
-        Ours; the expectation without the initialisation condition. False: at a small separation the noise of the
-        choices carries models out of wrong clusters. Within the radius it is true, see ``ifca/monotone-in-basin``.
+        Ours: the statement of ``ifca/monotone-in-basin`` without the initialisation condition. It is false: at a small
+        separation the noise of the choices carries models out of wrong clusters. Within the radius it is true, see
+        ``ifca/monotone-in-basin``.
     """
     cells = [Cell(float(width), float(noise), float(start), clusters=4) for width in (smaller, larger)]
     return never_falls(cells, replicates, stream)
@@ -237,7 +238,7 @@ def cfl_mgd_in_basin(
         P(some client is in a wrong cluster after 60 rounds) <= 0.05 for each beta.
 
     Source
-        Zhao et al. (2023), Assumption 4 with (3); compare ``ifca/certain-in-basin``. The claim is about a probability.
+        Zhao et al. (2023), Assumption 4 with (3); compare ``ifca/certain-in-basin``.
     """
     algorithm = CFLMGD(step_size=1.0, momentum=float(momentum))
     return fails(algorithm, Cell(8.0, 1.0, clusters=clusters), stream, replicates)
@@ -276,7 +277,7 @@ def cfl_mgd_same_basin(
     start: int = among(1),
     momentum: Fraction = among(Fraction(9, 10)),
 ) -> Expectation:
-    """Momentum loses no start: CFL-MGD succeeds as often as IFCA from any start.
+    """From any start CFL-MGD succeeds at least as often as IFCA.
 
     Hypotheses
         Regression mixtures as ``ifca/certain-in-basin`` with P = 2, Delta = 4 s and beta = 0.9. Models start at Delta
@@ -286,7 +287,7 @@ def cfl_mgd_same_basin(
         P(success of CFL-MGD) >= P(success of IFCA).
 
     Source
-        Ours; the comparison that Zhao et al. (2023) make of final accuracies takes one start for both. With
+        Ours. Zhao et al. (2023) compare final accuracies of both methods from one start. With
         a heavy momentum a model overshoots into the other cluster. Within the radius both succeed with certainty, see
         ``ifca/cfl-mgd-in-basin``.
     """

@@ -251,8 +251,8 @@ def algorithm_line_8_delayed(momentum: Fraction = MOMENTUM, rounds: int = Z[10:1
         model that line 15 of the previous round computed. After the rounds ||chi - chi*|| is at most its initial value.
 
     Source
-        Zhao et al. (2023), Algorithm 1, line 2: "broadcast chi_p^(t)", see ``cfl-mgd/algorithm-line-8``. In the
-        reading, chi^(t) is the newest model there, ``update_order="as-printed"``; (3), (9) and (32) exclude this. The
+        Zhao et al. (2023), Algorithm 1, line 2: "broadcast chi_p^(t)", see ``cfl-mgd/algorithm-line-8``. The reading
+        takes the newest model as chi^(t) there, ``update_order="as-printed"``; (3), (9) and (32) exclude this. The
         bound also belongs to the reading: the paper prints none for Algorithm 1 with a delay.
     """
     path = delayed_path(momentum, rounds)

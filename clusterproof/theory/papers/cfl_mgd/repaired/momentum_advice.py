@@ -153,7 +153,7 @@ def floor(momentum: Annotated[float, choice(0.0, 0.5, 0.81, 0.9, 0.95)]) -> Side
 
 @momentum_horizon.step("runs", replicates=10_000)
 def runs(replicates: Replicates, stream: Stream) -> dict[str, Expectation]:
-    """After 40 rounds the mean squared error of runs agrees with the exact one, and is least for the best momentum."""
+    """After 40 rounds the mean squared error of runs has its exact value, and is least for the best momentum."""
     task, start, share = horizon_task()
     spectrum, rows = task.covariances.eigenvalues[0], round(share * task.clients * task.samples)
     alone = RegressionMixture(

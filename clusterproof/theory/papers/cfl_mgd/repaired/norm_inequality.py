@@ -101,7 +101,7 @@ def divergence(b: Positive, c: Positive, away: Positive) -> Sides:
 
 @norm_inequality.step("restricted posterior", evaluations=200)
 def restricted_posterior(dimension: Dimension, radius: Radius) -> Sides:
-    """N1 (4): cutting a standard Gaussian to a ball about its centre leaves a variance of at most 1 along each axis."""
+    """N1 (4): a standard Gaussian restricted to a ball about its centre has variance at most 1 along each axis."""
     from scipy.special import chdtr
 
     mass = float(chdtr(dimension, radius))
@@ -155,7 +155,7 @@ def volume(dimension: Dimension, b: Size, g: Size, stream: Stream) -> dict[str, 
 
 @norm_inequality.step("what the search found", evaluations=60)
 def found(dimension: Dimension, scale: Scale, failure: Failure, stream: Stream) -> dict[str, Sides]:
-    """The radius is the value of its form at the returned parameters, and g is at least what the tail requires."""
+    """The radius is the value of its form at the returned parameters, and g is as large as the tail requires."""
     profile, slack = stream.exponential(size=dimension), float(stream.exponential())
     trace, largest = float(profile.sum()) + slack, float(profile.max()) + slack
     level = -math.log(failure)
