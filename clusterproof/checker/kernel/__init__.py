@@ -3,10 +3,10 @@
 It imports only the standard library, and trusts no code that searches, freezes or stores. It reads a text as follows:
 
 1. A text is a list of definitions, each name once. A name belongs to the text, to the vocabulary or to the library, or
-   it is undefined. Inside a function, local names come first; none is ``suppose``, ``given``, ``at_most``,
+   it is undefined. Inside a function, local names come first; no local name is ``suppose``, ``given``, ``at_most``,
    ``at_least`` or ``equal``. The text consists of printable ASCII, and no string extends over a line's end.
-2. A value is an int, fraction, text, truth value, None, tuple, list, dictionary, record, generator, function, symbol,
-   fact or line; or a point of a space R^d, or a number that depends on a function of a class. A line has no truth
+2. A value is an int, fraction, string, truth value, None, tuple, list, dictionary, record, generator, function, symbol,
+fact or line; or a point of a space R^d, or a number that depends on a function of a class. A line has no truth
    value. If a branch needs the truth value of a fact about symbols, both branches are followed. In a dictionary, no
    key is written twice.
 3. ``NAME = e`` is the value of e, which is evaluated once, with limited fuel. The value cannot change: it contains no
@@ -16,21 +16,21 @@ It imports only the standard library, and trusts no code that searches, freezes 
 5. A function is a Python function that consists of the nodes in ``grammar.NAMES``. It catches no exceptions: ``raise``
    and errors mean that it has no value. There are no imports, sets or floats. ``is`` may compare only with None, and
    no attribute begins with ``_``.
-6. ``/`` of two ints is a fraction. ``f"{n}"`` contains all digits of n; if they are more than 4 300, nothing is
-   decided. Every step costs fuel, and without fuel nothing is decided. Defined values never change, so two calls with
+6. ``/`` of two ints is a fraction. ``f"{n}"`` contains all digits of n; if n has more than 4 300 digits, nothing is
+decided. Every step costs fuel, and without fuel nothing is decided. Defined values never change, so two calls with
    the same arguments give the same value.
 7. A statement has a function f, ranges R1, ..., Rn of its quantities (an end may be a function of earlier quantities),
    the records that f takes, the names L of its lines, a role, and the names of the lines that are marked as ill-posed.
    ``outside(...)`` is a statement that is not in the language; it stays open.
 8. An instance is x in R1 x ... x Rn. The range of a class contains all its functions, sets or operators, on every R^d.
    f(x) is outside (a ``suppose`` fails), or it is a dictionary with exactly the lines L. Each of these lines is
-   excluded (the hypothesis of ``given`` fails, or a hypothesis inside it), or it consists of entries of two sides,
-   which must all hold. A single line may stand alone, under the empty name.
+   excluded (the hypothesis of ``given`` fails, or a hypothesis inside it), or it consists of comparisons of two sides,
+   entry by entry, which must all hold. A single line may stand alone, under the empty name.
 9. A line is *certified* if it holds for every x for which f(x) is not outside and the line is not excluded, and if
    there is such an x. It is *violated* if it fails for one such x (*ill-posed* if it is marked as ill-posed). It is
-   *vacuous* if there is no such x, or if it is certified and the claim declares that it then says nothing. Otherwise
-   it is *open*. ``iterate`` is a loop, and ``known`` is the value that its function returns. Invariants, and facts
-   about a ``known`` value, are for proofs; they do not change f(x). The *potential* of a statement states that every
+   *vacuous* if there is no such x, or if it is certified and the claim declares that it then says nothing. Otherwise it
+   is *open*. ``iterate`` is a loop, and ``known`` is the value that its function returns. Invariants, and facts about a
+   ``known`` value, serve only proofs; they do not change f(x). The *potential* of a statement states that every
    invariant of a loop on numbers holds at the start and after each round. It has its own verdict: violated if it fails
    for one x for which f(x) has all lines.
 10. A claim is violated if a line of any role is violated, otherwise ill-posed if a line is ill-posed. Otherwise it is

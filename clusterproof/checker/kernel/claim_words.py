@@ -1,8 +1,8 @@
 """The functions of a claim, such as ``at_most``, defined once for all kinds of numbers.
 
 The kernel computes with exact numbers and symbols, the search with floats and arrays, and the confirmation of
-counterexamples with intervals. Each of them defines when a hypothesis holds and what a line is. Everything else is
-defined here.
+counterexamples with intervals. Each of these three defines when a hypothesis holds and what a line is. This module
+defines the rest.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from clusterproof.checker.kernel.evaluation import Outside, Refused
 L = TypeVar("L")
 """The type of a line."""
 NAMES = ("suppose", "given", "at_most", "at_least", "equal", "least")
-"""Names of these functions."""
+"""Names of the functions that a claim calls."""
 
 
 class Untrue:
@@ -46,12 +46,11 @@ class Words(ABC, Generic[L]):
         Parameters
         ----------
         name
-            The hypothesis in the paper's words. If it is left out, as in ``suppose(n > 1)``, the code serves as the
-            text.
+            The hypothesis in the paper's words. If it is left out, as in ``suppose(n > 1)``, the code is the name.
         holds
-            Whether the instance meets the hypothesis: a truth value, or an array of truth values. In a proof, a fact
-            about symbols or about a function of a class, which is recorded; or ``equal((left, right))`` for points of
-            functions of a class.
+            Whether the instance meets the hypothesis: a truth value, or an array of truth values. In a proof it is a
+            fact about symbols or about a function of a class, which is recorded; or ``equal((left, right))`` for points
+            of functions of a class.
 
         Raises
         ------
@@ -66,15 +65,15 @@ class Words(ABC, Generic[L]):
         self.know(facts)
 
     def given(self, name: Any, holds: Any, make: Callable[[], L | Excluded]) -> L | Excluded:
-        """State a line with a hypothesis of its own, which the other lines do not need.
+        """State a line that has its own hypothesis, which the other lines do not need.
 
         Parameters
         ----------
         name, holds
-            As for ``suppose``.
+            As in ``suppose``.
         make
-            Function that returns the line. It is called only if the hypothesis holds. Hypotheses inside it apply only
-            to this line.
+            Function that returns the line. It is called only if the hypothesis holds. Hypotheses inside the function
+            apply only to this line.
         """
         words, facts = self.in_words(name), self.facts(holds)
         if facts is None:
@@ -108,7 +107,7 @@ class Words(ABC, Generic[L]):
             The quantity before a contraction. The tightness then also measures the decrease: a rate h allows a decrease
             of (1 - h) times this quantity, so .99 and .98 can be told apart.
         allowed, terms
-            The bound, as at least one summand: one number without a name, named summands, or both.
+            The bound: one number without a name, named summands, or both.
         """
         how = {"failure": failure, "rounding": rounding, "words": words, "decrease_from": decrease_from}
         return self.compared("<=", measured, self.named(allowed, terms), **how)
@@ -123,7 +122,7 @@ class Words(ABC, Generic[L]):
         words: str | Callable[[], str] = "",
         **terms: Any,
     ) -> L:
-        """Conclude that measured >= the sum of the terms; the parameters are as for ``at_most``."""
+        """Conclude that measured >= the sum of the terms; the parameters are as in ``at_most``."""
         if "decrease_from" in terms:  # no summand: readers would confuse it with the option of at_most
             raise self.refused("decrease_from", terms["decrease_from"], "is of at_most only", "leave it out")
         how = {"failure": failure, "rounding": rounding, "words": words}
@@ -176,7 +175,7 @@ class Words(ABC, Generic[L]):
 
     @abstractmethod
     def in_words(self, name: Any) -> str:
-        """Return the text of a hypothesis."""
+        """Return the name of a hypothesis."""
 
     @abstractmethod
     def know(self, facts: list[Any]) -> None:
@@ -192,7 +191,7 @@ class Words(ABC, Generic[L]):
 
     @abstractmethod
     def compared(self, sign: str, measured: Any, terms: Mapping[str, Any], **how: Any) -> L:
-        """Return the line that compares each entry with the sum of its summands, by <= or >=."""
+        """Return the line that compares each entry with the sum of the summands, by <= or >=."""
 
     @abstractmethod
     def equated(self, pairs: Sequence[Any], **how: Any) -> L:

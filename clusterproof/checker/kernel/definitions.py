@@ -22,10 +22,10 @@ ANNOTATIONS = ("bool", "dict", "int", "object", "str", "tuple", "Any", "Fraction
 ENDING = ("claim", "statement", "outside")
 """Calls that stand at the end of a text."""
 RESERVED = frozenset(("suppose", "given", "at_most", "at_least", "equal", *ENDING))
-"""Names that no variable may have, because a reader would confuse it with the function."""
+"""Names that no variable may have, because a reader would confuse the variable with the function."""
 Vocabulary = Mapping[str, Callable[..., Any]]
 WORDS: Vocabulary = {**vocabulary.WORDS, "iterate": loops.iterate, "known": loops.known}
-"""Functions that a claim may call, by name. A program that writes proofs for another one passes its own functions."""
+"""Functions that a claim may call, by name. (A program that writes proofs for other software passes its own.)"""
 
 
 class Definitions:
@@ -168,7 +168,7 @@ class Definitions:
 
 
 def fixed(value: Any, a_key: bool = False) -> Any:
-    """Return a value that cannot change: a number, symbol, text, None, or a tuple, dictionary or record of such values.
+    """Return a value that cannot change: a number, symbol, string, None, or a tuple, dictionary or record of these.
 
     Parameters
     ----------

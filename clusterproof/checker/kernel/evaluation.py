@@ -1,4 +1,4 @@
-"""One evaluation: its fuel, and what is known at each of its places. A replay consists of evaluations."""
+"""One evaluation: its fuel, and the facts that are known at each place. A replay consists of evaluations."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ A step is an operation, weighted by the length of its numbers.
 FORKS = 8
 """Largest number of branches on comparisons of symbols on one path."""
 LONGEST = 300
-"""Largest number of characters of a reason."""
+"""Largest number of characters in a reason."""
 
 
 class Refused(Exception):
@@ -31,7 +31,7 @@ class Outside(Exception):
 
 
 class OutOfFuel(Refused):
-    """Raised if a replay takes more steps than it may."""
+    """Raised if a replay exceeds its limit of steps."""
 
 
 def printable(text: str) -> str:
@@ -42,21 +42,20 @@ def printable(text: str) -> str:
 
 @dataclass(frozen=True)
 class Context:
-    """What is known at one place of an evaluation. A context never changes: to leave a place restores an earlier one.
+    """The facts known at one place of an evaluation. A context never changes; leaving a place restores an earlier one.
 
     Attributes
     ----------
     facts
-        Comparisons that were supposed. They are about symbols, or about quantities that depend on a function of a
-        class.
+        Comparisons that the claim supposed, about symbols or about quantities that depend on a function of a class.
     path
-        The comparisons on which the evaluation branched, and for each the fact that holds on this path.
+        The comparisons on which the evaluation branched, each with the fact that holds on this path.
     divisors
         Divisors that are symbols. A proof must show that each of them is nonzero where it was used.
     required
         Facts about symbols without which a value would not exist, such as that a proximal step is positive.
     spare
-        Symbols that are not used yet. Rounds use some of them for their states.
+        Symbols that are not used yet. Rounds use some of these symbols for their states.
     integers
         Indices of the symbols that stand for integers.
     """
@@ -76,7 +75,7 @@ class Context:
 
 @dataclass(frozen=True)
 class Used:
-    """A divisor or a required fact, and what was known where it was used; facts that are supposed later do not help.
+    """A divisor or a required fact, and the facts known at its place; facts that are supposed later do not count.
 
     Attributes
     ----------
@@ -106,12 +105,12 @@ def _known(facts: Sequence[Any], path: Sequence[tuple[Any, Any]]) -> list[Any]:
 
 @dataclass
 class Evaluation:
-    """What one call of a claim's function records, besides the value that it returns.
+    """The record of one call of a claim's function, besides its return value.
 
     Attributes
     ----------
     now
-        What is known at the current place.
+        The facts that are known at the current place.
     states
         Indices of the symbols that rounds may use.
     decisions
@@ -120,14 +119,15 @@ class Evaluation:
     asked
         Number of these branches so far.
     goals
-        What an induction must show besides the lines.
+        Facts that an induction must show besides the lines.
     world
-        With symbols, the trace of the functions of a class; otherwise None.
+        The trace of the functions of a class, if the evaluation has symbols; otherwise None.
     taken
         Largest number of symbols that were used at once.
     own
         In a part that may or may not run, or may run repeatedly: the lists, dictionaries and generators created in this
-        part, by identity. Only these may change in the part. Elsewhere this is None, and all may change.
+        part, by identity. Only these objects may change in the part. Elsewhere this is None, and all objects may
+        change.
     """
 
     now: Context = field(default_factory=Context)
@@ -140,7 +140,7 @@ class Evaluation:
     own: dict[int, Any] | None = None
 
     def add(self, **further: Any) -> None:
-        """Add what is known at the current place."""
+        """Add facts at the current place."""
         spend(sum(len(getattr(self.now, name)) for name in further) // 8)
         self.now = replace(self.now, **{name: getattr(self.now, name) + new for name, new in further.items()})
 
@@ -177,7 +177,7 @@ class Evaluation:
 
     @contextmanager
     def undecided(self) -> Iterator[None]:
-        """Evaluate a part that may or may not run; no value that existed before may change in this part."""
+        """Evaluate a part that may or may not run; no older value may change in this part."""
         outer, self.own = self.own, {}
         try:
             yield
@@ -202,7 +202,7 @@ def spend(steps: int) -> None:
     Raises
     ------
     OutOfFuel
-        If there are not enough steps left.
+        If too few steps are left.
     """
     left = _FUEL.get()
     if left is not None:
@@ -263,7 +263,7 @@ def changed(value: Any) -> Any:
     Raises
     ------
     Refused
-        If it was created before a part that may or may not run.
+        If the value is older than the current part, which may or may not run.
     """
     found = _EVALUATION.get()
     if found is not None and found.own is not None and id(value) not in found.own:

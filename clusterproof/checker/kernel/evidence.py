@@ -1,4 +1,4 @@
-"""Read evidence: plain JSON, which is decoded field by field. Everything else is rejected."""
+"""Read evidence: plain JSON, which is decoded field by field. Every other form is rejected."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ LARGEST_POWER = 1000
 
 
 def text(code: Any) -> str:
-    """Decode a text."""
+    """Decode a string."""
     if type(code) is not str:
         raise Refused(f"{_shown(code)} must be a text")
     return code
@@ -31,7 +31,7 @@ def true(code: Any) -> bool:
 
 
 def number(code: Any) -> Any:
-    """Decode an exact number: an int, or a text such as "-3/4"."""
+    """Decode an exact number: an int, or a string such as "-3/4"."""
     value = read(code)
     spend(1 + words(value))
     return value
@@ -118,7 +118,7 @@ def _entry(code: Any) -> tuple[int, Any]:
 
 
 def _shown(code: Any) -> str:
-    """Return the beginning of a field's text, or the type of the field if it has no text."""
+    """Return the beginning of a field as a string, or the type of the field if it has no such form."""
     try:
         return f"{code!r:.40}"
     except Exception:  # an int with more digits than Python writes, or nested lists

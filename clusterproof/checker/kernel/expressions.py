@@ -32,7 +32,7 @@ class Expressions(ast.NodeTransformer):
         self.reserved = reserved
 
     def refuse(self, node: Any, what: str) -> Refused:
-        """Return an error that names the line in which something outside the language stands."""
+        """Return an error that names the line with a construct outside the language."""
         return Refused(f"line {getattr(node, 'lineno', '?')}: {what}")
 
     def visit(self, node: ast.AST) -> Any:
@@ -48,7 +48,7 @@ class Expressions(ast.NodeTransformer):
         return made
 
     def name(self, node: Any, name: str) -> str:
-        """Return a name; reject names like the ones of the kernel's own functions."""
+        """Return a name; reject names that look like names of the kernel's own functions."""
         if name.startswith("__"):
             raise self.refuse(node, f"the name {name}: a name must not begin with two underscores")
         return name
@@ -65,7 +65,7 @@ class Expressions(ast.NodeTransformer):
         return node
 
     def visit_Constant(self, node: ast.Constant) -> ast.AST:
-        """Keep an int, a text, a truth value or None."""
+        """Keep an int, a string, a truth value or None."""
         if type(node.value) is float:
             raise self.refuse(node, floating(node.value))
         if type(node.value) not in (int, str, bool, type(None)):
@@ -73,7 +73,7 @@ class Expressions(ast.NodeTransformer):
         return node
 
     def visit_JoinedStr(self, node: ast.JoinedStr) -> ast.AST:
-        """Join texts and numbers. A text that contains anything else is a sentence, which has no value."""
+        """Join strings and numbers. A string with any other part is a sentence, which has no value."""
         parts: list[ast.expr] = []
         for each in node.values:
             if isinstance(each, ast.FormattedValue):

@@ -8,10 +8,10 @@ of polynomials in t. The line of the statement holds for every t in T and every 
 
 1. *Everything is defined.* Each divisor, also in the ends of ranges, has one strict sign on T. Constants of the class
    are at least 0, and the smoothness is larger than the strong convexity (if they are equal, there are other
-   conditions). A symbolic proximal step is positive, and a symbolic distance is at least 0. What a function or a round
-   divides by, or requires, is shown from the facts that are known *where it is used*, also for symbols of a round.
-   Facts that are supposed later, or only for another line, are not used. On paths that end outside the hypotheses,
-   this is also shown.
+   conditions). A symbolic proximal step is positive, and a symbolic distance is at least 0. Each divisor, and each
+   requirement, of a function or a round is shown from the facts that are known *where it is used*, also for symbols of
+   a round. Facts that are supposed later, or only for another line, are not used. This is also shown on paths that end
+   outside the hypotheses.
 2. *Conditions are true.* At each t in T, the numbers c_j(t, f) are at least 0 (interpolation, hypotheses, the current
    branch), and the numbers e_k(t, f) are 0. Two points count as one point only if they are equal identically in t;
    otherwise less is known.
@@ -27,14 +27,15 @@ of polynomials in t. The line of the statement holds for every t in T and every 
    L D L' is positive semidefinite, and the set of such matrices is closed. A sign that was shown on a larger box was
    shown on B. A sign that a strict hypothesis gives at t also holds near t, because polynomials are continuous.
 5. *Rounds.* ``iterate(step, start, N, invariant=I)`` adds two needs. The first is I(start, 0). The second is about a
-   new state of free points, free numbers and symbols, and a new n from 0 to N - 1: I(state, n) implies I(step(state),
-   n + 1). By induction, I holds for the last state, which again consists of new points, numbers and symbols: only I is
-   supposed about them. What a round requests of f, supposes or decides is forgotten after the round, and no part of it
-   is returned. The needs are also added on paths without the line, because I may decide which path is followed.
+   new state of free points, free numbers and symbols, and a new n from 0 to N - 1: I(state, n) implies I(step(state), n
+   + 1). By induction, I holds for the last state, which again consists of new points, numbers and symbols: only I is
+   supposed about them. After a round, its requests of f, its hypotheses and its decisions are forgotten, and the round
+   returns no part of them. The needs are also added on paths without the line, because I may decide which path is
+   followed.
 6. *It is about something.* A witness, an instance of numbers with a function, meets the hypotheses and has the line.
 
-A symbol for an integer stands for all real numbers, so more is shown than is necessary. If hypotheses are equations, T
-is a thin part of B. The proof then holds on B, or near T in B.
+A symbol for an integer stands for all real numbers, so the proof shows more than necessary. If hypotheses are
+equations, T is a thin part of B. The proof then holds on B, or near T in B.
 """
 
 from __future__ import annotations
@@ -87,7 +88,7 @@ def family(statement: Statement, line: str, data: Data) -> bool:
 
 
 def needs(statement: Statement, line: str, data: Data) -> Iterator[Need]:
-    """Yield what multipliers must show, in every case of the choices and on every path; show facts about symbols here.
+    """Yield the needs of multipliers, in every case of the choices and on every path; show facts about symbols here.
 
     Raises
     ------
@@ -182,7 +183,7 @@ class _Where:
         self.of_symbols = _of_symbols(box, [f for f in known if type(f.slack) is Quotient], states)
 
     def needs(self, shown: Sequence[Fact], name: str, instance: Instance) -> Iterator[Need]:
-        """Yield what multipliers must show about facts, each named with its index; show facts about symbols here."""
+        """Yield the needs of multipliers for facts, each named with its index; show facts about symbols here."""
         place = 0
         for fact in shown:
             entries = fact.slack if type(fact.slack) is tuple else (fact.slack,)
@@ -235,9 +236,9 @@ def _solved(vanishing: Sequence[Point]) -> list[tuple[int, Point]]:
 
 
 def _boxes(box: Sequence[Ends], facts: Sequence[Fact], states: frozenset[int]) -> list[list[Ends]]:
-    """Return boxes that contain every value, each of them within the next one.
+    """Return boxes that contain every value; each box lies within the next box.
 
-    The first box has all ends that hypotheses give. In the second one, symbols for rounds and states have only lower
+    The first box has all ends that hypotheses give. In the second box, symbols for rounds and states have only lower
     ends.
     """
     full = bounded(box, facts, range(len(box)))

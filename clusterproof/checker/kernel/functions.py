@@ -30,7 +30,7 @@ NAMES = {kind: name for name, kind in KINDS.items()}
 
 
 class Problem:
-    """A function, set or operator of a class, a mean of several, or a sum of such means."""
+    """A function, set or operator of a class, a mean of several such members, or a sum of such means."""
 
     def __init__(self, world: World, parts: tuple[Problem, ...], places: range, *, mean: bool) -> None:
         self._world, self._places, self._mean = world, places, mean
@@ -96,7 +96,7 @@ class Problem:
         return self._world.point()
 
     def gradient(self, point: Any) -> Any:
-        """Return the gradient, or a subgradient; at the same point it is always the same one."""
+        """Return the gradient, or a subgradient; equal points give equal subgradients."""
         if self.parts[0] is self:
             return self._single().evaluate(point)[1]
         return self._combined([part.gradient(point) for part in self.parts])
@@ -143,7 +143,7 @@ class Problem:
 
 
 def _mean(world: World, places: range) -> Problem:
-    """Return one oracle, or the mean of several."""
+    """Return one oracle, or the mean of several oracles."""
     if len(places) == 1:
         return Problem(world, (), places, mean=False)
     parts = tuple(Problem(world, (), range(place, place + 1), mean=False) for place in places)

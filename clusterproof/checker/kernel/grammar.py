@@ -76,7 +76,7 @@ def call(function: str, *arguments: ast.expr) -> ast.Call:
 def weight(*nodes: ast.AST) -> ast.Constant:
     """Return the number of steps that code costs each time it runs, besides operations that count themselves.
 
-    The number is proportional to the length of the code. Counting it takes as many steps.
+    The number is proportional to the length of the code. Counting takes as many steps.
     """
     length = sum(1 for node in nodes for _ in ast.walk(node)) // 8
     spend(length)

@@ -114,7 +114,7 @@ def potential_of(statement: Statement) -> Statement:
 
 
 def potential(statement: Statement, line: str, data: Data) -> bool:
-    """Show that an invariant fails in a round, at one instance of the space that meets all hypotheses.
+    """Show that an invariant fails in a round, at one admissible instance of the space.
 
     Evaluating the invariants must use no further points of the functions. Otherwise the loops would differ from the
     statement's loops.

@@ -8,7 +8,7 @@ conditions.) Necessity makes certificates correct, and sufficiency makes counter
 
 Sources, restated: for functions, Taylor, Hendrickx and Glineur, *Smooth strongly convex interpolation and exact
 worst-case performance of first-order methods*, Math. Program. 161 (2017), Theorem 4. For Lipschitz functions, functions
-that need not be convex, and indicators of sets, the same authors, *Exact worst-case performance of first-order methods
+that need not be convex, and indicators of sets: the same authors, *Exact worst-case performance of first-order methods
 for composite convex optimization*, SIAM J. Optim. 27 (2017), Section 3. For operators, Ryu, Taylor, Bergeling and
 Giselsson, *Operator splitting performance estimation*, SIAM J. Optim. 30 (2020), Section 2.
 """
@@ -38,11 +38,11 @@ class FunctionClass:
     strong_convexity
         mu: f - mu |x|^2 / 2 is convex.
     lipschitz
-        M: every subgradient has at most this length; None for no limit.
+        M: every subgradient has a norm of at most M; None for no limit.
     convex
-        If false, the functions are smooth and bounded from below, and need no minimiser.
+        Whether the functions are convex. If not, they are smooth and bounded from below, and need not have a minimiser.
 
-    Constants may be symbols. Then ``required`` returns what a proof must show about them.
+    Constants may be symbols. In this case ``required`` returns the facts that a proof must show about them.
     """
 
     smoothness: Fraction | None = None
@@ -77,7 +77,7 @@ class FunctionClass:
     only_necessary = False
 
     def of_one(self, triplet: Triplet, minimum: Any) -> list[Any]:
-        """Return what must be >= 0 for each triplet: M^2 - |g|^2; f - f* - |g|^2 / (2 L) if not convex."""
+        """Return the numbers that must be >= 0 for each triplet: M^2 - |g|^2; f - f* - |g|^2 / (2 L) if not convex."""
         _, g, f = triplet
         slacks = [] if self.lipschitz is None else [self.lipschitz**2 - g @ g]
         if not self.convex and self.smoothness is not None:
@@ -126,7 +126,7 @@ class SetClass:
         return []
 
     def of_two(self, first: Triplet, second: Triplet) -> list[Any]:
-        """Return what must be >= 0 for each ordered pair: -<g_j, x_i - x_j>, and D^2 - |x_i - x_j|^2."""
+        """Return the numbers that must be >= 0 for each ordered pair: -<g_j, x_i - x_j>, and D^2 - |x_i - x_j|^2."""
         (x, _, _), (y, h, _) = first, second
         d = x - y
         return [-(h @ d)] + ([] if self.diameter is None else [self.diameter**2 - d @ d])
@@ -190,7 +190,7 @@ class OperatorClass:
         return []
 
     def of_two(self, first: Triplet, second: Triplet) -> list[Any]:
-        """Return what must be >= 0 for each ordered pair: the differences between the two sides of the inequalities."""
+        """Return the differences between the sides of the inequalities, which must be >= 0, for each ordered pair."""
         (x, g, _), (y, h, _) = first, second
         d, r = x - y, g - h
         slacks = [r @ d - (d @ d) * self.strong_monotonicity] if self.monotone else []
@@ -210,7 +210,7 @@ def is_symbol(constant: Any) -> bool:
 
 
 def required(definition: Class) -> list[Fact]:
-    """Return what must be shown about constants that are symbols: they are >= 0, and L > mu strictly.
+    """Return the facts to show about constants that are symbols: they are >= 0, and L > mu strictly.
 
     (If L = mu, there would be a further condition. Functions that need not be convex require L > 0.)
 
@@ -239,7 +239,7 @@ def require_numbers(*constants: Any) -> None:
 
 
 def slacks_of(definition: Class, triplets: list[Triplet], minimum: Any) -> dict[str, Any]:
-    """Return everything that must be >= 0 for a member's triplets, with names such as ``0,2:0`` (pair) and ``1:0``."""
+    """Return all numbers that must be >= 0 for a member's triplets, with names such as ``0,2:0`` (pair) and ``1:0``."""
     slacks = {}
     for i, first in enumerate(triplets):
         for c, slack in enumerate(definition.of_one(first, minimum)):

@@ -109,7 +109,7 @@ class Compiler(Expressions, ast.NodeTransformer):
         return ast.comprehension(self.target(node.target), entries, conditions, is_async=0)
 
     def visit_Raise(self, node: ast.Raise) -> ast.AST:
-        """Refuse to continue when it is reached, because the function has no value there."""
+        """Replace ``raise`` by a call that ends the evaluation, because the function has no value there."""
         if node.exc is not None:
             raise self.refuse(node, "what is raised is left out: write raise")
         return ast.Expr(call("__fail"))
@@ -131,7 +131,7 @@ class Compiler(Expressions, ast.NodeTransformer):
         return ast.Starred(call("__each", self.visit(node.value)), node.ctx)
 
     def visit_Call(self, node: ast.Call) -> ast.AST:
-        """Check a call: it names no argument twice."""
+        """Check that a call names no argument twice."""
         if len({each.arg for each in node.keywords if each.arg}) < sum(
             bool(each.arg) for each in node.keywords
         ):
@@ -200,7 +200,7 @@ def _are_alike(node: ast.Assign) -> bool:
 
 
 def _is_generator(node: ast.FunctionDef) -> bool:
-    """Return whether a function yields; functions inside it do not count."""
+    """Return whether a function yields; inner functions do not count."""
     waiting: list[ast.AST] = [*node.body]
     while waiting:
         each = waiting.pop()

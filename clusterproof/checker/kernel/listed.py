@@ -38,7 +38,7 @@ class Listed(World):
     Raises
     ------
     Refused
-        If no member has the triplets, if the solution is not one, or if the start is too far away.
+        If no member has the triplets, if the recorded solution is no solution, or if the start is too far away.
     """
 
     def __init__(self, groups: Sequence[tuple[int, Class]], reach: Any, code: Any) -> None:

@@ -3,7 +3,7 @@
 On numbers, ``iterate`` is a loop, and the rule *potential* evaluates its invariant in every round. If the number of
 rounds is a symbol, the loop returns unknown symbols, and the invariant is supposed to hold for them. The rule must then
 show two goals. The start satisfies the invariant after 0 rounds. If a state satisfies it after n rounds, with n at most
-rounds - 1, then the next state satisfies it after n + 1 rounds. What a round supposes, decides or divides by is not
+rounds - 1, then the next state satisfies it after n + 1 rounds. Hypotheses, decisions and divisors of a round are not
 known outside the round.
 """
 
@@ -33,7 +33,7 @@ _KINDS = {int: "x", Fraction: "x", Quotient: "x", Point: "p", Form: "v"}
 
 @dataclass(frozen=True)
 class Goal:
-    """Facts to show, with known facts, divisors, required facts, and conditions on functions; and a name."""
+    """Facts to show, with the known facts, divisors, required facts and conditions on functions, and with a name."""
 
     name: str
     shown: Sequence[Fact]
@@ -67,7 +67,7 @@ def looking_at_invariants() -> Iterator[list[Looked]]:
 
 
 def _look(invariant: Callable[..., Any] | None, state: Any, rounds: int) -> None:
-    """Add the comparisons of an invariant, if requested. Nothing changes, and loops inside it add nothing."""
+    """Add the comparisons of an invariant, if requested. This changes no value, and inner loops add nothing."""
     found = _LOOKING.get()
     if found is None or invariant is None:
         return
@@ -99,7 +99,7 @@ def iterate(
     rounds
         Number of rounds, or a list or tuple with one entry per round.
     invariant
-        For a proof about every number of rounds: function of a state and the number of rounds that led to it. It
+        For a proof about every number of rounds: function of a state and of the number of rounds before this state. It
         returns a comparison, or a tuple of comparisons, such as ``(state >= 0, state <= rounds)``. The proof shows them
         for the start, and for the next state of every round. If they fail in a round of an instance, the potential is
         violated.
@@ -187,8 +187,8 @@ def known(make: Callable[[], State], says: Callable[[State], Any]) -> State:
 def aim_at(name: str, shown: Callable[[], list[Fact]]) -> None:
     """Add a named goal: the facts hold on every path through the branches taken.
 
-    What the evaluation supposes, decides, requires, divides by, uses as a state or requests of functions is then
-    removed again. The goal has shown it, and nothing else refers to it.
+    Afterwards the hypotheses, decisions, requirements, divisors, states and requests of this evaluation are removed.
+    The goal contains them, and no other code refers to them.
     """
     record = running()
     before, decisions, asked = record.now, record.decisions, record.asked
@@ -279,7 +279,7 @@ def _free(kind: str) -> Any:
 
 
 def _form(state: Any) -> str:
-    """Return how a state consists of numbers and points, as letters of ``_KINDS`` and brackets."""
+    """Return the structure of a state of numbers and points, as letters of ``_KINDS`` and brackets."""
     spend(1)
     if type(state) in _KINDS:
         return _KINDS[type(state)]

@@ -1,4 +1,4 @@
-"""Multipliers that are quotients of symbols, and when they prove that a number is at least 0 on a box."""
+"""Multipliers that are quotients of symbols, and the check that they prove a number to be at least 0 on a box."""
 
 from __future__ import annotations
 
@@ -16,12 +16,12 @@ from clusterproof.checker.kernel.quotients import Fact, Quotient, is_zero, joine
 from clusterproof.checker.kernel.worlds import Form
 
 Entries = Mapping[tuple[int, int], Fraction | Quotient]
-"""The entries of a symmetric matrix on and above the diagonal; those that are not listed are 0."""
+"""The entries of a symmetric matrix on and above the diagonal; missing entries are 0."""
 
 
 @dataclass(frozen=True)
 class Need:
-    """What must be shown: one of several numbers is at least 0, given conditions, at all values in a box.
+    """A statement to show: one of several numbers is at least 0, given conditions, at all values in a box.
 
     Attributes
     ----------
@@ -32,7 +32,7 @@ class Need:
     vectors
         Number of free vectors.
     boxes
-        Boxes. Each of them contains the boxes before it, and the first contains every value. A sign may be shown on any
+        Boxes; each box contains the earlier boxes, and the first box contains every value. A sign may be shown on any
         box.
     facts
         Hypotheses about the symbols.
@@ -111,7 +111,7 @@ def require_multipliers(need: Need, proof: Mapping[str, Any]) -> None:
     Parameters
     ----------
     need
-        The need that they must prove.
+        The need that the multipliers must prove.
     proof
         ``multipliers`` by the names of conditions; ``weights`` of a least; ``squares``, each with the index of a
         hypothesis about symbols, a factor and a direction; and the ``order`` in which vectors are eliminated. Factors
@@ -120,19 +120,19 @@ def require_multipliers(need: Need, proof: Mapping[str, Any]) -> None:
     Raises
     ------
     Refused
-        If they do not prove it.
+        If the multipliers do not prove the need.
     """
     if not _is_positive_semidefinite(remaining(need, proof), need):
         raise Refused("the remaining form is not shown to be positive semidefinite")
 
 
 def remaining(need: Need, proof: Mapping[str, Any]) -> Entries:
-    """Return what remains of a slack after subtracting multiples of conditions: a form, by entries (row <= column).
+    """Return the rest of a slack after subtracting multiples of conditions: a form, by entries (row <= column).
 
     Parameters
     ----------
     need, proof
-        As for ``require_multipliers``; the rows are in the proof's order.
+        As in ``require_multipliers``; the rows are in the proof's order.
 
     Raises
     ------
@@ -210,7 +210,7 @@ def cleared(several: Entries, need: Need) -> list[list[Polynomial]]:
 
 
 def _symmetric(entries: Mapping[tuple[int, int], Any], nothing: Any) -> list[list[Any]]:
-    """Return a symmetric matrix, given its entries on and above the diagonal that are not 0."""
+    """Return a symmetric matrix, given its nonzero entries on and above the diagonal."""
     size = 1 + max((j for _, j in entries), default=-1)
     spend(size**2)
     rows = [[nothing] * size for _ in range(size)]
@@ -220,7 +220,7 @@ def _symmetric(entries: Mapping[tuple[int, int], Any], nothing: Any) -> list[lis
 
 
 def _is_positive_semidefinite(entries: Entries, need: Need) -> bool:
-    """Return whether a symmetric matrix is shown to be positive semidefinite: of numbers, or without fractions.
+    """Return whether a symmetric matrix of numbers, or of polynomials, is shown to be positive semidefinite.
 
     The elimination works block by block: a row that is 0 outside its block is not multiplied by pivots of other blocks.
     """
@@ -240,7 +240,7 @@ def _is_positive_semidefinite(entries: Entries, need: Need) -> bool:
 
 
 def blocks(matrix: Sequence[Sequence[Polynomial]], rows: Sequence[int]) -> list[list[int]]:
-    """Return the rows in groups, each in its order; between two groups, the symmetric matrix is 0."""
+    """Return groups of rows, each group in order; between two groups, the symmetric matrix is 0."""
     found, left = [], list(rows)
     while left:
         block, more = set[int](), {left[0]}

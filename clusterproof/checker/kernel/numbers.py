@@ -19,25 +19,25 @@ LARGEST = 1 << 20
 
 
 class Abstract:
-    """A symbol, or a quantity that depends on a function of a class. It cannot be compared by == or used as a key.
+    """A symbol, or a quantity that depends on a function of a class; it cannot be compared by == or used as a key.
 
-    A function of the language therefore performs the same operations, in the same order, with it as with a number. The
-    value that the function returns is its own formula.
+    A function of the language therefore performs the same operations, in the same order, on symbols as on numbers. The
+    return value on symbols is the function's formula.
     """
 
     def __eq__(self, other: object) -> bool:
         raise Refused("whether symbols are equal is not decided: state it as a hypothesis, or as a line")
 
     def is_zero(self) -> Any:
-        """Return the fact that it is 0."""
+        """Return the fact that the number is 0."""
         raise Refused("an equation of values that are no numbers")
 
     def differs(self) -> bool:
-        """Raise an error, because "a symbol is not 0" is no hypothesis."""
+        """Raise an error, because a claim cannot suppose that a symbol differs from 0."""
         raise Refused("!= of symbols is no hypothesis: state <, <=, == or their like")
 
     def exact(self) -> int | Fraction:
-        """Raise an error, because a symbol has no value; in an export, numbers that know their formula have one."""
+        """Raise an error, because a symbol has no value; in an export, numbers with a formula also have a value."""
         raise Refused("a symbol stands where a number must be, such as a number of rounds")
 
     def __abs__(self) -> Any:
@@ -66,7 +66,7 @@ def number(value: Any) -> int | Fraction:
 
 
 def read(code: Any) -> int | Fraction:
-    """Read a number of evidence: an int, or a text such as ``"-3/4"``."""
+    """Read a number of evidence: an int, or a string such as ``"-3/4"``."""
     if type(code) is int:
         return code
     if type(code) is str and re.fullmatch(r"-?[0-9]+(/[0-9]+)?", code, re.ASCII):
@@ -82,7 +82,7 @@ def write(value: Any) -> Any:
 
 
 def whole(value: Any) -> int:
-    """Return an int; reject everything else."""
+    """Return an int; reject other values."""
     exact = number(value)
     if type(exact) is not int:
         raise Refused(f"{exact} must be an int")
@@ -176,7 +176,7 @@ def divide_whole(left: Any, right: Any) -> Any:
 
 
 def remainder(left: Any, right: Any) -> Any:
-    """Return ``left % right`` for numbers; texts are not formatted."""
+    """Return ``left % right`` for numbers; reject strings."""
     spend((1 + words(number(left))) * (1 + words(number(right))))
     return number(left) % number(right)
 
@@ -222,7 +222,7 @@ def absolute(value: Any, /) -> Any:
 
 
 def fraction(numerator: Any = 0, denominator: Any = None) -> Any:
-    """Return ``Fraction(numerator, denominator)``, or the fraction in a text such as ``"1/3"``."""
+    """Return ``Fraction(numerator, denominator)``, or the fraction in a string such as ``"1/3"``."""
     if type(numerator) is str and denominator is None:
         return Fraction(read(numerator))
     quotient = divide(numerator, 1 if denominator is None else denominator)
@@ -247,8 +247,8 @@ def compare(sign: str, left: Any, right: Any) -> Any:
     sign
         One of <, <=, >, >=, ==, !=.
     left, right
-        Numbers or symbols, or lists or tuples of them, compared entry by entry. For == and !=, they may also be texts,
-        None and records.
+        Numbers or symbols, or lists or tuples of them, compared entry by entry. For == and !=, they may also be
+        strings, None and records.
     """
     spend(1)
     if isinstance(left, Abstract) or isinstance(right, Abstract):
@@ -284,9 +284,9 @@ def same(left: Any, right: Any) -> bool:
 
 
 def key(value: Any) -> Any:
-    """Return a possible key of a dictionary: a short number, a text, None, or a tuple of such keys.
+    """Return a possible key of a dictionary: a short number, a string, None, or a tuple of such keys.
 
-    Any number of longer numbers may have the same hash. A dictionary of them would take more steps than it counts.
+    Arbitrarily many longer numbers may have the same hash; a dictionary of them would take more steps than it counts.
     """
     if type(value) is tuple:
         spend(len(value))

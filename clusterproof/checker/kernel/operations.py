@@ -71,12 +71,12 @@ def each_unpacked(several: Any, more: int, shape: Shape) -> Iterator[Any]:
 
 
 def dictionary(*parts: Any) -> dict[Any, Any]:
-    """Return ``{key: value, **others}``, given keys and values in turn; the key of others is a function.
+    """Return ``{key: value, **others}``, given keys and values in turn; ``others`` have a function as key.
 
     Raises
     ------
     Refused
-        If a key is written twice, because a reader may see the first one while Python takes the last one.
+        If a key is written twice, because a reader may see the first entry while Python takes the last entry.
     """
     found: dict[Any, Any] = {}
     written = set()

@@ -15,7 +15,7 @@ from clusterproof.checker.kernel.evaluation import Refused, spend
 BITS = 16
 """Number of bits of a packed exponent. The highest bit is always 0, so a sum never reaches the next exponent."""
 LARGEST = 1 << (BITS - 2)
-"""Upper limit that every exponent of a factor must stay below."""
+"""Upper limit; every exponent of a factor must be smaller."""
 ONE = {0: 1}
 """Numerators of the polynomial 1."""
 
@@ -75,7 +75,7 @@ class Polynomial(Mapping[tuple[int, ...], Fraction]):
         return {place // (BITS // 8) for place, byte in enumerate(used) if byte}
 
     def parts(self, place: int) -> dict[int, Polynomial]:
-        """Return, for each power of a symbol, the polynomial without this symbol by which the power is multiplied."""
+        """Return the coefficient of each power of a symbol; the coefficients are polynomials without this symbol."""
         spend((len(self) >> 3) + len(self) * (self.width >> 8))
         found: dict[int, dict[int, int]] = {}
         for packed, value in self.numerators.items():

@@ -1,6 +1,6 @@
 """Proofs that a polynomial is nonnegative on a box, by its coefficients or as a sum of squares, in fractions.
 
-Three theorems are used.
+The module uses three theorems.
 
 *Bernstein's test* (S. Bernstein, 1915): substitute x = (low + high s) / (1 + s), which maps s >= 0 onto low <= x <
 high, and multiply by (1 + s)^degree > 0. If no coefficient is negative, the polynomial is nonnegative on this range,
@@ -40,7 +40,7 @@ Ends = tuple[Any, Any]
 
 
 def _end(value: Any, width: int, earlier: Sequence[Ends]) -> tuple[Polynomial, Polynomial]:
-    """Return the numerator and denominator of an end; the denominator is positive on the box of earlier symbols."""
+    """Return the numerator and the denominator of an end; the denominator is positive on the box of earlier symbols."""
     one = constant(1, width)
     if type(value) is not Quotient:
         return constant(number(value), width), one
@@ -63,8 +63,8 @@ def on_box(p: Polynomial, box: Sequence[Ends]) -> tuple[Polynomial, list[set[int
     Returns
     -------
     tuple
-        The polynomial in s, and for each symbol the exponents that stand for its ends. None if a symbol without ends
-        occurs.
+        The polynomial in s, and for each symbol the exponents that correspond to its ends. None if a symbol without
+        ends occurs.
     """
     width = len(box)
     spend(width >> 3)
@@ -111,8 +111,9 @@ def is_nonnegative(p: Polynomial, box: Sequence[Ends], *, strictly: bool = False
 def sign_of(p: Polynomial, box: Sequence[Ends], facts: Sequence[Fact] = ()) -> int:
     """Return 1 or -1 if a polynomial is shown to be positive or negative on a box, otherwise 0.
 
-    The sign follows from the coefficients, or from a number q that a strict hypothesis calls positive: the polynomial
-    is a multiple of q, or it is c q^n + r or -(c q^n + r) with c > 0, n > 0 and r nonnegative on the box.
+    The sign follows from the coefficients, or from a number q that is positive by a strict hypothesis. In the second
+    case the polynomial is a multiple of q, or it is c q^n + r or -(c q^n + r) with c > 0, n > 0 and r nonnegative on
+    the box.
     """
     if not p:
         return 0
@@ -194,7 +195,7 @@ def bounded(box: Sequence[Ends], facts: Sequence[Fact], places: Collection[int])
 def by_place(
     several: Iterable[Used], later: Sequence[Fact] | None
 ) -> Iterator[tuple[list[Fact], Iterator[Any]]]:
-    """Yield what was used, grouped by place, with the facts about symbols known there, as in ``Used.known``."""
+    """Yield used divisors and facts, grouped by place, with the facts about symbols known there (``Used.known``)."""
     for _, group in groupby(several, lambda used: (id(used.facts), id(used.path))):
         first, *others = group
         facts = [fact for fact in first.known(later) if type(fact.slack) is Quotient]

@@ -1,4 +1,4 @@
-"""Rational functions of symbols: the values that a function of the language has if its quantities are symbols.
+"""Rational functions of symbols, which are the values of a function of the language on symbols.
 
 A quotient is never reduced. The evaluation records every divisor, and a proof must first show that none of them is zero
 anywhere.
@@ -116,7 +116,7 @@ class Quotient(Abstract):
         return self if self >= 0 else -self
 
     def is_whole(self) -> bool:
-        """Return whether it consists of symbols for integers, combined by +, - and *."""
+        """Return whether the quotient consists of symbols for integers, combined by +, - and *."""
         whole = self.bottom == constant(1, self.width) and self.top.denominator == 1
         return whole and self.top.places <= running().now.integers
 
@@ -131,12 +131,12 @@ class Quotient(Abstract):
         return found
 
     def is_zero(self) -> Fact:
-        """Return the fact that it is 0."""
+        """Return the fact that the quotient is 0."""
         return Fact(self, equation=True)
 
 
 def joined(left: Any, right: Any) -> Any:
-    """Return the sum of two coefficients, over one of their denominators if the other one divides it."""
+    """Return the sum of two coefficients, over one denominator if the other denominator divides it."""
     if type(left) is Quotient and type(right) is Quotient and left.bottom != right.bottom:
         if (ratio := divided(right.bottom, left.bottom)) is not None:
             return Quotient(plus(times(left.top, ratio), right.top), right.bottom, left.width)
@@ -154,7 +154,7 @@ def is_zero(coefficient: Any) -> bool:
 class Fact(Abstract):
     """The statement that a number is at least 0; larger than 0 if ``strict``, or equal to 0 if ``equation``.
 
-    A fact is supposed, or it is decided if both branches are followed.
+    A fact is a hypothesis, or a decision if both branches are followed.
     """
 
     slack: Any
@@ -179,7 +179,7 @@ class Fact(Abstract):
 
 @dataclass(frozen=True, eq=False)
 class Many(Abstract):
-    """A tuple of numbers between two ends whose length is a symbol; only ``iterate`` uses it, one number per round."""
+    """A tuple of numbers between two ends, with a symbol as its length; ``iterate`` uses one number per round."""
 
     low: Any
     high: Any

@@ -86,7 +86,7 @@ class Range(ABC):
 
 
 class Plain(Range):
-    """A range of numbers, texts or tuples; evidence contains such values unchanged."""
+    """A range of numbers, strings or tuples; evidence contains such values unchanged."""
 
     @abstractmethod
     def decode(self, code: Any) -> Any:
@@ -127,7 +127,7 @@ class Interval(Plain):
 
     @property
     def noun(self) -> str:
-        """The name of one value in a description."""
+        """The word for one value in a description."""
         return "an integer" if self.integers else "a fraction"
 
     def ends(self, so_far: Instance, box: Sequence[Ends] = ()) -> Ends:
@@ -160,7 +160,7 @@ class Interval(Plain):
 
 @dataclass(frozen=True, eq=False)
 class Choice(Plain):
-    """One of a few numbers, texts, truth values or None."""
+    """One of a few numbers, strings, truth values or None."""
 
     options: tuple[Any, ...]
 
@@ -236,7 +236,7 @@ class Tuples(Plain):
 
 @dataclass(frozen=True, eq=False)
 class OfClass(Range):
-    """Every function, set or operator of a class, or every sum of means of several, in every dimension.
+    """Every function, set or operator of a class, or every sum of means of such members, in every dimension.
 
     Attributes
     ----------

@@ -19,7 +19,7 @@ from clusterproof.checker.kernel.spaces import Space
 from clusterproof.checker.kernel.statement import Statement, printed
 
 LONGEST = 400_000
-"""Largest number of characters of a text."""
+"""Largest number of characters in a text."""
 ROLES = ("statement", "lemma", "step")
 
 
@@ -83,7 +83,8 @@ def require_plain(text: Any) -> None:
     Raises
     ------
     Refused
-        If the text contains anything but printable ASCII and line ends, or if a string extends over several lines.
+        If the text contains a character other than printable ASCII and line ends, or if a string extends over several
+        lines.
     """
     if type(text) is not str or len(text) > LONGEST:
         raise Refused(f"a text has at most {LONGEST} characters")
@@ -122,7 +123,7 @@ class Text:
         Raises
         ------
         Refused
-            If the node is neither of them.
+            If the node is neither a definition nor such a call.
         """
         if isinstance(node, ast.Expr) and isinstance(node.value, ast.Call):
             self._ending(node.value)
@@ -147,7 +148,7 @@ class Text:
             raise self.compiler.refuse(node, f"{name}(...) has other arguments") from None
 
     def _plain(self, node: Any, kinds: tuple[type, ...]) -> Any:
-        """Return a printable text, a truth value, or a tuple of texts that the source contains literally."""
+        """Return a printable string, a truth value, or a tuple of strings that the source contains literally."""
         value: Any = node.value if isinstance(node, ast.Constant) else None
         if isinstance(node, ast.Tuple):
             value = tuple(self._plain(each, (str,)) for each in node.elts)
@@ -203,7 +204,7 @@ class Text:
         self.statements[own] = Statement(space, function, records, named, said, ill_posed)
 
     def _entries(self, node: ast.expr) -> dict[str, ast.expr]:
-        """Return the entries of a dictionary that the source contains literally, by text."""
+        """Return the entries of a dictionary that the source contains literally, by strings."""
         if not isinstance(node, ast.Dict) or None in node.keys:
             raise self.compiler.refuse(node, "a dictionary of texts, as it is")
         names = [self._plain(each, (str,)) for each in node.keys]

@@ -1,4 +1,4 @@
-"""The rules: what evidence must show. Each rule is a function that returns whether the evidence shows it.
+"""The rules: the facts that evidence must show. Each rule is a function that returns whether the evidence shows them.
 
 No rule holds emptily: if a rule is about every instance, at least one instance must meet the hypotheses and have the
 line.
@@ -115,7 +115,7 @@ def has_instance(statement: Statement, line: str, data: Data) -> bool:
 def nonnegative_on(box: Sequence[Ends], facts: Sequence[Fact]) -> list[Polynomial]:
     """Return polynomials that are nonnegative on a box under hypotheses: distances from ends, then slacks.
 
-    An equation gives two of them, one for each sign. An end or slack whose denominator has no known sign gives 0.
+    An equation gives two polynomials, one for each sign. An end or slack whose denominator has no known sign gives 0.
     """
     found: list[Quotient] = []
     width = len(box)
@@ -182,7 +182,7 @@ def _fails(fact: Fact, box: Sequence[Ends]) -> bool:
 
 
 Conditions = tuple[Mapping[str, Form], Mapping[str, Form]]
-"""By name, numbers that are at least 0, and numbers that are 0."""
+"""Two dictionaries by name: numbers that are at least 0, and numbers that are 0."""
 
 
 def dual(statement: Statement, line: str, data: Data) -> bool:
@@ -225,7 +225,7 @@ def _require_multipliers(trace: Trace, sides: Sides, conditions: Conditions, pro
     Raises
     ------
     Refused
-        If they do not prove an entry.
+        If the multipliers do not prove an entry.
     """
     if sides.equation or len(proofs) != len(sides.slacks):
         raise Refused("each entry of an inequality needs its multipliers, on every path of every setting")

@@ -1,4 +1,4 @@
-"""Texts that contain values, and sentences: texts of symbols or of other values, which cannot be compared."""
+"""Strings that contain values, and sentences: strings with symbols or other values, which cannot be compared."""
 
 from __future__ import annotations
 
@@ -10,15 +10,15 @@ from clusterproof.checker.kernel.evaluation import Refused, spend
 from clusterproof.checker.kernel.numbers import Abstract, words
 
 TOO_LONG = 10**4300
-"""Least number that a text cannot contain, by Python's limit on digits; an interpreter's environment may change it."""
+"""Least number with too many digits for a string. (It is fixed, because Python's own limit may be changed.)"""
 
 
 class Sentence(Abstract):
-    """A text of a symbol or of another value. It can be passed on, but not compared."""
+    """A string with a symbol or another value. It can be passed on, but not compared."""
 
 
 def text(*parts: Any) -> str | Sentence:
-    """Return ``f"..."`` of texts, exact numbers and symbols, and of tuples, lists, dictionaries and records of them.
+    """Return ``f"..."`` with strings, exact numbers, symbols, and tuples, lists, dictionaries or records of these.
 
     Raises
     ------
@@ -33,7 +33,7 @@ def text(*parts: Any) -> str | Sentence:
 
 
 def _require_short(value: Any) -> None:
-    """Require that Python can write a value as text; this costs as many steps as writing."""
+    """Require that Python can write a value as a string; this costs as many steps as writing."""
     spend(len(value) if type(value) is str else 20 * (1 + words(value)))
     if type(value) in (int, Fraction):
         if max(abs(value.numerator), value.denominator) >= TOO_LONG:

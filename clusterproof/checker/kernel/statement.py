@@ -34,8 +34,8 @@ class Statement:
     lines
         Names of the lines; every path through the function has exactly these lines.
     role
-        "statement"; "lemma", without which the claim cannot be certified; or "step", which the certificate does not
-        need.
+        "statement"; "lemma", which must be proved before the claim is certified; or "step", which the certificate does
+        not need.
     ill_posed
         Names of the lines that are ill-posed if an instance breaks them.
     """

@@ -23,7 +23,7 @@ def symbolic(
 ) -> Iterator[tuple[dict[str, Any], list[Ends], Callable[[list[bool]], Evaluation]]]:
     """Yield for each combination of the choices: an instance of symbols, their ends, and a function that begins a path.
 
-    A symbol for an integer stands for every real number between the ends, so more is shown than is necessary. The
+    A symbol for an integer stands for every real number between the ends, so a proof shows more than necessary. The
     integers in ``listed``, which have two ends, are separate cases. ``between`` contains choices of numbers; one symbol
     stands for all numbers from the least to the largest option. ``spare`` is the number of further symbols, for states.
     """

@@ -1,8 +1,8 @@
-"""A trace: unknown functions of known classes, for a statement about all of them.
+"""A trace: unknown functions of known classes, for a statement about all such functions.
 
 The claim's function is evaluated once. Points are linear combinations of free vectors. Numbers are linear combinations
 of inner products of these vectors, of function values and of 1. Each requested value becomes a triplet, about which
-only the conditions of the class are known. Each comparison is decided both ways, on one path each.
+only the conditions of the class are known. Each comparison is decided in both ways, each on its own path.
 """
 
 from __future__ import annotations
@@ -113,7 +113,7 @@ class Trace(World):
         return self.vectors, self.values, list(self.further), list(self.keyed), of_oracles
 
     def forget(self, asked: Any) -> None:
-        """Forget what was requested since ``asked``. The caller must keep no later point and no later number."""
+        """Delete all requests since ``asked``; the caller must keep no later point and no later number."""
         self.vectors, self.values, further, keyed, of_oracles = asked
         self.further, self.keyed = list(further), list(keyed)
         for oracle, (triplets, known, proximal) in zip(self.oracles, of_oracles, strict=True):
@@ -129,7 +129,7 @@ class Trace(World):
         supposed
             The hypotheses of the claim.
         decided
-            The comparisons that were branched on, as they hold on this path.
+            The comparisons of the branches, as they hold on this path.
         """
         nonnegative = {"1": self.constant(1)}
         zero: dict[str, Form] = {}
@@ -176,7 +176,7 @@ class Traced(Oracle):
         return self.add(point, self.trace.vector(), self._value())
 
     def implicit(self, point: Point, step: Any) -> Triplet:
-        """Return a new point, with the subgradient that it must have."""
+        """Return a new point, with the subgradient that the point must have."""
         if step is None:
             return self.add(self.trace.origin + self.trace.vector(), -point, self._value())
         vector = self.trace.vector()

@@ -23,7 +23,7 @@ class Least(Abstract):
     numbers: tuple[Any, ...]
 
     def exact(self) -> NoReturn:
-        """Raise an error, because a least has no formula."""
+        """Raise an error, because the least of several numbers has no formula."""
         raise Refused(
             "nothing is computed from least(...): write least(*(value - f.minimum for value in values))"
         )
@@ -67,7 +67,7 @@ Line = Sides | Excluded
 
 
 def facts_of(holds: Any) -> list[Fact] | None:
-    """Return the facts that a hypothesis consists of; None if it is false."""
+    """Return the facts in a hypothesis; None if the hypothesis is false."""
     if type(holds) is Fact:  # ``a and b`` is a itself if a does not hold on this path
         decided = [fact for asked, fact in running().now.path if asked is holds]
         return None if decided and decided[0] is not holds else [holds]
@@ -92,7 +92,7 @@ def _shape(value: Any) -> tuple[int, ...]:
 
 
 def _entries(value: Any) -> list[Any]:
-    """Return the entries of a list or tuple, at every depth; for a single number, the number itself."""
+    """Return the entries of a list or tuple, at every depth; return a single number as it is."""
     if type(value) not in (list, tuple):
         return [value]
     return [entry for part in each(value) for entry in _entries(part)]
@@ -113,11 +113,11 @@ class Exact(Words[Sides]):
     """The functions that a claim calls, on exact numbers, lists, symbols, and numbers that depend on functions."""
 
     def facts(self, holds: Any) -> list[Fact] | None:
-        """Return the facts that a hypothesis consists of; None if it is false."""
+        """Return the facts in a hypothesis; None if the hypothesis is false."""
         return facts_of(holds)
 
     def in_words(self, name: Any) -> str:
-        """Return the text of a hypothesis; a text that contains symbols is replaced."""
+        """Return the name of a hypothesis; a name that contains symbols is replaced."""
         if type(name) not in (str, Sentence):
             raise Refused("a hypothesis needs its words: suppose('x > 0', x > 0)")
         return name if type(name) is str else "a hypothesis"
@@ -127,13 +127,13 @@ class Exact(Words[Sides]):
         running().add(facts=tuple(facts))
 
     def given(self, name: Any, holds: Any, make: Callable[[], Sides | Excluded]) -> Sides | Excluded:
-        """State a line with a hypothesis of its own; a comparison about a function of a class is decided both ways."""
+        """State a line with its own hypothesis; a comparison about a function of a class is decided in both ways."""
         if type(holds) is Fact and hasattr(holds.slack, "decide"):
             holds = bool(holds)
         return super().given(name, holds, make)
 
     def alone(self, facts: list[Fact], make: Callable[[], Sides | Excluded]) -> Sides | Excluded:
-        """Return a line with its own facts: the given ones, and the ones that ``make`` supposes."""
+        """Return a line with its own facts: the given facts, and the facts that ``make`` supposes."""
         record = running()
         before = record.now.facts
         record.add(facts=tuple(facts))
@@ -150,7 +150,7 @@ class Exact(Words[Sides]):
         return replace(line, facts=(*line.facts, *own))
 
     def compared(self, sign: str, measured: Any, terms: Mapping[str, Any], **how: Any) -> Sides:
-        """Return the line of all entries of an inequality, which is exact."""
+        """Return the exact line that covers all entries of an inequality."""
         _require_exact(how)
         entries = _together(measured, *terms.values())
         sums = [(entry, reduce(add, allowed)) for entry, *allowed in entries]
@@ -158,7 +158,7 @@ class Exact(Words[Sides]):
         return Sides(tuple(slacks), sign=sign, entries=entries, names=tuple(terms))
 
     def equated(self, pairs: Sequence[Any], **how: Any) -> Sides:
-        """Return the line of all entries of all pairs, which is exact."""
+        """Return the exact line that covers all entries of all pairs."""
         _require_exact(how)
         entries = tuple(entry for pair in pairs for entry in _together(*pair))
         gaps = tuple(subtract(left, right) for left, right in entries)

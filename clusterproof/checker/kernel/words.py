@@ -37,7 +37,7 @@ class Word(StrEnum):
     VACUOUS = "vacuous"
     """No instance meets the hypotheses; or the line is certified, and the author states that it then says nothing."""
     OPEN = "open"
-    """Nothing is shown."""
+    """The evidence decides nothing."""
 
 
 @dataclass(frozen=True)
@@ -51,7 +51,7 @@ class Judgement:
     lines
         The verdict on each line.
     why
-        For each piece of evidence, the reason why it shows nothing; empty if it shows something.
+        For each piece of evidence, the reason why it shows nothing; empty if it shows a verdict.
     digest
         SHA-256 of the text.
     """
@@ -105,7 +105,7 @@ def show(claim: Claim, record: Any, *, fuel: int = FUEL) -> tuple[Place, Word]:
     Raises
     ------
     Refused
-        If it shows nothing.
+        If the evidence shows nothing.
     """
     with limited(fuel):
         try:
@@ -147,7 +147,7 @@ def _decoded(record: Any) -> tuple[str, str, str, dict[str, Any]]:
 
 
 def _message(error: Exception) -> str:
-    """Return the text of an error; empty if it has none, as for a number with too many digits."""
+    """Return the message of an error; empty if there is none, as for a number with too many digits."""
     try:
         return str(error)
     except Exception:  # computing the text may fail in any way

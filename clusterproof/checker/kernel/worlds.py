@@ -16,7 +16,7 @@ from clusterproof.checker.kernel.quotients import Fact, Quotient, is_zero, joine
 
 @dataclass(frozen=True, eq=False)
 class Linear(Abstract):
-    """A linear combination: of free vectors or coordinates (a point), or of products, values and 1 (a number)."""
+    """A linear combination: of free vectors or coordinates for a point, or of products, values and 1 for a number."""
 
     world: World
     terms: Mapping[Any, Any]
@@ -97,7 +97,7 @@ class Point(Linear):
         return tuple(sorted(self.terms.items()))
 
     def is_zero(self) -> Fact | bool:
-        """Return whether a point with coordinates is 0; without coordinates, the fact that it is 0."""
+        """Return whether a point with coordinates is 0; without coordinates, return the fact that the point is 0."""
         return self.world.is_zero(self)
 
 
@@ -122,7 +122,7 @@ class Form(Linear):
         return Fact(self - other, strict=True)
 
     def is_zero(self) -> Fact:
-        """Return the fact that it is 0."""
+        """Return the fact that the number is 0."""
         return Fact(self, equation=True)
 
     def decide(self, *, strict: bool, equation: bool) -> bool | None:
@@ -187,7 +187,7 @@ class Oracle(ABC):
         return found
 
     def _require_positive(self, step: Quotient) -> None:
-        """Require that a symbolic step leads to one point; a proof must show that the step is positive."""
+        """Require that a symbolic step has a unique result; a proof must show that the step is positive."""
         if not (getattr(self.definition, "convex", True) and getattr(self.definition, "monotone", True)):
             raise Refused("a proximal step that is a symbol is of something convex or monotone")
         running().use(required=step > 0)
@@ -209,9 +209,9 @@ class World(ABC):
     Attributes
     ----------
     groups
-        (count, class) of each summand, which is a mean of ``count`` functions.
+        (count, class) of each summand; a summand is a mean of ``count`` functions.
     oracles, weights
-        The oracles, and the weight of each in the sum.
+        The oracles, and the weight of each oracle in the sum.
     start, solution, minimum
         The point at which a method starts; the solution (None for functions that need not be convex); the least value.
     reach

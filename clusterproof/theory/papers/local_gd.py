@@ -1,8 +1,8 @@
 """Local gradient descent: Khaled, Mishchenko and Richtarik, "First Analysis of Local GD" (arXiv 1909.04715).
 
-Two clients f_m(x) = a_m (x - b_m)^2 / 2 with a = (1, a_2), b = (0, b_2) and L = 1: every number is rational, and
-nothing is random. V_t is the variance of the points, H the number of steps between two averagings, sigma^2 the mean
-squared gradient at x*.
+There are two clients f_m(x) = a_m (x - b_m)^2 / 2 with a = (1, a_2), b = (0, b_2) and L = 1: every number is rational,
+and nothing is random. V_t is the variance of the points, H the number of steps between two averagings, and sigma^2 the
+mean squared gradient at x*.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from clusterproof.methods.exact import Functions, descend, exact_clients, mean
 F = Fraction
 CURVATURE, CENTER, START = Q[0:1], among(F(0), F(1), F(2), F(4)), among(F(0), F(1), F(-3))
 GAP, PACE = among(1, 2, 3, 5), Q[F(1, 3) : 1]
-"""H, and gamma over the largest step."""
+"""H, and gamma divided by the largest step."""
 
 
 def gradients_of(curvature: Fraction, center: Fraction) -> Functions:
@@ -115,8 +115,8 @@ def theorem_1(
         1 / (4 L H).
 
     Source
-        Khaled et al. (2019): the paper's text, without its proofs. At H = 1, and for equal Hessians, the true floor is
-        0.
+        Khaled et al. (2019): the paper's text, without its proofs. The true floor is 0 for H = 1, and for equal
+        Hessians.
     """
     step, (optimum, spread) = pace / (4 * gap), optimum_and_spread(curvature, center)
     path = path_of(gradients_of(curvature, center), start, step, epochs, gap)
@@ -137,7 +137,7 @@ def corollary_1(
     gap: int = GAP,
     root: int = among(2, 4, 6, 10),
 ) -> Sides:
-    """The mean iterate has the rate 1 / sqrt(M T), here with M = 4 clients, two of each kind, and T = root^2.
+    """The mean iterate has the rate 1 / sqrt(M T), here with M = 4 clients, two of each kind, and T = ``root``^2.
 
     Statement
         f(x) - f* <= 8 L |x_0 - x*|^2 / sqrt(M T) + 3 M sigma^2 H^2 / (2 L T), with x as in Theorem 1, H <= sqrt(T / M)

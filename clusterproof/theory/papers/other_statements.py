@@ -1,4 +1,4 @@
-"""Statements of CFL-MGD, GL-CFL, SoFL and FPFC that no claim answers, or no claim alone."""
+"""Statements of CFL-MGD, GL-CFL, SoFL and FPFC that a table or figure answers, or that nothing answers."""
 
 OTHER_STATEMENTS = {
     "cfl-mgd": {
@@ -194,4 +194,4 @@ OTHER_STATEMENTS = {
         ),
     },
 }
-"""For each paper: places and statements, by the table or figure that answers them or by the reason for no answer."""
+"""Places and statements by paper, and by the table or figure that answers them or the reason for no answer."""

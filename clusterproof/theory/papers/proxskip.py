@@ -29,16 +29,16 @@ from clusterproof.theory.exact.planar_clients import (
 
 @dataclass(frozen=True)
 class Start:
-    """Positions, controls and steps of clients: any state in which clients of a kind agree, as they then always do.
+    """Positions, controls and steps of two kinds of clients. Clients of a kind agree, now and after every iteration.
 
     Attributes
     ----------
     x, y
         Mean of the x_i - x*.
     spread_x, spread_y
-        Deviations of both from the mean, alternating in sign, minus their mean.
+        Deviations of ``x`` and ``y`` from the mean, with alternating signs, minus their own mean.
     control_x, control_y
-        h_i - g_i*, likewise.
+        h_i - g_i*, in the same form.
     step_length
         gamma L.
     probability
@@ -104,12 +104,12 @@ def one_iteration(
     *,
     short_steps: bool = False,
 ) -> tuple[Any, ...]:
-    """Return rate, Psi, E Psi+, sums of ||x_i - x* - gamma (grad f_i(x_i) - g_i*)||^2, controls, ||x_i - x*||^2, noise.
+    """Return the rate, Psi, E Psi+, the sum of ||x_i - x* - gamma (grad f_i(x_i) - g_i*)||^2, and three further sums.
 
-    The rate is the sharp rate, and Theorem 6's rate for ``short_steps``, which are steps up to 1 / L. Controls are
-    gamma^2 / p^2 ||h_i - g_i*||^2. The gradients of a kind have the error ``noise`` or minus ``noise``, equally likely.
-    A vector is a pair of numbers; an iteration treats both in the same way. A pair has a value for either kind of
-    clients.
+    The rate is the sharp rate, or Theorem 6's rate for ``short_steps``, which are steps up to 1 / L. The further sums
+    are over the controls gamma^2 / p^2 ||h_i - g_i*||^2, over ||x_i - x*||^2, and over the noise. The gradients of a
+    kind have the error ``noise`` or minus ``noise``, equally likely. A vector is a pair of numbers, and an iteration
+    treats both numbers in the same way. A pair of values has one value for each kind of clients.
     """
     p, number = start.probability, counts(clients)
     suppose("gamma > 0 and p > 0", start.step_length > 0 and p > 0)
@@ -170,7 +170,7 @@ def contraction(
     *,
     short_steps: bool = False,
 ) -> tuple[Any, Any, Any, Any]:
-    """Return rate, Psi, E Psi+ and the noise of an iteration; a proof uses ``proxskip/identity`` for them."""
+    """Return rate, Psi, E Psi+ and the noise of an iteration; in a proof, by ``proxskip/identity``."""
     rate, before, after, *parts = one_iteration(clients, start, noise, short_steps=short_steps)
     p = start.probability
 
@@ -194,7 +194,8 @@ def identity(clients: PlanarClients, start: Start) -> Sides:
     """An iteration changes E Psi exactly as independent gradient steps and the factor 1 - p^2 do.
 
     Hypotheses
-        Any differentiable f_i, not necessarily convex, any gamma > 0, p in (0, 1] and N >= 1; the sum of the h_i is 0.
+        The f_i are differentiable, not necessarily convex, gamma > 0, p is in (0, 1], and N >= 1. The sum of the h_i is
+        0.
 
     Statement
         E Psi+ = sum ||(x_i - gamma grad f_i(x_i)) - (x* - gamma g_i*)||^2
@@ -204,8 +205,8 @@ def identity(clients: PlanarClients, start: Start) -> Sides:
         Ours; ProxSkip is Algorithm 1 of Variance Reduced ProxSkip (2022). The claim is an identity.
 
     Symbols
-        Psi = sum over i of ||x_i - x*||^2 + (gamma^2 / p^2) ||h_i - g_i*||^2, + is after one iteration, 0 at the
-        start, E over the coins; g_i* = grad f_i(x*).
+        Psi = sum over i of ||x_i - x*||^2 + (gamma^2 / p^2) ||h_i - g_i*||^2. The sign + means after one iteration, the
+        index 0 at the start, and E the expectation over the coins; g_i* = grad f_i(x*).
     """
     _, _, expected, moved, controls, *_ = one_iteration(clients, start)
     return equal((expected, moved + (1 - start.probability**2) * controls))
@@ -224,8 +225,8 @@ def sharp(clients: PlanarClients, start: Start) -> Sides:
     """One iteration contracts by max{(1 - gamma mu)^2, (1 - gamma L)^2, 1 - p^2}, and no smaller factor is true.
 
     Hypotheses
-        f_i L-smooth and mu-strongly convex, exact gradients, any gamma > 0, p in (0, 1] and N >= 1; the sum of the h_i
-        is 0.
+        The f_i are L-smooth and mu-strongly convex, gradients are exact, gamma > 0, p is in (0, 1], and N >= 1. The sum
+        of the h_i is 0.
 
     Statement
         E Psi+ <= max{(1 - gamma mu)^2, (1 - gamma L)^2, 1 - p^2} Psi.
@@ -254,17 +255,18 @@ def theorem_6(clients: PlanarClients, start: Start) -> Sides:
     """ProxSkip converges linearly, at max{1 - gamma mu, 1 - p^2}.
 
     Hypotheses
-        f_i L-smooth and mu-strongly convex, exact gradients, 0 < gamma <= 1 / L and p in (0, 1]; the sum of the h_i is
-        0.
+        The f_i are L-smooth and mu-strongly convex, gradients are exact, 0 < gamma <= 1 / L, and p is in (0, 1]. The
+        sum of the h_i is 0.
 
     Statement
-        E Psi_T <= max{(1 - gamma mu)^T, (1 - p^2)^T} Psi_0, with Psi as in ``proxskip/identity``. Here T = 1, from any
-        state. Because the start is any, this is the statement for every T, by induction over the expectations given the
-        past.
+        E Psi_T <= max{(1 - gamma mu)^T, (1 - p^2)^T} Psi_0, with Psi as in ``proxskip/identity``. The claim has T = 1,
+        from any state. Because the state is arbitrary, this gives the statement for every T, by induction over the
+        expectations given the past.
 
     Source
-        Variance Reduced ProxSkip (2022), Theorem 6, read in a transcription. The claim is an upper bound. If the first
-        branch decides, the bound is loose by a factor of 2 in the exponent; ``proxskip/sharp`` has its square.
+        Variance Reduced ProxSkip (2022), Theorem 6, which we read in a transcription. The claim is an upper bound. If 1
+        - gamma mu is the maximum, the bound is loose by a factor of 2 in the exponent; ``proxskip/sharp`` has (1 -
+        gamma mu)^2.
     """
     suppose("gamma <= 1 / L", start.step_length <= 1)
     rate, before, after, _ = contraction(clients, start, short_steps=True)

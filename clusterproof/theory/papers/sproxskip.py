@@ -34,19 +34,19 @@ def repaired(
     """SProxSkip converges linearly to a floor, with the constants 2 A'' and 2 Var.
 
     Hypotheses
-        f mu-strongly convex, expected smoothness with A'': E ||g(x, xi) - g(x*, xi)||^2 <= 2 A'' D_f(x, x*); A = 2 A'',
-        C = 2 Var, Var = E ||g(x*, xi)||^2; 0 < gamma <= min{1 / mu, 1 / A}. The claim is tried on one quadratic with
-        the curvatures mu (1 - s) and mu (1 + s), s = ``spread``, so that A'' = mu (1 + s^2). Each curvature has the
-        gradient v or -v at 0, and gamma is ``pace`` times the largest step.
+        f is mu-strongly convex, with expected smoothness A'': E ||g(x, xi) - g(x*, xi)||^2 <= 2 A'' D_f(x, x*); A = 2
+        A'', C = 2 Var, Var = E ||g(x*, xi)||^2; 0 < gamma <= min{1 / mu, 1 / A}. The claim is tried on one quadratic
+        with the curvatures mu (1 - s) and mu (1 + s), s = ``spread``, so that A'' = mu (1 + s^2). Each curvature has
+        the gradient v or -v at 0, and gamma is ``pace`` times the largest step.
 
     Statement
         E Psi_T <= max{(1 - gamma mu)^T, (1 - p^2)^T} Psi_0 + gamma^2 C / min{gamma mu, p^2} with Psi_T = ||x_T - x*||^2
         + (gamma^2 / p^2) ||h_T - h*||^2.
 
     Source
-        Variance Reduced ProxSkip (2022), Theorem 8 and its (9), with the constants of the ProxSkip paper (Mishchenko
-        et al., 2022), recalled: E ||g(x, xi) - grad f(x*)||^2 is at most twice the sum of the two squares. The claim is
-        an upper bound.
+        Variance Reduced ProxSkip (2022), Theorem 8 and its (9), with the constants of the ProxSkip paper (Mishchenko et
+        al., 2022), recalled from memory: E ||g(x, xi) - grad f(x*)||^2 is at most twice the sum of the two squares. The
+        claim is an upper bound.
     """
     mu, p, smoothness = strong_convexity, probability, strong_convexity * (1 + spread**2)
     suppose("p > 0 and gamma > 0", p > 0 and pace > 0)
@@ -104,15 +104,17 @@ def additive(
     other_noise_x: Coordinate,
     other_noise_y: Coordinate,
 ) -> Sides:
-    """With additive noise the floor is gamma^2 V over 1 - rate, with the rate of ``proxskip/sharp``.
+    """With additive noise the floor is gamma^2 V / (1 - rate), with the rate of ``proxskip/sharp``.
 
     Hypotheses
-        f_i L-smooth and mu-strongly convex; the gradients are grad f_i(x_i) + xi_i with xi independent of the past,
-        of mean 0 and total variance V = E sum ||xi_i||^2; any gamma > 0, p in (0, 1]; sum of h_i = 0.
+        The f_i are L-smooth and mu-strongly convex, gamma > 0, p is in (0, 1], and the sum of the h_i is 0. The
+        gradients are grad f_i(x_i) + xi_i, where xi is independent of the past, with mean 0 and total variance V = E
+        sum ||xi_i||^2.
 
     Statement
         E Psi_T <= rho^T Psi_0 + gamma^2 V (1 + rho + ... + rho^(T-1)), rho = max{(1 - gamma mu)^2, (1 - gamma L)^2, 1 -
-        p^2}. Here T = 1, from any state. Because the start is any, this is the statement for every T, by induction.
+        p^2}. The claim has T = 1, from any state. Because the state is arbitrary, this gives the statement for every T,
+        by induction.
 
     Source
         Ours: ``proxskip/identity``, in which the noise adds gamma^2 V. The claim is an upper bound, attained at each T

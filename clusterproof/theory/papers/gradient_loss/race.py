@@ -282,7 +282,7 @@ def reduction_ceiling(
 
 @reduction_ceiling.step("algebra", needed=False)
 def reduction_ceiling_on_symbols(later: NotNegative, baseline: int = Z[2:]) -> Sides:
-    """T_new = 2 + later: both methods agree in the first iteration, and the baseline does not arrive in it."""
+    """T_new = 2 + later: the methods agree in the first iteration, which does not reach the baseline's purity."""
     return at_most(1 - Fraction(2 + later, baseline), ceiling=1 - Fraction(2, baseline))
 
 

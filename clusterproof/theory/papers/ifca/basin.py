@@ -132,7 +132,7 @@ def basin(
 
 @basin.step("worst pair")
 def worst_pair_ties(condition_number: Annotated[int, integers(1, 30, upwards=True)]) -> dict[str, Sides]:
-    """At the worst pair the client is right just within Delta / (1 + sqrt(kappa)), and wrong just beyond."""
+    """At the worst pair a client chooses rightly just within Delta / (1 + sqrt(kappa)), not just beyond."""
     limit = 1 / (1 + math.sqrt(condition_number))
     return {
         "within": equal((int(misassigned(condition_number, 0.999 * limit)), 0)),

@@ -138,7 +138,7 @@ def certain_though_near(
 
 
 def never_falls(cells: Sequence[Cell], replicates: int, stream: np.random.Generator) -> Expectation:
-    """Conclude that the success probability does not fall from a cell to the next, by runs from the same starts."""
+    """Conclude that success does not become less probable from one setting to the next, with the same starts."""
     seed = int(stream.integers(2**31))
     series = np.stack([succeeds(ALGORITHM, cell, replicates, seed) for cell in cells], axis=1)
     return gains(series[:, :-1], series[:, 1:])

@@ -1,4 +1,4 @@
-"""The bias of the stationary law of FedAvg and SCAFFOLD on equal clients: printed, compared and exact.
+"""The bias of the stationary law of FedAvg and SCAFFOLD on equal clients: as printed, compared, and exact.
 
 Throughout, a = f''(x*) and r = 1 - gamma a.
 """
@@ -115,7 +115,7 @@ def floor(sums: Sums, curvature: Any, variance: Any) -> Any:
     rank=2,
 )
 def bias(curvature: Curvature, local_steps: LocalSteps) -> Sides:
-    """SCAFFOLD II is biased by gamma / N, as FedAvg, and by gamma^2 for every number of clients.
+    """SCAFFOLD II has a bias of order gamma / N, like FedAvg, and a bias of order gamma^2 for any number of clients.
 
     Statement
         b = -(tau sigma^2 / 4 a^2) gamma / N - (tau sigma^2 / 12 a) ((H - 1) (5 H - 1) / H) gamma^2 + O(gamma^2 / N +
@@ -180,14 +180,15 @@ def stationary_law(
 
 @claim("scaffold/bias-ratio", label="Bias over FedAvg's", source="ours", evaluations=60, expected="certified")
 def bias_ratio(local_steps: LocalSteps, fresh: Annotated[int, integers(1, 5, upwards=True)]) -> Sides:
-    """For many clients and small steps SCAFFOLD's bias is (5H - 1) / 3H times FedAvg's under II, more under I.
+    """For many clients and small steps SCAFFOLD II has (5H - 1) / 3H times FedAvg's bias, and SCAFFOLD I has more.
 
     Statement
         As N -> infinity and then gamma -> 0, b of II / b of FedAvg -> (5H - 1) / 3H, from 3/2 to 5/3, and b of I / b of
         FedAvg -> (2H - 1 + 3m) / 3m, where m is the number of fresh gradients at x in c_i.
 
     Source
-        Ours. It compares equal clients; on unequal ones FedAvg has a bias of order gamma, and SCAFFOLD none.
+        Ours. The claim compares equal clients; on unequal clients FedAvg has a bias of order gamma, and SCAFFOLD has no
+        bias of this order.
 
     Hypotheses
         Equal clients f_i = f in one dimension, all of them in every round, eta_g = 1, H >= 2 local steps, independent
@@ -205,7 +206,7 @@ def bias_ratio(local_steps: LocalSteps, fresh: Annotated[int, integers(1, 5, upw
 
 @bias_ratio.step("positive steps", evaluations=50, needed=False)
 def at_positive_steps(length: Fraction = Q[0 : Fraction(1, 2) : 20], local_steps: int = Z[2:8]) -> Sides:
-    """At gamma a <= 1/2 and H <= 8 the ratio of II is at most its limit, which it approaches."""
+    """For gamma a <= 1/2 and H <= 8 the ratio of II is at most its limit, and approaches this limit."""
     sums = sums_of(1 - length, local_steps, between_one_and_count)
     ratio = floor(sums, 1, control_variance(sums, local_steps)) / floor(sums, 1, 0)
     return at_most(ratio, limit=Fraction(5 * local_steps - 1, 3 * local_steps))

@@ -30,11 +30,11 @@ UpToHalf = Annotated[Any, rationals(0, Fraction(1, 2), 8)]
     headline=True,
 )
 def convex(clients: PlanarClients, start: Start) -> dict[str, Sides]:
-    """On convex clients a round of SCAFFOLD gains the gap at its start (I), or the gaps along the clients' paths (II).
+    """On convex clients a round of SCAFFOLD gains the gap at the round's start (I), or gaps along clients' paths (II).
 
     Hypotheses
-        f_i convex and L-smooth, any number of clients, all of them in every round, exact gradients, eta_g = 1 and eta L
-        K <= 1. c = mean c_i; x* is any minimiser of f = mean f_i.
+        The f_i are convex and L-smooth, eta_g = 1, and eta L K <= 1. Any number of clients take part, all in every
+        round, with exact gradients. c = mean c_i, and x* is any minimiser of f = mean f_i.
 
     Statement
         I: Psi+ <= Psi - (1/4) eta K (f(x) - f*) with Psi = ||x - x*||^2 + (1/4) (K eta)^2 mean ||c_i - c - g_i*||^2.
@@ -43,11 +43,11 @@ def convex(clients: PlanarClients, start: Start) -> dict[str, Sides]:
         points.
 
     Proof
-        I: as for ``scaffold/sharp-option-1`` with mu = 0, where p = s = 1, m = 0 and C_k = k, with 1/4 for 1/3, and
-        with its steps "one local step", "curvature" and "share". Only the part of the multiplier lambda_{0*} above K /
-        4 is used. A round gains K / 4 times mean h(x - x*) = eta (f(x) - f*), and A_0 = B_0 - K^2 / 4 is at least K (K
-        + 4) / 8, the step "first local step". The sum of xi_k^2 / A_k is at most 1/4, the step "sum"; for K = 1, xi_0 =
-        0.
+        I: the proof is as for ``scaffold/sharp-option-1`` with mu = 0, where p = s = 1, m = 0 and C_k = k. It has 1/4
+        in place of 1/3, and uses the steps "one local step", "curvature" and "share" of that claim. Only the part of
+        the multiplier lambda_{0*} above K / 4 is used. A round gains K / 4 times mean h(x - x*) = eta (f(x) - f*), and
+        A_0 = B_0 - K^2 / 4 is at least K (K + 4) / 8, the step "first local step". The sum of xi_k^2 / A_k is at most
+        1/4, the step "sum"; for K = 1, xi_0 = 0.
 
         II: with d_k, q and w_k as in ``scaffold/sharp``, y_k = d_k - (k / K) q obeys y_(k+1) = y_k - w_k, y_0 = x - x*
         and Psi+ = mean ||y_K||^2. By interpolation <d_k, w_k> >= h(d_k) + ||w_k||^2 / (2 eta L), h the client's D_i

@@ -1,4 +1,4 @@
-"""SCAFFOLD with option I: the sharp rate of a round, and steps for which it diverges."""
+"""SCAFFOLD with option I: the sharp rate of a round, and step sizes at which it diverges."""
 
 from __future__ import annotations
 
@@ -73,8 +73,8 @@ def sharp_option_1(clients: PlanarClients, start: Start) -> Sides:
         Algorithm 1 of Karimireddy et al. (2020), with option I.
 
     Hypotheses
-        f_i L-smooth and mu-strongly convex with 0 <= mu < L, any number of clients, all of them in every round, exact
-        gradients, eta_g = 1, eta L K <= 1; c = mean c_i.
+        The f_i are L-smooth and mu-strongly convex with 0 <= mu < L, eta_g = 1, and eta L K <= 1. Any number of clients
+        take part, all in every round, with exact gradients; c = mean c_i.
     """
     before, after = psi_and_next(clients, start, "I", THIRD)
     eta = step_size_of(clients, start.pace, start.local_steps)
@@ -227,7 +227,7 @@ def shares_together(last: AtLeastOne, s: Share) -> Sides:
 
 
 def two_rounds(curvatures: tuple[Any, ...], step_size: Any, local_steps: int) -> tuple[Any, Any]:
-    """Return p and q of x_(t+1) = p x_t + q x_(t-1) for clients a_i w^2 / 2: the controls are a_i x_(t-1)."""
+    """Return p and q of x_(t+1) = p x_t + q x_(t-1) for clients a_i w^2 / 2, with the controls a_i x_(t-1)."""
 
     def gradient_of(a: Any) -> Callable[[Any], Any]:
         return lambda w: a * w
@@ -262,16 +262,17 @@ def option_1_diverges(
     """For every K, SCAFFOLD I with eta_g = 1 does not diverge at step sizes up to 1 / L.
 
     Hypotheses
-        Two clients phi_i(w) = a_i (w - b_i)^2 / 2 with 0 < a_2 <= a_1 = L, all clients in every round, eta <= 1 / L.
+        There are two clients phi_i(w) = a_i (w - b_i)^2 / 2 with 0 < a_2 <= a_1 = L; both take part in every round, and
+        eta <= 1 / L.
 
     Statement
         The spectral radius of a round is at most 1: the roots of z^2 = p z + q, where x_(t+1) = p x_t + q x_(t-1), are
         in the unit disc. This is the case if and only if |q| <= 1 and |p| + q <= 1.
 
     Source
-        Ours: what a reader of Karimireddy et al. (2020), who call option I the more stable one for some applications,
-        may expect. Their theorems do not state it: their step, restated, is at most 1 / (81 L K eta_g), which excludes
-        this instance. At eta L = 1 the radius tends to more than 1 as a_2 -> 0 for every K >= 6.
+        Ours. Readers of Karimireddy et al. (2020), who call option I more stable for some applications, may expect
+        this. The paper's theorems do not state it: their step size, restated, is at most 1 / (81 L K eta_g), which
+        excludes this instance. At eta L = 1 the radius tends to more than 1 as a_2 -> 0 for every K >= 6.
     """
     first, second = two_rounds((Fraction(1), flat), pace, local_steps)
     return at_most(max(abs(second), abs(first) + second), one=1)

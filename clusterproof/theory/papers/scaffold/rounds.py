@@ -1,4 +1,4 @@
-"""Rounds of SCAFFOLD and FedLin on planar clients, from x* = 0 with all g_i* = 0: only c_i - c - g_i* matters."""
+"""Rounds of SCAFFOLD and FedLin on planar clients with x* = 0 and all g_i* = 0: only c_i - c - g_i* matters."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ LocalSteps = Annotated[int, integers(1, 6, upwards=True)]
 
 @dataclass(frozen=True)
 class Start:
-    """Start of a round: x - x*, and c_i - c - g_i*, alternating in sign, minus their mean."""
+    """Start of a round: x - x*, and c_i - c - g_i* with alternating signs, minus their mean."""
 
     x: Coordinate
     y: Coordinate

@@ -114,12 +114,12 @@ def sharp(clients: PlanarClients, start: Start) -> Sides:
         Algorithm 1 of Karimireddy et al. (2020), with option II.
 
     Hypotheses
-        f_i L-smooth and mu-strongly convex with 0 <= mu < L, any number of clients, all of them in every round, exact
-        gradients, eta_g = 1, eta L K <= 1; c = mean c_i.
+        The f_i are L-smooth and mu-strongly convex with 0 <= mu < L, eta_g = 1, and eta L K <= 1. Any number of clients
+        take part, all in every round, with exact gradients; c = mean c_i.
 
     Symbols
-        eta ``step_size``, K ``local_steps``, g_i* = grad f_i(x*), mean over clients; + is after a round. In the proof
-        p = 1 - eta mu, S_k = 1 + p + ... + p^(k-1), sigma_k = 1 - S_k / K.
+        eta is ``step_size``, K is ``local_steps``, g_i* = grad f_i(x*), means are over clients, and the sign + means
+        after a round. In the proof p = 1 - eta mu, S_k = 1 + p + ... + p^(k-1), sigma_k = 1 - S_k / K.
     """
     before, after = psi_and_next(clients, start, "II")
     eta = step_size_of(clients, start.pace, start.local_steps)
@@ -197,5 +197,5 @@ def power_of_three(a: Annotated[Any, rationals(0, Fraction(1, 3), 9)]) -> Sides:
 
 @sharp.step("power")
 def power_by_two(count: NotNegative, a: Share) -> Sides:
-    """From (1 - a)^j >= (1 - ja / 2)^2 to j + 2, the square root of both sides."""
+    """From (1 - a)^j >= (1 - ja / 2)^2 to j + 2; the comparison is between square roots."""
     return at_least((1 - count * a / 2) * (1 - a), root=1 - (count + 2) * a / 2)

@@ -1,1 +1,1 @@
-"""Statements of Zhang and Qiao (2024), Electronics 13, 3682 (SoFL), and their repairs."""
+"""Claims about Zhang and Qiao (2024), Electronics 13, 3682 (SoFL), and repaired claims."""

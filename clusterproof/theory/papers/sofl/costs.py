@@ -31,12 +31,12 @@ def no_extra_communication(clusters: int = CLUSTERS, local_steps: int = STEPS) -
     """SoFL sends and computes no more in a round than FedAvg.
 
     Hypotheses
-        All clients take part, as in the paper's experiments. With fewer participants the clustering round involves all
-        clients, 1 / participation times as many.
+        All clients take part, as in the paper's experiments. With fewer participants, the clustering round still
+        involves all clients, 1 / participation times as many.
 
     Statement
-        Numbers down and up, and the clients' passes, equal FedAvg's; the server computes the map and the second
-        clustering.
+        The numbers sent to and from clients, and the clients' passes, are the same as in FedAvg. The server computes
+        the map and the second clustering.
 
     Source
         Zhang and Qiao (2024), Sections 3 and 4: the clusters are computed from the updates that clients send anyway.
@@ -61,13 +61,13 @@ def ifca_consumption(clusters: int = CLUSTERS, local_steps: int = STEPS) -> Side
         There are K models, E local steps and model averaging. A backward pass costs two forward passes.
 
     Statement
-        IFCA sends K models to a client and one back, (K + 1) / 2 times SoFL's numbers. Its clients make K - 1 forward
-        passes more, which is (3 E + K - 1) / (3 E) times SoFL's work: twice for K = 4 and E = 1, 1.02 times for E = 50.
-        We read 'several times' as K times the models sent to a client; for the work we do not judge it.
+        An IFCA client receives K models and sends one back, (K + 1) / 2 times SoFL's numbers. It makes K - 1 more
+        forward passes, (3 E + K - 1) / (3 E) times SoFL's work: twice for K = 4 and E = 1, 1.02 times for E = 50. We
+        read "several times" as K times the models sent to a client, and do not judge it for the work.
 
     Source
-        Zhang and Qiao (2024), on IFCA: "several times" holds for the models sent to clients, K times. It does not hold
-        for the work if there are some local steps.
+        Zhang and Qiao (2024), on IFCA: "several times" holds for the models sent to clients, K times. It is not true
+        for the work if clients make many local steps.
     """
     ours = cost_of_a_round(SoFL(step_size=0.1, local_steps=local_steps), task(clusters))
     theirs = cost_of_a_round(IFCA(step_size=0.1, averaging="model", local_steps=local_steps), task(clusters))
@@ -96,15 +96,15 @@ def clustering_condition(
 
     Hypotheses
         The recommended delta_1 = max ||Delta w_i|| / 10 and delta_2 in [delta_1, 10 delta_1]. delta_1 is exactly a
-        tenth of the largest update, and delta_2 < 10 delta_1: at the end of the interval (b) is false.
+        tenth of the largest update, and delta_2 < 10 delta_1: at delta_2 = 10 delta_1 (b) is false.
 
     Statement
         (a) 0 < ||sum_i Delta w_i|| < delta_1 and (b) max_i ||Delta w_i|| > delta_2 > 0.
 
     Source
         Zhang and Qiao (2024), Section 4.1. Our reading: the mean in place of the sum in (a), as in Sattler et al., and
-        (a) alone. Thresholds that are fixed before training would make (b) a condition again, but the paper gives no
-        value. The paper's alternative, a round that is specified, is ``trigger="round"``.
+        (a) alone. With thresholds that are fixed before training, (b) would exclude something, but the paper gives no
+        value. The paper's alternative, a fixed round, is ``trigger="round"``.
 
     Proof
         10 delta_1 = max ||Delta w_i||, so (b) is true for every delta_2 < 10 delta_1 and false at the end.

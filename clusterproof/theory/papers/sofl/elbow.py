@@ -1,4 +1,4 @@
-"""Line 14 of Algorithm 1: the number of clusters by the elbow, and with a guard."""
+"""Line 14 of Algorithm 1: the number of clusters by the elbow, and by the silhouette with a guard."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ def chord(curve: Sequence[Fraction]) -> list[Fraction]:
 
 
 def elbow(curve: Sequence[Fraction]) -> int:
-    """Return the number of clusters at which the curve is farthest below its chord; 1 if it is nowhere below."""
+    """Return the number of clusters at which the curve is farthest below its chord; 1 if no point is below it."""
     depths = [above - value for above, value in zip(chord(curve), curve, strict=True)]
     return depths.index(max(depths)) + 1
 
@@ -59,19 +59,19 @@ def elbow_exact_winners(
     """If the map returns exactly the true clusters, the point farthest below the chord is at their number.
 
     Hypotheses
-        Clients are equal within each of K >= 3 clusters, and the map has one winner for each. So it is at a common
-        stationary point of losses with equal Hessians. The three winners have different directions.
+        Clients are equal within each of K >= 3 clusters, and the map has one winner for each cluster, as at a common
+        stationary point of losses with equal Hessians. The winners have different directions.
 
     Statement
-        K = elbow(M), M the winners, with the curve WCSS_1 .. WCSS_z of (6), z = |M|.
+        K = elbow(M), where M is the set of winners and the curve is WCSS_1 .. WCSS_z of (6), z = |M|.
 
     Source
         Zhang and Qiao (2024), Section 4.1 (b): "By analyzing the WCSS curves of the winning neurons, the accuracy of
         the K value of the number of clusters is ensured", and Algorithm 1, line 14, K = elbow(M). The reading adds the
         detector, because the paper names none: the point farthest below the chord of the curve's ends. Every detector
-        that needs a point on both sides behaves alike. Maps with as many winners as clusters are provided for in
-        Section 5.2.2: "a closer resolution can be taken, when the SOM will degenerate into a K-means algorithm".
-        ``sofl/guarded-count`` has a count without this flaw.
+        that needs a point on both sides behaves alike. Section 5.2.2 allows maps with as many winners as clusters: "a
+        closer resolution can be taken, when the SOM will degenerate into a K-means algorithm". ``sofl/guarded-count``
+        has a count without this flaw.
 
     Proof
         WCSS_z = 0 is the end of the curve, where the distance to the chord is zero. So the elbow is below z, and with z
@@ -101,7 +101,7 @@ def elbow_below_chord(
     y: tuple[int, ...] = COORDINATES,
     z: tuple[int, ...] = COORDINATES,
 ) -> dict[str, Sides]:
-    """The curve of within-cluster sums lies below its chord; it lies on its chord only for a regular simplex.
+    """The curve of within-cluster sums lies below its chord, and on its chord only for a regular simplex.
 
     Hypotheses
         There are z >= 3 distinct points, here ``count`` points in space. The curve WCSS_1 .. WCSS_z has the least sums.
@@ -189,9 +189,9 @@ def guarded_count(stream: Stream, replicates: Replicates) -> Frequency:
         winners, has the largest mean cosine silhouette. It is 1 if this silhouette is below 0.25.
 
     Source
-        Ours on Zhang and Qiao (2024), Algorithm 1, line 14. Clusters at a large cosine of each other may be merged, so
-        that 0.25 is no general constant. Needs scikit-learn, the extra ``cluster``. It replaces the elbow by the chord,
-        which never returns z and hardly ever one, see ``sofl/elbow-below-chord``.
+        Ours on Zhang and Qiao (2024), Algorithm 1, line 14. Clusters with a large cosine between them may be merged, so
+        that 0.25 is no general constant. The claim needs scikit-learn, the extra ``cluster``. This count replaces the
+        elbow by the chord, which never returns z and hardly ever one, see ``sofl/elbow-below-chord``.
     """
     wrong = []
     for clusters in stream.choice(COUNTS, replicates):

@@ -1,4 +1,4 @@
-"""(3)-(6): the objective of the clustering, and its K, over all partitions; (5) and line 30: weights in a cluster."""
+"""(3)-(6): the objective of the clustering over all partitions, and K; (5) and line 30: weights in a cluster."""
 
 from __future__ import annotations
 
@@ -135,9 +135,9 @@ def equation_4(b1: int = LINE[0], b2: int = LINE[1], b3: int = LINE[2], b4: int 
     """Minimising the distances within clusters (4), and then each cluster's loss (5), minimises (3).
 
     Hypotheses
-        K is given; theta_i are the clients' own minimisers (as variables of (4) they would all be equal), weights are
-        equal, all losses have the same Hessian. K = 2. dist is the Euclidean distance or its square, whichever favours
-        the claim; ties are resolved in its favour.
+        K = 2 is given, and theta_i are the clients' own minimisers (as variables of (4) they would all be equal).
+        Weights are equal, and all losses have the same Hessian. dist is the Euclidean distance or its square, whichever
+        favours the claim; ties are resolved in its favour.
 
     Statement
         A partition that minimises sum_k sum_(i,j in C_k) dist(theta_i, theta_j) has, with the best
@@ -147,8 +147,8 @@ def equation_4(b1: int = LINE[0], b2: int = LINE[1], b3: int = LINE[2], b4: int 
         Zhang and Qiao (2024), Section 4: "we can decompose Equation (3) into two distinct optimization stages: the
         clustering stage with the optimization objective, as shown in Equation (4), and the model fusion stage". The
         reading adds that the stages together minimise (3), the meaning of theta_i and dist, and that K is given. Since
-        sum_(i,j in C) ||theta_i - theta_j||^2 = 2 |C| sum_i ||theta_i - mean||^2, (4) charges a client of a large
-        cluster more. The sum (6) does not, see ``sofl/equation-6``.
+        sum_(i,j in C) ||theta_i - theta_j||^2 = 2 |C| sum_i ||theta_i - mean||^2, (4) gives more weight to a client of
+        a large cluster. The sum (6) does not, see ``sofl/equation-6``.
     """
     points: list[Point] = [(Fraction(coordinate),) for coordinate in (b1, b2, b3, b4)]
     sums = {labels: within_sum(points, labels) for labels in partitions(4) if max(labels) == 1}
@@ -180,8 +180,8 @@ def equation_6(
         sum_i phi_i(w) = WCSS / 2 + |C| ||w - mu||^2 / 2; and the sum over ordered pairs of (4) is sum_k 2 |C_k| WCSS_k.
 
     Source
-        Zhang and Qiao (2024), (3), (4) and (6). The identity is ours. At a given K both therefore have the
-        same minimisers, and k-means on the clients' models is (3).
+        Zhang and Qiao (2024), (3), (4) and (6). The identity is ours. For given K, (3) and (6) therefore have the same
+        minimisers, and k-means on the clients' models minimises (3).
     """
     mean = sum(theta) / clients
     within = sum((each - mean) ** 2 for each in theta)
@@ -210,8 +210,8 @@ def algorithm_line_30(first: int = Z[1:], second: int = Z[1:], other: int = Z[1:
     """A cluster's model is the sum of its clients' models with weights n_m / n.
 
     Hypotheses
-        n is "the amount of data" of the input. A cluster has two clients, with ``first`` and ``second`` samples, and a
-        client with ``other`` samples is outside.
+        n is "the amount of data" in the input. The cluster has two clients, with ``first`` and ``second`` samples. A
+        client outside the cluster has ``other`` samples.
 
     Statement
         M = |C_i|, W_i = sum_(m=1)^M (n_m / n) w_m, n_m the data of client m: the weights sum to 1.

@@ -23,7 +23,7 @@ from clusterproof.theory.papers.sofl.equations_3_6 import Point, mean_of, square
 def equation_10(
     stream: Stream, dimension: int = Z[2:8], rate: Fraction = Q[Fraction(1, 100) : 1 : 100]
 ) -> dict[str, Sides]:
-    """An update brings the winner nearer to the sample, and k-means never raises (6) and stops.
+    """An update brings the winner nearer to the sample. k-means never increases (6), and stops.
 
     Hypotheses
         eta g in (0, 1]; neither the neuron nor the sample is zero, nor are they opposite. In (14) and (15) the number
@@ -47,9 +47,9 @@ def equation_10(
         Zhang and Qiao (2024), (8)-(10), (14), (15) and the stopping rule after them.
 
     Proof
-        nu' lies on the segment from nu to gamma, hence in the cone of the two. (14) takes the least term of each sum,
-        (15) the minimiser of each cluster; there are finitely many partitions, and no partition returns while the sum
-        falls.
+        nu' lies on the segment from nu to gamma, hence in the cone of the two. (14) takes the least term for each
+        sample, and (15) the minimiser of each cluster. There are finitely many partitions, and none occurs again while
+        the sum falls.
     """
     neuron, sample = stream.standard_normal((2, dimension))
     after = som.train(
@@ -86,11 +86,11 @@ def shrinking_neighbourhood(updates: int = Z[1:]) -> Sides:
 
     Source
         Zhang and Qiao (2024), Section 3.3: "The range of N shrinks with time and only includes BMU after a certain
-        time", and Section 4.2: sigma(t) "determines the update range of the BMU neighborhood". (10) leaves the units
-        outside N as they are, and no line defines N. With N the units within sigma(t) of the winner the sentence is
-        true, from t > T_max / 4 on. With N all units, whose g by (11) is positive, the sentence is false: at the end
-        the next unit still makes exp(-9 / 2 sigma_0^2) = 0.135 of the winner's move. A radius that vanishes, as in
-        ``sofl/theorem-1-robbins-monro``, makes the two alike in the limit.
+        time", and Section 4.2: sigma(t) "determines the update range of the BMU neighborhood". (10) does not change
+        units outside N, and no line defines N. With N the units within sigma(t) of the winner the sentence is true,
+        from t > T_max / 4 on. With N all units, whose g by (11) is positive, the sentence is false: at the end the next
+        unit still makes exp(-9 / 2 sigma_0^2) = 0.135 of the winner's move. If the radius vanishes, as in
+        ``sofl/theorem-1-robbins-monro``, the two meanings agree in the limit.
     """
     width = Fraction(3, 2) / (1 + updates / Fraction(updates, 2))
     within = sum(distance <= width for distance in range(NEURONS))
@@ -107,7 +107,7 @@ LONGEST = 50
 
 
 def half_steps(points: Sequence[Point], centres: list[Point]) -> tuple[list[Fraction], int]:
-    """Return the sum before and after each half-step, (14) and (15), and for how many rounds the centres move.
+    """Return the sum before and after each half-step, (14) and (15), and the number of rounds in which centres move.
 
     Ties go to the first centre; an empty cluster keeps its centre.
     """
@@ -130,7 +130,7 @@ def half_steps(points: Sequence[Point], centres: list[Point]) -> tuple[list[Frac
 
 @equation_10.line("(14), (15)", evaluations=100)
 def equations_14_15(stream: Stream, count: int = Z[3:6], dimension: int = Z[1:3]) -> dict[str, Sides]:
-    """The sum before and after each half-step, with centres that start at winners, and how long they move."""
+    """The sum before and after each half-step, and the rounds with moves; the centres start at winners."""
     rows = np.unique(stream.integers(0, 6, (count, dimension)), axis=0).tolist()
     points: list[Point] = [tuple(map(Fraction, row)) for row in rows]
     clusters = int(stream.integers(1, max(2, len(points))))

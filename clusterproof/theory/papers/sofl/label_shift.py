@@ -50,12 +50,12 @@ def label_shift_ceiling(
     """Under K distinct label shifts no single model has a mean accuracy above 1/K.
 
     Hypotheses
-        K clusters of equal weight with the same inputs; cluster c has the labels (y + s_c) mod 10, with
+        There are K clusters of equal weight with the same inputs. Cluster c has the labels (y + s_c) mod 10, with
         distinct s_c mod 10. The accuracy concerns the server's model, before any local training.
 
     Statement
-        mean over the clusters of P(h(x) = y + s_c) <= 1/K for every function h; more generally, at most
-        the largest weight of clients that share a shift. Attained by h(x) = y + s.
+        The mean over the clusters of P(h(x) = y + s_c) is at most 1/K for every function h; more generally, at most the
+        largest weight of clients that share a shift. The function h(x) = y + s attains the bound.
 
     Source
         Ours on the partition of Zhang and Qiao (2024), Section 5.1.1. The bound is tight.

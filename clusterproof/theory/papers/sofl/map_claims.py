@@ -1,4 +1,4 @@
-"""Statements on the map: Section 4.1, "minimum mean square distortion", and Section 5.2.2, the effect of the start."""
+"""Claims on the map: Section 4.1, "minimum mean square distortion", and Section 5.2.2, the effect of the start."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ from clusterproof.theory.papers.sofl.equations_3_6 import Point, partitions, wit
 
 
 def points_at(length: int) -> list[Point]:
-    """Return two samples in one direction, of lengths 1 and ``length``, and one across, (0, 1)."""
+    """Return two samples in one direction, of lengths 1 and ``length``, and an orthogonal sample, (0, 1)."""
     return [(Fraction(x), Fraction(y)) for x, y in ((1, 0), (length, 0), (0, 1))]
 
 
@@ -56,7 +56,7 @@ def mean_square_distortion(length: int = among(10, 3, 2)) -> Sides:
         Zhang and Qiao (2024), Section 4.1: "By adjusting the winning neurons and their neighborhoods according to the
         client parameters, the SOM forms a quantitative mapping with minimum mean square distortion". The reading adds
         the distortion, and the set over which it is minimised. Samples in one direction have one winner, however far
-        apart they are. ``sofl/mean-square-distortion-nearest`` has distances for cosines, which (7) allows.
+        apart they are. ``sofl/mean-square-distortion-nearest`` has distances in place of cosines, as (7) allows.
     """
     shared, least = (least_distortion(points_at(length), one_direction=asked) for asked in (True, False))
     return at_most(shared, least=least)
@@ -80,8 +80,8 @@ def mean_square_distortion_nearest(
     """With the nearest neuron as the winner the mean update never raises the mean square distortion.
 
     Hypotheses
-        The winner is the nearest neuron, and alone in its neighbourhood. The update (10) goes towards the sample, and
-        is averaged over the samples. With rate 1 the map has degenerated into k-means.
+        The winner is the nearest neuron, and the only neuron in its neighbourhood. The update (10) goes towards the
+        sample, and is averaged over the samples. With rate 1 the map has degenerated into k-means.
 
     Statement
         The sum of squared distances of the samples from their winners does not rise.
@@ -150,18 +150,19 @@ def initialisation(stream: Stream, replicates: Replicates) -> Frequency:
     """From another start the map gives the same clusters in most runs, and k-means in fewer.
 
     Hypotheses
-        Twenty clients, five around each of four random directions in 30 dimensions, with noise of half their length.
-        The map has 6 x 6 neurons, which start at random unit vectors, and 500 updates; k-means runs on its winners.
-        K-means on the clients themselves has one random start. Both have the number of clusters. eta_0 = 1/2, sigma_0 =
-        1 and 500 updates, where Section 5.2.2 has 0.1, 1.5 and 300; winners by the cosine.
+        There are twenty clients, five around each of four random directions in 30 dimensions, with noise of half their
+        length. The map has 6 x 6 neurons, which start at random unit vectors, and 500 updates; k-means runs on its
+        winners. K-means on the clients themselves has one random start. Both methods know the number of clusters. eta_0
+        = 1/2, sigma_0 = 1 and there are 500 updates, where Section 5.2.2 has 0.1, 1.5 and 300. Winners have the largest
+        cosine.
 
     Statement
         Two starts on the same updates give different partitions with probability at most 0.1 for the map with k-means
-        on its winners, and at least 0.4 for k-means.
+        on its winners, and at least 0.4 for k-means on the clients.
 
     Source
         Zhang and Qiao (2024), Section 5.2.2: "the results obtained from clustering using SOM networks are less affected
-        by the initialization". The text does not name the reference of "less"; Table 2 compares it with k-means. With
+        by the initialization". The text does not say less than what; Table 2 compares the map with k-means. With
         ten k-means++ starts k-means is no more affected: ``clusterproof table sofl/table-2``.
     """
     return probability(pairs_that_differ(by_map, stream, replicates), at_most=0.1)

@@ -36,7 +36,7 @@ TABLE_2: dict[str, tuple[int, ...]] = {
 """Table 2: cluster of clients 1 to 20."""
 
 TRUE_CLUSTERS: tuple[int, ...] = tuple(client // 5 for client in range(20))
-"""Section 5.1.1 and Figure 6: four partitions with five clients each, 0-4, 5-9, 10-14 and 15-19."""
+"""Section 5.1.1 and Figure 6: four groups of five clients each, 0-4, 5-9, 10-14 and 15-19."""
 
 TABLE_3: dict[tuple[str, str], Column] = {
     ("feature", "MNIST"): column("78.18 78.02 87.25 83.43 91.08"),
@@ -110,7 +110,7 @@ def each_at_most(values: Mapping[str, Any], **terms: Any) -> Sides:
 
 
 def worst_of(values: Mapping[str, Any], terms: Mapping[str, Any]) -> str:
-    """Return the sentence on the entry that exceeds its terms by most."""
+    """Return a sentence about the entry that exceeds its terms by the largest amount."""
     limits = np.sum(
         [np.broadcast_to(np.asarray(term, object), len(values)) for term in terms.values()], axis=0
     )
@@ -135,7 +135,7 @@ def gains_over_single_models() -> dict[str, Fraction]:
 
 
 def matched(found: tuple[int, ...], true_clusters: tuple[int, ...] = TRUE_CLUSTERS) -> int:
-    """Return the number of clients in the true cluster that most clients of their found cluster are in."""
+    """Return the number of clients whose true cluster is the majority of their found cluster."""
     both = [[true for true, k in zip(true_clusters, found, strict=True) if k == each] for each in range(20)]
     return sum(max([members.count(true) for true in members], default=0) for members in both)
 
@@ -153,7 +153,7 @@ def on_table_2() -> dict[str, Sides]:
 
 
 def on_figure_9() -> Sides:
-    """Compare the distance of each level from the interval of Table 3's two accuracies with one point."""
+    """Require that each level is within one point of the interval between Table 3's two accuracies."""
     distances = {}
     for (data, method), level in FIGURE_9.items():
         low, high = sorted(TABLE_3[skew, data][method] for skew in SKEWS)
@@ -206,7 +206,7 @@ def on_tables_4_and_5() -> dict[str, Sides]:
 
 
 def table_3_in_table_4(methods: tuple[str, ...]) -> tuple[list[Fraction], list[Fraction]]:
-    """Return squares of the points between two accuracies for label skew with K = 4, and of six standard errors.
+    """Return the squared differences of two accuracies for label skew with K = 4, and six standard errors squared.
 
     The standard error of a difference is at most 100 sqrt(2 / 4 n) points, n the test images.
     """
@@ -240,9 +240,9 @@ def sentences_on_tables() -> dict[str, Sides]:
     """The sentences about the tables follow from the printed numbers.
 
     Statement
-        Each sentence below, with percent as points of accuracy. Whole per cents, approximate ones too, are met within
-        half a point, other gains within half their last digit; a fall is 0.01 or more. In Table 2 a client is
-        misclassified if its true cluster is not the majority of its found cluster, and more than four clusters are
+        Each sentence below is true, with percent as points of accuracy. Whole per cents (including approximate ones)
+        may differ by half a point, other gains by half of their last digit; a fall is 0.01 or more. In Table 2 a client
+        is misclassified if its true cluster is not the majority of its found cluster, and more than four clusters are
         redundant. For the server's model, chance may add as much as Hoeffding's inequality allows with probability
         10^-4.
 

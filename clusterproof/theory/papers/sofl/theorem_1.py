@@ -97,7 +97,7 @@ def theorem_1(rate: Fraction = RATE) -> Sides:
     """The neurons of a self-organising map converge in mean square to the means of their cells.
 
     Hypotheses
-        The inputs have a density f. There is no hypothesis on the rate eta, the neighbourhood or the metric.
+        The inputs have a density f. The theorem has no hypothesis on the rate eta, the neighbourhood or the metric.
 
     Statement
         w_c(n) -> m_c = (1 / P(X_c)) int_(X_c) x f(x) dx as n -> infinity, for all c in Y.
@@ -120,14 +120,14 @@ def theorem_1(rate: Fraction = RATE) -> Sides:
 
 
 SAMPLES = ((1, 0), (Fraction(3, 2), 0), (0, 1), (0, Fraction(3, 2)))
-"""Two samples of each of two neurons, which start at the means of their cells, (5/4, 0) and (0, 5/4)."""
+"""Two samples for each of two neurons, which start at the means of their cells, (5/4, 0) and (0, 5/4)."""
 
 
 def end_of_long_runs(rate: Fraction, near: Fraction) -> Any:
     """Return the limit of E||w_c - m_c||^2 at a constant rate; the other cell's samples pull ``near`` times as much.
 
-    It is also the limit at the run's end, if the rate and g end there for every length of the run. The recursion of the
-    first two moments forgets its start at the speed of the rate.
+    This is also the limit at the end of the run, if the rate and g have these final values for every length of the run.
+    The recursion of the first two moments forgets its start at the speed of the rate.
     """
     shares = [rate, rate, near * rate, near * rate]
     offsets = [(x - Fraction(5, 4), y) for x, y in SAMPLES]
@@ -150,18 +150,18 @@ def theorem_1_at_the_end(learning_rate: Fraction = RATE, near: Fraction = Q[0:1]
 
     Hypotheses
         The schedule of SoFL, (12) and (13), over a run of T_max updates with independent samples. N is the winner alone
-        or all neurons; the claim takes the case that ends nearer. Winners are found by (9). There are two neurons, and
-        two equally likely samples in each cell. ``near`` is g of the other neuron at the end, exp(-9 / 2 sigma_0^2) for
-        sigma_0 / 3.
+        or all neurons; the claim takes the case with the smaller final error. Winners are found by (9). There are two
+        neurons, and two equally likely samples in each cell. ``near`` is g of the other neuron at the end, exp(-9 / 2
+        sigma_0^2) for sigma_0 / 3.
 
     Statement
         E||w_c - m_c||^2 after T_max updates tends to 0 as T_max -> infinity.
 
     Source
-        Zhang and Qiao (2024), Section 4.1: "the corresponding neurons will be located at the center-of-mass position
-        of the client subset". The reading takes the sentence for the end of a run, in mean square and in the limit of
-        long runs. The paper has no quantity there, and writes "usually located" in Step 5. The schedule ends at eta_0 /
-        3 and sigma_0 / 3, for every T_max. Theorem 1 is about n -> infinity, see ``sofl/theorem-1``: in a run that goes
+        Zhang and Qiao (2024), Section 4.1: "the corresponding neurons will be located at the center-of-mass position of
+        the client subset". The reading takes the sentence for the end of a run, in mean square and in the limit of long
+        runs. The paper states no quantity there, and writes "usually located" in Step 5. The schedule ends at eta_0 / 3
+        and sigma_0 / 3, for every T_max. Theorem 1 is about n -> infinity, see ``sofl/theorem-1``: in a run that goes
         on past T_max the distance vanishes.
 
     Proof

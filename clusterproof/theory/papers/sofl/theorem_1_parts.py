@@ -1,4 +1,4 @@
-"""True statements behind Theorem 1: the running mean, the variance that a rate keeps, the mean field."""
+"""True claims related to Theorem 1: the running mean, the variance that remains at a constant rate, the mean field."""
 
 from __future__ import annotations
 
@@ -39,18 +39,19 @@ def after(row: Row, sample: Any) -> Row:
 def running_mean(
     updates: int = UPDATES, neurons: tuple[Fraction, ...] = NEURONS, samples: tuple[Fraction, ...] = SAMPLES
 ) -> Sides:
-    """If only the winner moves, by one over its hits, it is the mean of all samples that it has won.
+    """If only the winner moves, with rate 1/n at its n-th sample, it is the mean of all samples that it has won.
 
     Hypotheses
         sigma -> 0: only the best matching unit moves; its n-th sample moves it with eta = 1/n. There are three neurons,
         and any number of samples on a line.
 
     Statement
-        w_c(n) = (x_1 + .. + x_n) / n over the samples that c has won so far, after any update; times n.
+        After any update, w_c(n) = (x_1 + .. + x_n) / n over the samples that c has won so far. Both sides are
+        multiplied by n.
 
     Source
         MacQueen (1967), reference 18 of Zhang and Qiao (2024); the exact core of Theorem 1. The claim is an identity.
-        The winner won these samples along the way; they are not the final cell's samples.
+        These are the samples that the neuron won during the run, not the samples of its final cell.
 
     Proof
         w + (x - w) / n = ((n - 1) w + x) / n.
@@ -167,7 +168,7 @@ ROW: Any = integers(2, 31)
 
 @claim("sofl/mean-field-fixed-point", label="Theorem 1", source="ours", expected="consistent, sharp within 2")
 def mean_field(neurons: int = ROW) -> dict[str, Sides]:
-    """As the radius vanishes, the fixed point of the mean update goes to the cells' means.
+    """As the radius vanishes, the fixed point of the mean update converges to the cells' means.
 
     Hypotheses
         The update is the mean of (10) with a constant radius sigma > 0; x is uniform on [0, 1], and neurons are sorted.
