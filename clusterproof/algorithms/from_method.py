@@ -168,7 +168,7 @@ def own_method(name: str) -> type[MethodAlgorithm[Any]] | None:
 
 @cache
 def algorithm_of(rule: Callable[..., Any]) -> type[MethodAlgorithm[Any]]:
-    """Return an algorithm class for a method that a user wrote, with the method's settings and the shared ones.
+    """Return an algorithm class for a method that a user wrote, with the method's settings and the shared settings.
 
     Raises
     ------

@@ -154,7 +154,7 @@ async def improve(
         ),
     ] = None,
 ) -> CallToolResult:
-    """Search for the best constant of a claim: the last certified number and the next violated one.
+    """Search for the best constant of a claim: the last certified number and the next violated number.
 
     The answer is the record of `clusterproof improve --json`: every number that was tried, and its verdict. The search
     takes ten times as long as `check`, or longer.

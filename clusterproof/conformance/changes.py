@@ -7,7 +7,7 @@ The name of a change tells what it changes. It is one of these:
 - ``rows``, the rows of the participants' states;
 - ``gradients of a step`` and ``gradients before steps``, the numbers of gradients that a client evaluates;
 - a function that the rule calls;
-- a place: a piece of the text of one of these functions, which the file of the algorithm names.
+- a place that the file of the algorithm names: a piece of the text of one of these functions.
 
 The text of a change replaces the value or place; ``{}`` in this text stands for the old value or place. Changes of one
 place apply in their order.

@@ -131,6 +131,6 @@ class ScheduledCoin:
         self.local_steps, self._draws = FedAvgInHalves(task, settings).steps(0), 0
 
     def random(self, shape: tuple[int, ...] = ()) -> np.ndarray:
-        """Return 0, which is below every probability, in each K-th call, and 1 in the others."""
+        """Return 0 in each K-th call, which is below every probability, and 1 in all other calls."""
         self._draws += 1
         return np.full(shape, float(self._draws % self.local_steps > 0))

@@ -35,7 +35,7 @@ class Unusable(Exception):
 
 
 class Settings(dict[str, Any]):
-    """The settings for an implementation. If a setting is missing, the error names the existing ones."""
+    """The settings for an implementation. If a setting is missing, the error names the existing settings."""
 
     def __missing__(self, name: str) -> Any:
         """Raise the error of a dictionary, with the existing names."""

@@ -66,7 +66,7 @@ def probe_names(definition: type[Definition]) -> tuple[str, ...]:
 def strengths(definition: type[Definition]) -> dict[str, Any]:
     """Return other values of an algorithm's own numbers: the definition's values, or 0.6 of the default.
 
-    Counts are raised by one. The server's step has a probe of its own.
+    Counts are raised by one. The server's step has a separate probe.
     """
     numbers = {
         name: value + 1 if isinstance(value, int) else 0.6 * value
@@ -147,7 +147,7 @@ def make_probes(
 
 
 def _with_undecided(task: ConformanceTask, client: int) -> ConformanceTask:
-    """Return the task with a last start where the client's loss is 0.01 % below its least loss at the other starts."""
+    """Return the task with another last start, where the client's loss is 0.01 % less than at the best other start."""
     if task.starts is None:
         return task
     least = min(task.loss(client, start) for start in task.starts[:-1])

@@ -15,7 +15,7 @@ from clusterproof.conformance.settings import find_definition
 
 @dataclass(frozen=True, eq=False)
 class ConformanceCheck:
-    """One probe or check as a test, which runs when it is called.
+    """One probe or check as a test that runs when it is called.
 
     Attributes
     ----------

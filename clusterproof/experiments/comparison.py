@@ -74,7 +74,7 @@ class Printed:
 class Comparison:
     """At least one reproduced value, one per seed, and the printed number.
 
-    ``variances`` are the squared standard errors of our mean and of the printed one; None if neither spread is known.
+    ``variances`` are the squared standard errors of our mean and of the printed mean; None if both spreads are unknown.
     """
 
     values: tuple[float, ...]
@@ -87,7 +87,7 @@ class Comparison:
 
     @cached_property
     def variances(self) -> tuple[float, float] | None:
-        """Squared standard errors of our mean and of the printed one."""
+        """Squared standard errors of our mean and of the printed mean."""
         ours = float(np.var(self.values, ddof=1)) if len(self.values) > 1 else None
         theirs = self.printed.variance(ours)
         ours = theirs if ours is None else ours
@@ -124,7 +124,7 @@ class Comparison:
     def detectable(self) -> float | None:
         """Smallest true difference that the test detects with probability ``POWER``; None if there is no test.
 
-        The estimated variances are treated as the true ones.
+        The estimated variances are treated as the true variances.
         """
         if self.allowed is None or self.variances is None or not self.freedom:
             return None

@@ -1,4 +1,4 @@
-"""A paper's experiment as a table: its settings, its runs, and their numbers beside the printed ones."""
+"""A paper's experiment as a table: its settings, its runs, and our numbers beside the printed numbers."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ is null for the table's own numbers, which belong to the last round.
 
 
 class Number(NamedTuple):
-    """A measured number, with its ``column`` in the table, and its round unless that is the last one."""
+    """A measured number, with its ``column`` in the table, and its round unless this is the last round."""
 
     column: str
     value: float

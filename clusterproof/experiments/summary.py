@@ -1,7 +1,7 @@
-"""The stored numbers of all tables beside the printed ones, as one Markdown table.
+"""The stored numbers of all tables beside the printed numbers, as one Markdown table.
 
-``python -m clusterproof.experiments.summary`` writes this table into the page of the stored results, which is also on
-the site.
+``python -m clusterproof.experiments.summary`` writes this table into the page of the stored results; the site also has
+this page.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Sweeps, which run all combinations of a file's settings and seeds, as units, and collect one table."""
+"""Sweeps run all combinations of a file's settings and seeds, as units, and collect the results in one table."""
 
 from __future__ import annotations
 

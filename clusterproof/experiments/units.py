@@ -209,7 +209,7 @@ def _computed_here(
     jobs: int,
     keep: Callable[[Path, Any, str], None],
 ) -> list[Path]:
-    """Compute units in this process as long as starting workers would take longer, and return the remaining ones.
+    """Compute units in this process as long as starting workers would take longer, and return the remaining units.
 
     Each unit is expected to take as long as the last finished unit. Units that train networks may take hours, so
     workers get them.

@@ -52,7 +52,7 @@ class Map(NamedTuple):
 
 
 class ContractionMap(Illustration):
-    """A map of the measured factor per round relative to the printed one, by momentum and condition number.
+    """A map of the measured factor per round relative to the printed factor, by momentum and condition number.
 
     Parameters
     ----------

@@ -41,7 +41,7 @@ def draw_bounds(rows: Sequence[Row], caption: str) -> style.Figure:
     rows
         Rows of a leaderboard.
     caption
-        Caption, which states the setting.
+        Caption that states the setting.
     """
     figure, (panel,) = style.new_figure(caption)
     columns = dict.fromkeys(row["column"] for row in rows if row["value"])

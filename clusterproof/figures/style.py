@@ -213,7 +213,7 @@ def wrap(text: str, letters: float) -> str:
 
 
 def visible(text: str) -> int:
-    """Count the visible letters of a text: a command in a formula counts as one, delimiters as none."""
+    """Count the visible letters of a text: a command in a formula counts as one letter, and delimiters do not count."""
     return len(re.sub(r"[${}_^]", "", re.sub(r"\\[a-zA-Z]+ ?", "x", text)))
 
 

@@ -97,8 +97,8 @@ class SuccessMap(Illustration):
     def even_odds(self) -> float:
         """Return the Delta / s at which all clients are right at the true optima with probability 1/2.
 
-        A client is wrong with at most the sum, over wrong models, of the exact probability that the model beats the
-        right one. These probabilities are equal, since all optima are Delta apart.
+        The probability that a client is wrong is at most the sum, over wrong models, of the exact probability that the
+        wrong model has the smaller loss. These probabilities are equal, since all optima are Delta apart.
         """
         from scipy.optimize import brentq
 

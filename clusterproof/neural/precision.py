@@ -1,4 +1,4 @@
-"""Lower precision of products in local training, which is faster on a GPU."""
+"""Lower precision of products in local training, to make it faster on a GPU."""
 
 from __future__ import annotations
 

@@ -3,11 +3,11 @@
 A client of cluster q holds n samples (x, y) with x ~ N(0, Sigma) and y = x . theta_q + s eps. The residuals of the
 models chi_1, ..., chi_P on one sample are jointly Gaussian with covariance
 
-    K = s^2 11' + D Sigma D',          row p of D is theta_q - chi_p,
+    K = s^2 11' + D Sigma D',          where row p of D is theta_q - chi_p.
 
-so that the matrix of their inner products over the n samples is Wishart(n, K): the losses are its diagonal over 2n.
-Take a model with displacement delta = chi - theta_q and residual variance tau^2 = s^2 + delta' Sigma delta. The
-gradient of a fresh batch is
+The matrix of the residuals' inner products over the n samples is therefore Wishart(n, K). The losses are its diagonal,
+divided by 2n. Take a model with displacement delta = chi - theta_q and residual variance tau^2 = s^2 + delta' Sigma
+delta. The gradient of a fresh batch is
 
     g = (1/n) Sigma^(1/2) [ tau sqrt(c) z + w (c - sqrt(c) w.z / (tau + s)) ],   w = Sigma^(1/2) delta
 

@@ -145,7 +145,7 @@ class LogisticMixture(Mixture):
 
     @property
     def strong_convexity(self) -> float:
-        """Lower bound mu on the curvature everywhere, which is the ridge."""
+        """Lower bound mu on the curvature everywhere: the ridge."""
         return float(self.ridge)
 
     def _cluster_optima(self) -> np.ndarray:

@@ -16,11 +16,11 @@ from clusterproof.common import InvalidArgument
 
 
 def pairwise_error(own: Any, other: Any, cross: Any, samples: int) -> np.ndarray:
-    """Return the probability that the true model's loss is at least the other's on ``samples`` fresh samples (n').
+    """Return the probability that the true model's loss is at least the other model's on n' fresh samples.
 
-    ``own`` and ``other`` are the residual variances of the two models, and ``cross`` is their covariance. The
-    probability is P(F >= (Q + A) / (Q - A)) with A = other - own and Q^2 = (own + other)^2 - 4 cross^2. The probability
-    is 1 if the two losses are equal with certainty.
+    Here n' is ``samples``, ``own`` and ``other`` are the residual variances of the two models, and ``cross`` is their
+    covariance. The probability is P(F >= (Q + A) / (Q - A)) with A = other - own and Q^2 = (own + other)^2 - 4 cross^2.
+    The probability is 1 if the two losses are equal with certainty.
     """
     from scipy.special import betainc
 
@@ -76,8 +76,8 @@ def worst_case_error(
 ) -> float:
     """Return the largest pairwise error over all models within ``radius`` B of their optima (pi_F).
 
-    The features' covariance has eigenvalues from mu to L, and Delta is the smallest distance of two true parameters. s
-    is the standard deviation of the noise, and n' the number of samples in the batch.
+    The features' covariance has eigenvalues from mu to L, and Delta is the smallest distance between two true
+    parameters. s is the standard deviation of the noise, and n' the number of samples in the batch.
 
     Raises
     ------

@@ -127,7 +127,7 @@ class ExactQuadratics(Mixture):
         return float(gradients.var(axis=0).sum())
 
     def misclassification_probability(self, models: np.ndarray, cluster: int) -> np.ndarray:
-        """Return the share of the cluster's clients for whom each model is at least as good as the true one, (P,)."""
+        """Return the share of the cluster's clients for whom each model is at least as good as the true model, (P,)."""
         clients = np.flatnonzero(self.labels == cluster)
         losses = self._losses(np.asarray(models, dtype=float), clients)
         errors = (losses[:, cluster, None] >= losses).mean(axis=0)

@@ -79,8 +79,8 @@ class StoredRows:
     def choose_and_sum(self, models: np.ndarray, clients: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """Return choices (..., k) of models (..., P, d) by clients (k,), and the sums of their gradients, (..., P, d).
 
-        The gradients use the residuals of the losses. A client's rows are still in the cache at their second use: small
-        clients are processed in groups, large ones one after the other.
+        The gradients use the residuals of the losses. Small clients are processed in groups, and large clients one
+        after the other, so that a client's rows are still in the cache at their second use.
         """
         X, y = self._rows(clients)
         columns = models.reshape(-1, models.shape[-1])

@@ -71,7 +71,7 @@ class SharedIFCA(IFCA):
 class AbsentAsZeroCFL(CFL):
     """CFL in which absent clients have zero updates.
 
-    An absent client reduces the mean update of its cluster, which is weighted by numbers of samples. When the cluster
+    An absent client reduces its cluster's mean update; this mean is weighted by numbers of samples. When the cluster
     is split, it has cosine 0 with every other client.
     """
 

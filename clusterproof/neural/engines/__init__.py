@@ -187,7 +187,7 @@ LARGEST_BATCHED = 50_000
 
 
 def choose_engine(name: str, network: Network, device: str) -> Engine:
-    """Make an engine by name, or the fastest one.
+    """Make the engine with a name, or the fastest engine.
 
     Parameters
     ----------

@@ -19,8 +19,8 @@ from clusterproof.common.validation import InvalidArgument, check_count
 class Network(nn.Module, ABC):
     """A classifier whose parameters are a vector of d numbers.
 
-    The values of the module's own parameters are never read. In this package's networks they are on the device
-    ``"meta"``, which stores shapes only.
+    The values of the module's own parameters are never read. In this package's networks, these parameters are on the
+    device ``"meta"``, which stores only shapes.
 
     Parameters
     ----------
@@ -63,7 +63,7 @@ class Network(nn.Module, ABC):
 
     @property
     def settings(self) -> dict[str, Any]:
-        """Name and options, which recreate the network for a given image shape and number of classes."""
+        """Name and options that recreate the network for a given image shape and number of classes."""
         return {"network": self.name, **self.options}
 
     def trained_parameters(self) -> dict[str, Tensor]:

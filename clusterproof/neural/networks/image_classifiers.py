@@ -148,7 +148,7 @@ class ResNet20(Network):
     group, replaces batch normalisation for three reasons. Running statistics are not parameters, so neither averaging
     nor a gradient step defines their update. If many clients try out a model, its statistics belong to none of the
     clusters. Batch statistics make a client's loss depend on the division of its data into batches, and have no meaning
-    for a batch of one. CFL-MGD ran FedBCD with this network.
+    for a batch of one sample. CFL-MGD ran FedBCD with this network.
     """
 
     name = "resnet-20"

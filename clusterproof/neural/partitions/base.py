@@ -85,7 +85,7 @@ def recipe(function: Callable[..., Division], *, paired: bool = True) -> Callabl
     Parameters
     ----------
     function
-        Function of an ``ImageSet``, ``seed=`` and options, which are keywords with defaults.
+        Function of an ``ImageSet``, ``seed=`` and options. The options are keywords with defaults.
     paired
         See ``Partition``.
 

@@ -332,7 +332,7 @@ def draw_shares(draw: np.random.Generator, clients: int, concentration: float | 
 
 
 def _choose_shifts(shifts: Sequence[int] | None, clusters: int, data: ImageSet) -> list[int]:
-    """Return the default shifts, or check given ones.
+    """Return the default shifts, or check and return the given shifts.
 
     Raises
     ------

@@ -190,8 +190,8 @@ def classes(data: ImageSet, *, seed: int, clients_per_cluster: Count | None = No
     CIFAR-10, which are also only in the figure, are assumed to be the same.
 
     EMNIST's missing classes are not printed. Here each cluster lacks the next 7 in a fixed random order of the 47; when
-    the order ends, another one follows. The published test half is divided by the same rule, so that a client is tested
-    on images of its own classes.
+    the order ends, another one follows. The published test half is divided by the same rule, so a client is tested on
+    images of its own classes.
 
     Parameters
     ----------

@@ -62,7 +62,7 @@ def without_ties(task: Mixture, initial: Array | None = None) -> bool:
 
 
 def note_call(task: MixtureT, call: str | None = None) -> MixtureT:
-    """Make a call the repr of a task, which Hypothesis prints; by default it is the constructor call."""
+    """Make a call the repr of a task, because Hypothesis prints the repr; by default, the constructor call."""
     object.__setattr__(task, "call", one_line(task.code) if call is None else call)
     return task
 
@@ -171,7 +171,7 @@ def draw_reals(
     at_least: float = -math.inf,
     below: float = math.inf,
 ) -> SearchStrategy[float]:
-    """Draw a number within the bounds, or return the fixed one."""
+    """Draw a number within the bounds, or return the fixed number."""
     smallest, largest = read_bounds(argument, bounds, above=above, at_least=at_least, below=below)
     return st.just(smallest) if smallest == largest else st.floats(smallest, largest)
 

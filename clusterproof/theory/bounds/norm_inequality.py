@@ -16,9 +16,9 @@ supermartingale that starts at 1 (set it to 0 where Gamma ||theta|| >= 1). (2) T
 posterior N(c S/||S||, I/b) restricted to the ball of radius sqrt(q/b) about its centre, which keeps the mass 1 - eps:
 the divergence is log(1 / (1 - eps)) + b c^2 / 2. (3) By Donsker-Varadhan and Markov, with probability 1 - e^-u, for all
 posteriors at once, the mean of the logarithm is at most divergence + u. (4) On the support ||theta|| <= c + sqrt(q/b),
-so that gamma <= g, and the mean of theta' V theta is at most c^2 op + tr / b, because restricting a Gaussian to a ball
-about its centre shrinks its covariance. (5) The mean of <theta, S> is c ||S||; divide by c. (Catoni, Giulini 2017;
-Chugg, Wang, Ramdas 2023.)
+so gamma <= g. The mean of theta' V theta is at most c^2 op + tr / b, because restricting a Gaussian to a ball about its
+centre shrinks its covariance. (5) The mean of <theta, S> is c ||S||; divide by c. (Catoni, Giulini 2017; Chugg, Wang,
+Ramdas 2023.)
 
 *Proof of N2.* The prior restricted to ||theta|| <= r / b + sqrt(q / b) =: R gives a Z with E Z <= 1. It is even, so Z
 is an integral of cosh and increases with ||S||: on {||S|| >= r} it is at least its value at r S/||S||, which is prod (1

@@ -7,8 +7,8 @@ the drift of misassigned clients, and a martingale sum whose increments the tube
 rounds and clusters, the martingale sum stays below W. Hence by induction no round is bad.
 
 A *chain* is one cluster of one run. The chains of one run share the tube's widest model, on which wrong choices depend.
-A chain has two kinds of misassigned clients. *False members* belong to another cluster and chose its model; *missing
-members* belong to its cluster and chose another model.
+A chain has two kinds of misassigned clients. *False members* belong to another cluster and chose this chain's model.
+*Missing members* belong to this chain's cluster and chose another model.
 """
 
 from __future__ import annotations

@@ -276,7 +276,7 @@ def _blocks_of_distance(beta: Fraction, form: Form) -> list[Exact]:
 def _blocks_of_contraction(parameters: Parameters, rate: Fraction, form: Form) -> list[Exact]:
     """Return gamma (d + q A e / gamma)^2 and (alpha - zeta A^2) e^2, as terms.
 
-    With A^2 = X^2 - (X - A)(X + A), the second one is a sum of products; X - A and X + A are distances from an end of
+    With A^2 = X^2 - (X - A)(X + A), the second term is a sum of products. X - A and X + A are distances from an end of
     the range of a, plus numbers.
     """
     beta = parameters.momentum
