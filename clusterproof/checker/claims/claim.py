@@ -55,7 +55,7 @@ class Claim(Generic[P, R]):
     statements
         The claim's function, followed by the functions that ``line`` and ``step`` add.
     repaired_by
-        Ids of the claims that replace this one, or one of its lines.
+        Ids of the claims that replace this claim, or one of its lines.
     of_lines
         ``source``, ``error_kind``, ``repaired_by`` and ``ill_posed`` by line. The empty name holds the value for all
         other lines.
@@ -208,7 +208,7 @@ def claim(
     error_kind
         What a counterexample shows: a ``false statement``, a ``misprint`` or ``wording``.
     repaired_by
-        Id of the claim that replaces this one, or several ids. Each of these claims must be known when this one is
+        Id of the claim that replaces this claim, or several ids. Each of these claims must be known when this claim is
         checked.
     bound
         Function that gives the errors that the claim allows on a run. ``assert_holds``, ``bound`` and ``check --trace``
@@ -421,7 +421,7 @@ def find_claim(claim_id: str) -> Claim[..., Any]:
 
 
 def _what_to_name(name: str) -> str:
-    """Return what the user can type instead of an unknown name: a file, a folder, or one of the nearest ids."""
+    """Return suggestions for a user who typed an unknown name: a file, a folder, or one of the nearest ids."""
     for path in (name, f"{name}.py", name.partition(":")[0], f"{name.rpartition('.')[0]}.py"):
         if os.path.isdir(path):
             return f"write {shlex.quote(path)}/ for the files in this folder"

@@ -178,8 +178,8 @@ def functions(
     Parameters
     ----------
     smoothness
-        L: the gradient is L-Lipschitz. If None, the functions need not be differentiable. Then ``f.gradient`` is any
-        subgradient, always the same one at the same point.
+        L: the gradient is L-Lipschitz. If None, the functions need not be differentiable. In this case ``f.gradient``
+        is any subgradient; at equal points it is equal.
     strong_convexity
         mu: f - mu |x|^2 / 2 is convex.
     lipschitz

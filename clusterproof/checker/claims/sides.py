@@ -32,7 +32,7 @@ _FAILED: ContextVar[list[str] | None] = ContextVar("hypotheses that failed", def
 
 @cache
 def _words_of(code: CodeType, instruction: int) -> str:
-    """Return the source code of a call's first argument."""
+    """Return the source code of the first argument of a call."""
     first, last, start, end = list(code.co_positions())[instruction // 2]
     lines = linecache.getlines(code.co_filename)[(first or 1) - 1 : last]
     if not lines or start is None:

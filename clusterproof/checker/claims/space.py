@@ -226,7 +226,7 @@ class Space:
         names: Sequence[str] = (),
         nudged: bool = False,
     ) -> dict[str, Any] | None:
-        """Draw all quantities independently, or only the named ones of ``start``; None if this gives no instance.
+        """Draw all quantities independently, or only the named quantities of ``start``; None if this gives no instance.
 
         Parameters
         ----------

@@ -91,7 +91,7 @@ class Source:
     Attributes
     ----------
     supposed
-        By the identity of the kernel's facts, the text of the hypothesis and the comparison.
+        By the identity of the kernel's facts, the name of the hypothesis and the comparison.
     lines
         The lines, by the identity of the kernel's slacks.
     names

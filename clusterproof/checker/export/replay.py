@@ -1,4 +1,4 @@
-"""Decide again what the evidence in this folder shows, with the kernel's own files.
+"""Judge the evidence in this folder again, with the kernel's own files.
 
 Run it with ``python3 -I -S replay.py``. The exit status is 1 if the evidence of a line does not show its verdict.
 

@@ -1,4 +1,4 @@
-"""Write the Rocq file of a line. The file's head states what it shows, what it omits, and what to believe."""
+"""Write the Rocq file of a line. The head of the file states the theorem, its omissions, and its assumptions."""
 
 from __future__ import annotations
 

@@ -24,7 +24,7 @@ Blocks = Iterator[Sequence[Mapping[str, Any]]]
 
 
 class Lemma:
-    """The lemma of a path: the box and all facts known at the path's end imply what the path must show.
+    """The lemma of a path: the box and all facts known at the path's end imply the facts to show.
 
     Parameters
     ----------

@@ -135,7 +135,7 @@ def require_own_fields(value: Any, name: str) -> None:
 
 
 def _is_made(member: Any, model: Any) -> bool:
-    """Return whether ``dataclass`` created a function: its code, defaults and closure equal those of the model."""
+    """Return whether ``dataclass`` created a function, because code, defaults and closure equal the model's."""
     if type(member) is not FunctionType or type(model) is not FunctionType:
         return False
     own, others = _surroundings(member), _surroundings(model)

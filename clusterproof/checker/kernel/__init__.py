@@ -6,7 +6,7 @@ It imports only the standard library, and trusts no code that searches, freezes 
    it is undefined. Inside a function, local names come first; no local name is ``suppose``, ``given``, ``at_most``,
    ``at_least`` or ``equal``. The text consists of printable ASCII, and no string extends over a line's end.
 2. A value is an int, fraction, string, truth value, None, tuple, list, dictionary, record, generator, function, symbol,
-fact or line; or a point of a space R^d, or a number that depends on a function of a class. A line has no truth
+   fact or line; or a point of a space R^d, or a number that depends on a function of a class. A line has no truth
    value. If a branch needs the truth value of a fact about symbols, both branches are followed. In a dictionary, no
    key is written twice.
 3. ``NAME = e`` is the value of e, which is evaluated once, with limited fuel. The value cannot change: it contains no
@@ -17,7 +17,7 @@ fact or line; or a point of a space R^d, or a number that depends on a function 
    and errors mean that it has no value. There are no imports, sets or floats. ``is`` may compare only with None, and
    no attribute begins with ``_``.
 6. ``/`` of two ints is a fraction. ``f"{n}"`` contains all digits of n; if n has more than 4 300 digits, nothing is
-decided. Every step costs fuel, and without fuel nothing is decided. Defined values never change, so two calls with
+   decided. Every step costs fuel, and without fuel nothing is decided. Defined values never change, so two calls with
    the same arguments give the same value.
 7. A statement has a function f, ranges R1, ..., Rn of its quantities (an end may be a function of earlier quantities),
    the records that f takes, the names L of its lines, a role, and the names of the lines that are marked as ill-posed.

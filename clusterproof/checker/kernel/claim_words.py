@@ -1,8 +1,8 @@
 """The functions of a claim, such as ``at_most``, defined once for all kinds of numbers.
 
 The kernel computes with exact numbers and symbols, the search with floats and arrays, and the confirmation of
-counterexamples with intervals. Each of these three defines when a hypothesis holds and what a line is. This module
-defines the rest.
+counterexamples with intervals. The kernel, the search and the confirmation each define hypotheses and lines. This
+module defines the rest.
 """
 
 from __future__ import annotations

@@ -35,7 +35,7 @@ class OutOfFuel(Refused):
 
 
 def printable(text: str) -> str:
-    """Return a text as one line, cut to ``LONGEST`` characters, with escapes for characters that are not printable."""
+    """Return a string as one line, cut to ``LONGEST`` characters, with escapes for unprintable characters."""
     shown = text if len(text) <= LONGEST else f"{text[: LONGEST - 3]}..."
     return "".join(each if each.isprintable() else each.encode("unicode_escape").decode() for each in shown)
 
@@ -51,7 +51,7 @@ class Context:
     path
         The comparisons on which the evaluation branched, each with the fact that holds on this path.
     divisors
-        Divisors that are symbols. A proof must show that each of them is nonzero where it was used.
+        Divisors that are symbols. A proof must show that each divisor is nonzero where it was used.
     required
         Facts about symbols without which a value would not exist, such as that a proximal step is positive.
     spare

@@ -85,7 +85,7 @@ class Problem:
 
     @property
     def distance(self) -> Any:
-        """The upper bound on |start - solution|; without a bound, an object of which only ``distance**2`` is known."""
+        """The upper bound on |start - solution|; without a bound, an object that knows only its square."""
         if self._world.reach is not None:
             return self._world.reach
         apart = self.start - self.solution

@@ -85,7 +85,7 @@ class FunctionClass:
         return slacks
 
     def of_two(self, first: Triplet, second: Triplet) -> list[Any]:
-        """Return what must be >= 0 for each ordered pair.
+        """Return the numbers that must be >= 0 for each ordered pair.
 
         With d = x_i - x_j and r = g_i - g_j - mu d, this is f_i - f_j - <g_j, d> - mu/2 |d|^2 - |r|^2 / (2 (L - mu)),
         without the last term if the function is not smooth. If L = mu, -|r|^2 must also be >= 0. For functions that

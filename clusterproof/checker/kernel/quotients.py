@@ -1,6 +1,6 @@
 """Rational functions of symbols, which are the values of a function of the language on symbols.
 
-A quotient is never reduced. The evaluation records every divisor, and a proof must first show that none of them is zero
+A quotient is never reduced. The evaluation records every divisor, and a proof must first show that no divisor is zero
 anywhere.
 """
 

@@ -106,7 +106,7 @@ class Plain(Range):
 
 @dataclass(frozen=True, eq=False)
 class Interval(Plain):
-    """All numbers from ``low`` to ``high``, even if a search tries only some of them.
+    """All numbers from ``low`` to ``high``, although a search may try only some numbers.
 
     Attributes
     ----------

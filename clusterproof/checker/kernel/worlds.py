@@ -172,7 +172,7 @@ class Oracle(ABC):
         return self.known[point.key]
 
     def implicitly(self, point: Any, step: Any) -> Point:
-        """Return x with x + step g = point, where g is a subgradient at x, perhaps not the one that ``at`` returns."""
+        """Return x with x + step g = point, where g is a subgradient at x; ``at`` may return another subgradient."""
         if type(point) is not Point:
             raise Refused("a function of a class takes points")
         s = None if step is None else point.world.exact(step)

@@ -169,7 +169,7 @@ class Counterparts:
         return made
 
     def _set_variables(self, live: FunctionType, made: Any) -> None:
-        """Set the variables and defaults of a rewritten function to the replacements for the current ones."""
+        """Set the variables and defaults of a rewritten function to replacements for the current values."""
         self._variables[id(live)] = _variables(live)
         cells = dict(zip(live.__code__.co_freevars, live.__closure__ or (), strict=True))
         for variable, cell in zip(made.__code__.co_freevars, made.__closure__ or (), strict=True):
@@ -354,7 +354,7 @@ def _without_decorators(node: Any) -> Any:
 
 
 def _without_defaults(arguments: ast.arguments) -> ast.arguments:
-    """Remove the defaults; the rewritten function gets the current ones."""
+    """Remove the defaults; the rewritten function gets the current defaults."""
     return ast.arguments(
         arguments.posonlyargs, arguments.args, arguments.vararg, arguments.kwonlyargs,
         [None] * len(arguments.kwonlyargs), arguments.kwarg, [],

@@ -137,7 +137,7 @@ def _bisect(
 def _near_equality(
     known: dict[Fraction, Checked], low: Fraction, high: Fraction, near: Fraction
 ) -> Fraction | None:
-    """Return a number between two others that is near the number ``until`` of one of them.
+    """Return a number between two checked numbers that is near the ``until`` of one of these two.
 
     The result lies just beyond ``until``, where the claim may be certified, or just before it. None if there is no such
     number, or if ``until`` is near the number itself, because its counterexample is then weak.

@@ -1,4 +1,4 @@
-"""Judge a verdict from another process again: this kernel decides what is certified, vacuous or exactly violated."""
+"""Judge a verdict from another process again; only this kernel calls a line certified, vacuous or exactly violated."""
 
 from __future__ import annotations
 

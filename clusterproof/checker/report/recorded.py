@@ -27,7 +27,7 @@ from clusterproof.user_files import file_of
 QUICK = 400_000
 """Largest number of Python lines with which a line is evaluated again whenever its stored verdict is read."""
 AGREEMENT, NOUGHT = 1e-6, 1e-12
-"""Largest difference between another machine's numbers and the stored ones: relative, and absolute near 0."""
+"""Largest difference between stored numbers and another machine's numbers: relative, and absolute near 0."""
 DEFAULTS = {each.name: each.default for each in fields(Line) if each.default is not MISSING}
 OF_CLAIM = ("source", "error_kind", "repaired_by", "evidence")
 """Fields of a line that belong to the claim and are not stored."""

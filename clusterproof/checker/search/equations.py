@@ -58,7 +58,7 @@ def solutions(
     simple: int,
     start: Sequence[dict[str, Any]] = (),
 ) -> Iterator[dict[str, Any]]:
-    """Yield instances that meet the equations among the hypotheses. Instances found earlier lead to further ones.
+    """Yield instances that meet the equations among the hypotheses. Known solutions lead to further solutions.
 
     A drawn fraction meets an equation with probability 0. Therefore the difference between the two sides of the
     equation is evaluated at a few values of one quantity. If the difference is a polynomial of degree 1, or of degree 2

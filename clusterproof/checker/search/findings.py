@@ -37,7 +37,7 @@ class Findings:
     elsewhere
         Largest factor on the whole bound among instances with different sides, and the instance at which it occurs.
     attained, common
-        Number of instances with two equal sides, and the quantities that have the same value at all of them.
+        Number of instances with two equal sides, and the quantities that have the same value at all these instances.
     found, alone, basis
         ``found``: first evaluation that refutes the line. ``alone``: whether one refutes it without breaking an earlier
         line. ``basis``: ``"intervals"`` if interval arithmetic or exact numbers decided, or ``"floats"`` if the excess

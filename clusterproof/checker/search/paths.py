@@ -116,7 +116,7 @@ def paths_of(
 
 
 def entries_of(trace: Trace, sides: Sides, known: Context, *, bounds: bool) -> list[Path]:
-    """Return the entries of a line on a path, given what is known there; ``bounds`` as in ``paths_of``."""
+    """Return the entries of a line on a path, given the facts that are known there; ``bounds`` as in ``paths_of``."""
     if sides.equation:
         raise kernel.Refused("an equation: multipliers show inequalities")
     facts = [*known.facts, *sides.facts]

@@ -18,7 +18,7 @@ from clusterproof.checker.search.state import LEAST, Tried
 from clusterproof.common.work_limit import SPENT_ON_ONE, TooMuchWork
 
 DECIDED = 5
-"""Number of instances that get all replicates: the most suspicious ones after a few replicates."""
+"""Number of instances that get all replicates, the most suspicious instances after a few replicates."""
 FEW = 10
 """Divisor of the number of replicates when instances are selected; at least 30 replicates are used."""
 

@@ -143,7 +143,7 @@ def costs_in_the_basin(
         every phi^1, by the possible values of such a function (``exact/one_point.py``).
 
     Statement
-        In units of mu Delta^2:
+        Both sides are in units of mu Delta^2.
 
     Lines
         (26), convexity

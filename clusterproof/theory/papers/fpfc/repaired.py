@@ -104,7 +104,7 @@ def averages(case: Case, stream: np.random.Generator) -> Averages:
 def expected(setting: Constants, means: np.ndarray, **terms: Any) -> Sides | Expectation:
     """Conclude that the expectation of means over rounds, (replicates,), is at most the sum of the terms.
 
-    With full participation the run is deterministic, and the one number is compared.
+    With full participation the run is deterministic, and the single value is compared.
     """
     if setting.algorithm.participation == 1:
         return at_most(float(means[0]), **terms)

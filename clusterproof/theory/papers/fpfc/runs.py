@@ -1,7 +1,7 @@
 """Bounds of FPFC's theorem, repaired and as printed where it is true, on a run of the library or of a user.
 
 A trace contains only the models; from them, the printed rule determines the differences and multipliers of the pairs.
-So a run can violate these bounds because its server does not follow the printed rule.
+So a run also violates bounds on its models if its server does not follow the printed rule.
 """
 
 from __future__ import annotations

@@ -40,7 +40,8 @@ def purity_as_accuracy(true: str = among("001122", "000111", "0011"), found: str
 
     Hypotheses
         ``true`` and ``found`` have a cluster for each client, such as "000012". True clusters are of equal size, as in
-        Section III-A1. There are no more clusters than true ones, and the names are as favourable as possible.
+        Section III-A1. There are at most as many clusters as true clusters, and the names are as favourable as
+        possible.
 
     Statement
         P = (1 / M) sum_k max_j |M*_j and M_k|, with M_k the clients of cluster k and M*_j the clients of true cluster
@@ -81,7 +82,7 @@ def purity_bound(counts: tuple[int, ...] = TABLE) -> dict[str, Sides]:
     Statement
         P >= max over one-to-one namings of the share of correct clients; P of a refinement is at least
         P, and 1 for singletons. P is informative only together with the number of clusters. The claim has four clusters
-        and four true clusters, some of them possibly empty, with any ``counts`` of clients in both. Both sides are
+        and four true clusters, some possibly empty, with any ``counts`` of clients in both. Both sides are
         multiplied by the number of clients.
 
     Source

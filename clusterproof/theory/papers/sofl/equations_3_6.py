@@ -136,8 +136,8 @@ def equation_4(b1: int = LINE[0], b2: int = LINE[1], b3: int = LINE[2], b4: int 
 
     Hypotheses
         K = 2 is given, and theta_i are the clients' own minimisers (as variables of (4) they would all be equal).
-        Weights are equal, and all losses have the same Hessian. dist is the Euclidean distance or its square, whichever
-        favours the claim; ties are resolved in its favour.
+        Weights are equal, and all losses have the same Hessian. dist is the Euclidean distance or its square: the claim
+        takes the more favourable one, and resolves ties in its favour.
 
     Statement
         A partition that minimises sum_k sum_(i,j in C_k) dist(theta_i, theta_j) has, with the best

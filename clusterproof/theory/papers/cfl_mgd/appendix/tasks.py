@@ -164,7 +164,7 @@ Place = Annotated[str, among("random", "apart", "towards", "optima")]
 
 
 def basin_models(task: Mixture, stream: np.random.Generator, place: str = "random") -> np.ndarray:
-    """Return models within the paper's basin, (P, d); random ones are on its boundary half of the time."""
+    """Return models within the paper's basin, (P, d); half of the random models are on its boundary."""
     if place == "optima":
         return task.optima
     if place == "random":

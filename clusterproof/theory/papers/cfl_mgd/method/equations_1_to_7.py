@@ -292,7 +292,7 @@ def averages(start: Fraction = among(Fraction(10), Fraction(100))) -> dict[str, 
     """Both kinds of averaging give every cluster a model and a momentum in every round.
 
     Statement
-        With r_ip the one-hot assignment:
+        r_ip is the one-hot assignment.
 
     Lines
         (5)

@@ -93,7 +93,7 @@ def moments(task: SmallTask, momentum: Momentum) -> dict[str, Sides]:
 
 @theorem_a.step("misclassification", evaluations=40)
 def misclassification(task: SmallTask, share: Share, stream: Stream) -> dict[str, Sides | Excluded]:
-    """In the basin a client errs with probability at most pi."""
+    """In the basin a client chooses a wrong model with probability at most pi."""
     algorithm = CFLMGD(step_size=1 / task.smoothness, momentum=0.0)
     return statements.misclassification(task, algorithm, share, stream)
 

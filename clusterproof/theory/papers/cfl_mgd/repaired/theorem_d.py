@@ -60,16 +60,16 @@ def theorem_d(
         sqrt(kappa)).
 
     Statement
-        With probability at least 1 - delta_1 - delta_2, for all t <= T and all p: ||e_t - Pi_t(alpha_p
-        Sigma_p) e_0|| <= r_(t,p) and ||e_t|| <= ||Pi_t e_0|| + r_(t,p); with probability at least 1 - delta_1
-        - delta_2 - delta_3 also the sharper bound after round T. r is computed forward from the bounds on earlier
+        With probability at least 1 - delta_1 - delta_2, for all t <= T and all p: ||e_t - Pi_t(alpha_p Sigma_p) e_0||
+        <= r_(t,p) and ||e_t|| <= ||Pi_t e_0|| + r_(t,p). With probability at least 1 - delta_1 - delta_2 - delta_3, the
+        sharper bound after round T also holds. r is computed forward from the bounds on earlier
           rounds. It bounds the drift of misassigned clients by binomial quantiles of their number, and the noise by
           Lemma N. Under option
         II, and on request under option I, no client is counted: the probability of any misassignment adds to the
         failure probability. If K < m, the bound on the record of participants has this form for each run, with the
-        known step eta k / N of every round. Before the run, the bound uses the least count k_- that a hypergeometric
-        tail does not exclude (divided by the members, option II), or the mean step and an added term for its
-        fluctuation.
+        known step eta k / N of every round. Before the run, the bound under option II (or with division by the members)
+        uses the least count k_- that a hypergeometric tail does not exclude. Otherwise it uses the mean step and an
+        added term for its fluctuation.
 
     Proof
         Freeze the noise at the first bad round; from there on the error is a linear recursion. Lemma R
