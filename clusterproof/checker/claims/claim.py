@@ -62,11 +62,11 @@ class Claim(Generic[P, R]):
     bound
         Function that bounds the errors of a run on a task; None for claims that are not about runs.
     expected, headline, rank
-        As for ``claim``.
+        As in ``claim``.
     places
         Further places of the paper that the claim checks.
     tight, says_nothing, quick
-        As for ``claim``.
+        As in ``claim``.
     """
 
     def __init__(self, id: str, function: Callable[P, R], first: Statement, **facts: Any) -> None:  # noqa: A002 - as in claim()
