@@ -25,7 +25,7 @@ from clusterproof.methods import METHODS
 from clusterproof.user_files import digests_of, is_of, load_file, load_named
 
 OWN = ("data", "network", "algorithm", "measure")
-"""Sections of a configuration that accept user-supplied code, and ``measure``, an option of ``run`` that does."""
+"""Names of the places that accept user-supplied code: sections of a configuration, and the option of ``run``."""
 
 HOW = "MODULE:NAME or FILE.py:NAME"
 
