@@ -312,7 +312,7 @@ def per_fedavg_first_order(task: Task, inner: Fraction = INNER, local_steps: int
         point.
 
     Source
-        Ours; Fallah et al. (2020), Section 5, the first-order approximation. The claim is an identity.
+        Ours; Fallah et al. (2020), Section 5, have the first-order approximation. The claim is an identity.
     """
     return personal_rest(task, inner, local_steps, second_order=False)
 

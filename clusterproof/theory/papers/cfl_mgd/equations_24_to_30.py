@@ -47,9 +47,9 @@ def wrong_choice(law: TwoPointLosses) -> dict[str, Sides]:
             P(phi_i(chi_p) <= delta) <= 64 sigma^2 / (Delta^4 mu^2 n').
 
     Source
-        Zhao et al. (2023), (24), (25) with the next line, (29) and (30): Chebyshev with the gap mu Delta^2 / 8 of (28)
-        and the variance sigma^2 / n'. (24) is an equality if only one loss is random. (29) and (30) are tight for rare
-        jumps of the loss; for Gaussian rows the probabilities are exponentially small in n'.
+        Zhao et al. (2023), (24), (25) with the next line, (29) and (30). The bounds are Chebyshev's, with the gap mu
+        Delta^2 / 8 of (28) and the variance sigma^2 / n'. (24) is an equality if only one loss is random. (29) and (30)
+        are tight for rare jumps of the loss; for Gaussian rows the probabilities are exponentially small in n'.
     """
     delta = threshold(*law.expected)
     above, below = law.own_exceeds(delta), law.other_at_most(delta)
@@ -161,8 +161,8 @@ def costs_in_the_basin(
             phi^1(chi_p) - phi^1(chi_1) >= (mu/4) Delta^2.
 
     Source
-        Zhao et al. (2023), (26), (27) with its square, and (28). Attained for kappa = 1 with both models on the line
-        between the optima.
+        Zhao et al. (2023), (26), (27) with its square, and (28). The bound is attained for kappa = 1 with both models
+        on the line between the optima.
     """
     off, step = own / (4 * root), other / (4 * root)
     distance = apart**2 + 2 * cosine * apart * step + step**2

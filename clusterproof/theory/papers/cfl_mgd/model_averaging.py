@@ -217,9 +217,9 @@ def model_averaging_stability(
     """Option II converges if every client alone converges.
 
     Hypotheses
-        Quadratic clients with the same minimiser and curvatures in (0, L], eta = 1/L, beta in [0, 1): each client's
-        local descent converges. The number H >= 1 of local steps is arbitrary, where (12) has one, and the clients'
-        curvatures differ.
+        Clients are quadratic with the same minimiser and curvatures in (0, L], eta = 1/L, and beta is in [0, 1). So
+        each client's local descent converges. The number H >= 1 of local steps is arbitrary, where (12) has one, and
+        the clients' curvatures differ.
 
     Statement
         The rounds of option II, which averages chi and u (line 16), converge: rho(M) <= 1. Two scalar clients have the

@@ -453,7 +453,7 @@ def one_term_waiting(
         Ours: the statement of ``fpfc/one-term``, which holds if every pair is updated in every round. If one client of
         many moves, grad_{w_i} L_0 and grad_{w_i} L_rho differ by the last moves of all others. The decrease of L_rho by
         local steps does not cover this difference. In the limit of many clients and short steps, the decrease by pairs
-        covers it from rho = (1 + sqrt(2)) L_g on. For rho >= 8 L_g the inequality is true.
+        covers this difference for rho >= (1 + sqrt(2)) L_g. For rho >= 8 L_g the inequality is true.
     """
     instance = Simplex(clients, ratio, share)
     setting, rounds = instance.setting, instance.rounds

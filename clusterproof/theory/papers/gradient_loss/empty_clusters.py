@@ -109,8 +109,9 @@ def empty_for_good(
     """A cluster without clients in one iteration has no clients in any later iteration.
 
     Hypotheses
-        Two models, ``left`` clients with minimiser -1 and ``right`` with 1, lambda = 0.2, no pinning, no ties. 8
-        iterations; either sign of (3). If (3) is 0 / 0, S = 0, 1 or -1, with the value that favours the claim.
+        There are two models, ``left`` clients with minimiser -1 and ``right`` clients with minimiser 1. lambda = 0.2,
+        without pinning or ties. The run has 8 iterations, and (3) has either sign. If (3) is 0 / 0, S = 0, 1 or -1,
+        with the value that favours the claim.
 
     Statement
         No client chooses a model that was not updated in an earlier iteration.

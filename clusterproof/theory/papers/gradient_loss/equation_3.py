@@ -65,8 +65,8 @@ def equation_3(
     """By (4) with the printed similarity, clients that chose rightly in the first round choose rightly in the second.
 
     Hypotheses
-        Two clients with minimisers -1/2 and 1/2, one per cluster, and a model next to each. No noise, equal curvatures,
-        lambda = 0.2, as in Section III-B.
+        There are two clients with minimisers -1/2 and 1/2, one per cluster, and a model next to each minimiser. There
+        is no noise, curvatures are equal, and lambda = 0.2, as in Section III-B.
 
     Statement
         lambda S_ik - (1 - lambda) L_ik with S_ik = G_ik . Delta w_k / (|G_ik| |Delta w_k|), G_ik the gradient at model
@@ -148,8 +148,8 @@ def equation_3_descent(stream: Stream, condition: Fraction = Q[1:30:2], step: Fr
             If L = mu, S_(i, true) = -1, the least possible value.
 
     Source
-        Ours; replaces (3). With e = w - b, Delta w = -alpha A e and the next gradient (I - alpha A) A e:
-        Kantorovich's inequality for I - alpha A.
+        Ours; replaces (3). With e = w - b, Delta w = -alpha A e, and the next gradient is (I - alpha A) A e. The bound
+        is Kantorovich's inequality for I - alpha A.
     """
     own, _, _ = second_round(stream, step, float(condition))
     r, s = 1 - float(step), 1 - float(step / condition)

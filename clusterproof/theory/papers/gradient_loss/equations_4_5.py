@@ -154,7 +154,7 @@ def algorithm_line_12(center: Fraction = POINT, start: Fraction = POINT, step: F
     Source
         Lin et al. (2023), Algorithm 1, line 12: "Upload s_i^t and w_i^t", against Section II-B3: the client
         "transmits its updated FL model parameters w_i^(t+1)": a misprint. w_i^0 is not defined; with w_i^0 = w^0 the
-        models move at half the speed. Our reading: w_i^(t+1).
+        models move at half the speed. Our reading: clients upload w_i^(t+1).
     """
     model = update = start
     for _ in range(2):  # line 12 uploads the update of the previous round

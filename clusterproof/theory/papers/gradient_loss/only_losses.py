@@ -128,8 +128,8 @@ def ifca_by_losses(half: int = HALF, pull: Fraction = PULL) -> Sides:
         with the same updates have the same clusters of CFL, for any losses.
 
     Source
-        Ours; the true part of Lin et al. (2023), Section I, see ``gradient-loss/only-losses``: true of [5], the
-        baseline of its experiments, and false of [4].
+        Ours; the true part of Lin et al. (2023), Section I, see ``gradient-loss/only-losses``. The sentence is true of
+        [5], the baseline of the paper's experiments, and false of [4].
     """
     along = np.resize([1.0, -1.0], 2 * half)
     first, second = (

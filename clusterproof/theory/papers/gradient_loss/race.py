@@ -314,7 +314,7 @@ def reduction_up_to(stream: Stream, replicates: Replicates, weight: float = amon
 
     Source
         Lin et al. (2023), Section III-B and Fig. 5 (Fashion-MNIST, CIFAR10, EMNIST). "Up to" is a largest value over an
-        unknown number of runs. Our reading: the median over runs, with its interval.
+        unknown number of runs. Our reading: a printed reduction is the median over runs, with its interval.
     """
     baseline, proposed = race(Setting(distance=APART), stream, replicates, weight=weight)
     saved = 1 - proposed / baseline

@@ -280,8 +280,8 @@ def cfl_mgd_same_basin(
     """From any start CFL-MGD succeeds at least as often as IFCA.
 
     Hypotheses
-        Regression mixtures as ``ifca/certain-in-basin`` with P = 2, Delta = 4 s and beta = 0.9. Models start at Delta
-        from their optima, outside the basin.
+        The tasks are regression mixtures as in ``ifca/certain-in-basin`` with P = 2, Delta = 4 s and beta = 0.9. Models
+        start at Delta from their optima, outside the basin.
 
     Statement
         P(success of CFL-MGD) >= P(success of IFCA).

@@ -126,9 +126,9 @@ def bias(curvature: Curvature, local_steps: LocalSteps) -> Sides:
         it compares the coefficients of gamma / N and gamma^2, but not the remainder.
 
     Hypotheses
-        Equal clients f_i = f in one dimension, all of them in every round, eta_g = 1, H >= 2 local steps, independent
-        additive gradient noise of variance sigma^2 = 1. To first order in tau = f'''(x*). a = f''(x*) > 0 is
-        ``curvature``.
+        All clients have one loss f_i = f in one dimension and take part in every round with H >= 2 local steps; eta_g =
+        1. Gradients have independent additive noise of variance sigma^2 = 1. The claim is to first order in tau =
+        f'''(x*). a = f''(x*) > 0 is ``curvature``.
 
     Symbols
         gamma is the step size, H is ``local_steps``, and there are N clients. b = E_pi x - x*, the mean of the
@@ -191,9 +191,9 @@ def bias_ratio(local_steps: LocalSteps, fresh: Annotated[int, integers(1, 5, upw
         bias of this order.
 
     Hypotheses
-        Equal clients f_i = f in one dimension, all of them in every round, eta_g = 1, H >= 2 local steps, independent
-        additive gradient noise of variance sigma^2 = 1. To first order in tau = f'''(x*). a = f''(x*) > 0
-        cancels.
+        All clients have one loss f_i = f in one dimension and take part in every round with H >= 2 local steps; eta_g =
+        1. Gradients have independent additive noise of variance sigma^2 = 1. The claim is to first order in tau =
+        f'''(x*). a = f''(x*) > 0 cancels.
     """
     sums = sums_of(Fraction(1), local_steps, without_a_step)
     variances = 0, control_variance(sums, local_steps), Fraction(1) / fresh
@@ -230,9 +230,9 @@ def bias_larger(
         Ours: V > 0. The claim is a lower bound.
 
     Hypotheses
-        Equal clients f_i = f in one dimension, all of them in every round, eta_g = 1, H >= 2 local steps, independent
-        additive gradient noise of variance sigma^2 = 1. To first order in tau = f'''(x*). a = f''(x*) > 0 is
-        ``curvature``, gamma a ``length``, and r = 1 - gamma a.
+        All clients have one loss f_i = f in one dimension and take part in every round with H >= 2 local steps; eta_g =
+        1. Gradients have independent additive noise of variance sigma^2 = 1. The claim is to first order in tau =
+        f'''(x*). a = f''(x*) > 0 is ``curvature``, gamma a ``length``, and r = 1 - gamma a.
     """
     suppose("0 < gamma a < 1", 0 < length < 1)
     share, gamma, r = 1 - Fraction(1, clients), length / curvature, 1 - length

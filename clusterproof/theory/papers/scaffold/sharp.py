@@ -119,7 +119,7 @@ def sharp(clients: PlanarClients, start: Start) -> Sides:
 
     Symbols
         eta is ``step_size``, K is ``local_steps``, g_i* = grad f_i(x*), means are over clients, and the sign + means
-        after a round. In the proof p = 1 - eta mu, S_k = 1 + p + ... + p^(k-1), sigma_k = 1 - S_k / K.
+        after a round. In the proof p = 1 - eta mu, S_k = 1 + p + ... + p^(k-1) and sigma_k = 1 - S_k / K.
     """
     before, after = psi_and_next(clients, start, "II")
     eta = step_size_of(clients, start.pace, start.local_steps)

@@ -79,7 +79,7 @@ def shrinking_neighbourhood(updates: int = Z[1:]) -> Sides:
     """The neighbourhood shrinks until it contains the best matching unit alone.
 
     Hypotheses
-        The schedule (13) with sigma_0 = 1.5 and any T_max.
+        The schedule is (13) with sigma_0 = 1.5 and any T_max.
 
     Statement
         N has one unit at the end of a run.

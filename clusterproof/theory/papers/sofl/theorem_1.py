@@ -204,7 +204,7 @@ def theorem_1_robbins_monro(
         variance of a cell.
 
     Source
-        Yin and Allinson (1995) as repaired for frozen cells (ours). The claim is an upper bound. Continued past T_max,
+        Yin and Allinson (1995), with our repair for frozen cells. The claim is an upper bound. Continued past T_max,
         (12) and (13) have this form with T_max / 2 for 60.
 
     Proof

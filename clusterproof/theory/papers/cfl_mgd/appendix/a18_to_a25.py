@@ -57,7 +57,7 @@ def own_momentum(run: ScalarRun) -> dict[str, Sides | Excluded]:
     """The clients' buffers hold their own past gradients, which are near the present gradient up to noise.
 
     Hypotheses
-        Option I as printed, u_i^0 = 0.
+        Option I runs as printed, with u_i^0 = 0.
 
     Statement
         T_3 = (beta eta / m) sum_(C_1) u_i^t is at most the remaining noise of past gradients, plus |C_1 n C*_1| times
@@ -98,7 +98,7 @@ def own_momentum(run: ScalarRun) -> dict[str, Sides | Excluded]:
             (A23) along the errors 0.4 * 0.8^k of scalar regressions, where the right side is not 0.
 
     Source
-        Zhao et al. (2023), (A18) = (37), with the first line of (32), to (A25), parentheses as in (A22).
+        Zhao et al. (2023), (A18) = (37), with the first line of (32), to (A25). Parentheses are set as in (A22).
     """
     u, S, own = run.buffers, run.past_gradients, run.own_members
     w, beta, chi = run.weight, run.momentum, run.models

@@ -105,7 +105,7 @@ def objective_as_meant(
     """With the mean over the cluster's clients, (1) is the expected loss of the assumptions.
 
     Hypotheses
-        Equal amounts of data per client.
+        All clients have equal amounts of data.
 
     Statement
         For phi_p(chi) = (1 / |C*_p|) sum_(i in C*_p) phi_i(chi), the gradient vanishes at chi*_p and the curvature lies

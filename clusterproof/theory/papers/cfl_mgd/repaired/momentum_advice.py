@@ -126,7 +126,7 @@ def momentum_horizon(rounds: Annotated[int, choice(*HORIZONS[2:])]) -> dict[str,
         after T rounds falls to 0 as T grows.
 
     Symbols
-        N = l_p m n', a_j = alpha lambda_j, T ``rounds``.
+        N = l_p m n', a_j = alpha lambda_j, and T is ``rounds``.
 
     Source
         Ours.
@@ -219,7 +219,7 @@ def momentum_certified(case: Annotated[int, choice(*range(len(CASES)))]) -> Side
         rate of plain descent (attained by the quadratic of curvature mu).
 
     Proof
-        A Lyapunov function for each case, in rational numbers.
+        Each case has a Lyapunov function in rational numbers.
 
     Source
         Ours.

@@ -79,7 +79,7 @@ def norm_inequality(
         a cut Gaussian prior that is even (method of mixtures). N3 is Chernoff in one dimension.
 
     Symbols
-        tr, op trace and largest eigenvalue of the covariance, u = log(1 / failure).
+        tr and op are the trace and the largest eigenvalue of the covariance, and u = log(1 / failure).
 
     Source
         Ours, after Catoni and Giulini (2017) and Chugg, Wang and Ramdas (2023).
@@ -224,7 +224,7 @@ def row_lemma(spread: Spread, correlation: Correlation, *, scale: float = 2.0) -
         x = tau sqrt(nu' Sigma nu), psi(z) = -log(1 - z) - z, and psi(z) / z^2 increases.
 
     Symbols
-        e = chi - theta, s ``noise``.
+        e = chi - theta, and s is ``noise``.
 
     Source
         Ours. The bound is tight: both sides are equal to second order at nu = 0, and the 2 in the argument cannot be a

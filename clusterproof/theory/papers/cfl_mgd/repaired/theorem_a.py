@@ -66,11 +66,13 @@ def theorem_a(place: Place, replicates: Replicates, stream: Stream) -> dict[str,
     Proof
         sqrt(V) grows by at most b_bar + C_1 eta ||noise|| beyond the factor r_bar. With a norm, the squared distance of
         z_t to the ball of radius R_t is a supermartingale up to its noise; in general A_(t+1)^2 <= r_bar A_t^2 + a_t^2
-        / (1 - r_bar). Ville's inequality up to the first exit, a union over clusters; Minkowski and Markov at T.
+        / (1 - r_bar). Use Ville's inequality up to the first exit and a union over clusters; at T use the inequalities
+        of Minkowski and Markov.
 
     Symbols
-        eta ``step_size``, beta ``momentum``, l_p ``proportions``, m ``clients``, n' ``samples``, T ``rounds``, Delta
-        ``separation``, D ``diameter``, B ``radius``; r, C_0, C_1 of ``clusterproof improve --algorithm cfl-mgd``.
+        eta is ``step_size``, beta ``momentum``, l_p ``proportions``, m ``clients``, n' ``samples``, T ``rounds``, Delta
+        ``separation``, D ``diameter``, and B ``radius``. ``clusterproof improve --algorithm cfl-mgd`` computes r, C_0
+        and C_1.
 
     Source
         Ours; replaces Theorem 1.
@@ -129,11 +131,11 @@ def pairwise_error(task: SmallTask, share: Share, stream: Stream) -> dict[str, S
         (1) Let tau^2 be the variances of a row's two residuals, c their covariance, A = tau_q^2 - tau_p^2 and Q^2 =
         (tau_p^2 + tau_q^2)^2 - 4 c^2. The difference of the sums of squares is (Q + A) X / 2 - (Q - A) Y / 2 with
         independent chi^2_n' variables, so that the probability decreases in A / Q. (2) c >= s^2 - a b. If a b >= s^2
-        the least A / Q is at c = 0, otherwise at c = s^2 - a b. (3) Both decrease in a, increase in b and agree on a b
-        = s^2. Hence the stated pair is the worst.
+        the least A / Q is at c = 0, otherwise at c = s^2 - a b. (3) Both values decrease in a, increase in b and agree
+        for a b = s^2. Hence the stated pair is the worst.
 
     Symbols
-        s ``noise``, n' ``samples``, I the regularised incomplete beta function.
+        s is ``noise``, n' is ``samples``, and I is the regularised incomplete beta function.
 
     Source
         Ours. The bound is tight: an own model displaced along the steepest direction and a wrong one along the flattest

@@ -80,8 +80,8 @@ def theorem_d(
         count is sub-Gaussian (Hoeffding 1963, Serfling 1974). The full proof is in ``docs/explanation/theorem-d.md``.
 
     Symbols
-        m ``clients``, n' ``samples``, alpha_p = eta l_p, Pi_t the noise-free response, K participants, k_(t,p) the
-        participants of cluster p in round t, H ``local_steps``.
+        m is ``clients``, n' is ``samples``, H is ``local_steps``, and alpha_p = eta l_p. Pi_t is the noise-free
+        response, K the number of participants, and k_(t,p) the number of participants of cluster p in round t.
 
     Source
         Ours; replaces Theorem 1 of Zhao et al. (2023) on Gaussian regression. The bound is two-sided: a run also
