@@ -182,7 +182,7 @@ class Tried(Words[Sides]):
         return [] if np.all(holds) else None
 
     def in_words(self, name: Any) -> str:
-        """Return the text of a hypothesis.
+        """Return the name of a hypothesis.
 
         Raises
         ------

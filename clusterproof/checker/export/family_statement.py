@@ -213,7 +213,7 @@ def points_of(view: View) -> list[Traced]:
 
 
 def depending(roots: Sequence[Traced], leaves: set[int]) -> set[int]:
-    """Return, by identity, everything in roots that contains one of the leaves."""
+    """Return all values in the roots that contain one of the leaves, by identity."""
     found = set(leaves)
     for node in in_order(list(roots)):
         if any(id(part) in found for part in operands(node)):

@@ -93,7 +93,7 @@ class Formulas:
 
 
 class Exporter:
-    """Runs a statement on named quantities.
+    """Exporter that runs a statement on named quantities.
 
     Parameters
     ----------

@@ -191,7 +191,7 @@ class Place:
         return steps
 
     def below(self, small: Any, large: Any, sum_: Sum) -> tuple[list[str], str]:
-        """Return steps, and the proof by these steps that one number is at most another, for all functions."""
+        """Return steps, and the proof by these steps that one number is at most another; both depend on functions."""
         k = self._evidence(sum_)
         self._define(f"small_{k}", "form", self._form(small))
         self._define(f"large_{k}", "form", self._form(large))

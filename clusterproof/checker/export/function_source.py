@@ -81,7 +81,7 @@ class Loop:
 
 
 class Source:
-    """Runs a statement on traced values.
+    """A statement that the exporter runs on traced values.
 
     Parameters
     ----------

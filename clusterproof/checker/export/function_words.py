@@ -123,7 +123,7 @@ class Frame:
 
 
 class Words:
-    """Names and writes the values that are traced at one place of a claim about functions.
+    """Writer of the values that are traced at one place of a claim about functions, with their names.
 
     Parameters
     ----------

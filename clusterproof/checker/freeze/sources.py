@@ -118,7 +118,7 @@ def children(node: Any) -> list[Any]:
 
 
 class Writer(ast.NodeTransformer):
-    """Writes a node with the names of a text, both as a tree and as edits of its source.
+    """Transformer that gives a node the names of a text, both as a tree and as edits of its source.
 
     Parameters
     ----------

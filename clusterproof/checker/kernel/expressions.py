@@ -20,7 +20,7 @@ from clusterproof.checker.kernel.grammar import (
 
 
 class Expressions(ast.NodeTransformer):
-    """Checks every node of a tree, and replaces operations by calls of the kernel's functions.
+    """Transformer that checks every node of a tree, and replaces operations by calls of the kernel's functions.
 
     Parameters
     ----------

@@ -16,7 +16,7 @@ from clusterproof.checker.kernel.grammar import INERT, call, weight
 
 
 class Compiler(Expressions, ast.NodeTransformer):
-    """Checks every node of a tree, and replaces operations by calls of the kernel's functions."""
+    """Transformer that checks every node of a tree, and replaces operations by calls of the kernel's functions."""
 
     def target(self, node: ast.expr) -> ast.expr:
         """Check the target of an assignment: a name, or a tuple of names."""

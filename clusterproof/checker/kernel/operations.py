@@ -103,7 +103,7 @@ def chain(left: Any, signs: Sequence[str], *later: Callable[[], Any]) -> Any:
 
 
 def compare_all(sign: str, left: Any, right: Any) -> Any:
-    """Compare two values with any of Python's signs."""
+    """Compare two values by a comparison operator of Python."""
     if sign in ("is", "is not"):  # compares with None
         return (left is None) == (sign == "is")
     if sign in ("in", "not in"):

@@ -122,7 +122,7 @@ class Trace(World):
     def facts(
         self, supposed: Sequence[Fact], decided: Sequence[Fact] = ()
     ) -> tuple[dict[str, Form], dict[str, Form]]:
-        """Return, by name, all numbers that are at least 0 on this path, and all numbers that are 0.
+        """Return two dictionaries by name: the numbers that are at least 0 on this path, and the numbers that are 0.
 
         Parameters
         ----------

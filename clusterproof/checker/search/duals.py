@@ -47,7 +47,7 @@ FORCED = Fraction(1, 4)
 PRESENT = 1e-4
 """Least size at which a part of the solver's worst case counts as nonzero."""
 SIMPLE = ((200, 1e-4), (12, 3e-3))
-"""For directions on which a form vanishes: largest denominator, and largest distance from the solver's direction."""
+"""Largest denominator of a direction on which a form vanishes, and its largest distance from the solver's direction."""
 
 
 def multipliers(statement: kernel.Statement, line: str) -> dict[str, Any] | None:

@@ -29,7 +29,7 @@ class Evaluation:
 
 @dataclass(frozen=True)
 class Evaluator:
-    """Evaluates the instances of one statement. Equal instances give equal evaluations.
+    """Evaluator of the instances of one statement; equal instances give equal evaluations.
 
     Attributes
     ----------

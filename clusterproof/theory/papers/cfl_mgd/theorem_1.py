@@ -49,10 +49,10 @@ def theorem_1(
     """After T = (8L / l mu) log(Delta / 2 rho) rounds, every model is within rho of its optimum.
 
     Hypotheses
-        Assumptions 1-5 (two or more clusters whose clients share their expected loss, new samples in every round),
-        option I with all clients and gradients divided by m, eta = 1/L, and (A38) rho_0 <= (l/32) (mu/L)^(3/2) Delta.
-        (A38) is the appendix's condition, added to the theorem's hypotheses. Assumption 4 has max ||chi*_p|| <~ 1. We
-        read it as max ||chi*_p|| <= 1, which the proof of (A10) uses, so that Delta <= 2.
+        Assumptions 1-5 hold (two or more clusters whose clients share their expected loss, new samples in every round).
+        Option I uses all clients and divides gradients by m, eta = 1/L, and (A38) rho_0 <= (l/32) (mu/L)^(3/2) Delta
+        holds. (A38) is the appendix's condition, added to the theorem's hypotheses. Assumption 4 has max ||chi*_p|| <~
+        1. We read it as max ||chi*_p|| <= 1, which the proof of (A10) uses, so that Delta <= 2.
         ``cfl-mgd/theorem-1-large-separation`` uses other units.
 
     Statement

@@ -70,7 +70,7 @@ def certificates(
         SCAFFOLD II with a = (K eta)^2, and SCAFFOLD I with a = (K eta)^2 / 3.
 
     Source
-        Ours: the multipliers of ``scaffold/sharp`` and ``scaffold/sharp-option-1``. The claims are upper bounds,
+        Ours: the multipliers of ``scaffold/sharp`` and ``scaffold/sharp-option-1``. The claims are upper bounds and are
         attained.
     """
     failing = next(closed_form(local_steps, pace, condition, option).failures(), None)

@@ -102,9 +102,9 @@ def clustering_condition(
         (a) 0 < ||sum_i Delta w_i|| < delta_1 and (b) max_i ||Delta w_i|| > delta_2 > 0.
 
     Source
-        Zhang and Qiao (2024), Section 4.1. Our reading: the mean in place of the sum in (a), as in Sattler et al., and
-        (a) alone. With thresholds that are fixed before training, (b) would exclude something, but the paper gives no
-        value. The paper's alternative, a fixed round, is ``trigger="round"``.
+        Zhang and Qiao (2024), Section 4.1. Our reading: clients are clustered by (a) alone, with the mean in place of
+        the sum, as in Sattler et al. With thresholds that are fixed before training, (b) would exclude something, but
+        the paper gives no value. The paper's alternative, a fixed round, is ``trigger="round"``.
 
     Proof
         10 delta_1 = max ||Delta w_i||, so (b) is true for every delta_2 < 10 delta_1 and false at the end.

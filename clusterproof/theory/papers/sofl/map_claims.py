@@ -100,7 +100,7 @@ def mean_square_distortion_nearest(
 
 
 Clustering = Callable[[np.ndarray, np.random.Generator], np.ndarray]
-"""Clusters of updates (m, d), from a start that is drawn."""
+"""Function that clusters updates (m, d) from a drawn start."""
 
 CLUSTERS, MEMBERS, DIMENSION, NOISE = 4, 5, 30, 0.5
 GRID, UPDATES, RATE, RADIUS = (6, 6), 500, 0.5, 1.0

@@ -44,7 +44,7 @@ class ScalarRun:
     momentum
         beta.
     start
-        Distance of both first models from their optima, towards each other.
+        Distance between each first model and its optimum; both models are displaced towards each other.
     round
         t.
     outliers

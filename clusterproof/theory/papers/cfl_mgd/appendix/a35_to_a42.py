@@ -316,7 +316,7 @@ def misprints(recursion: Recursion, p: int = Z[1:4]) -> dict[str, Sides]:
             right side.
         Theorem 1, rho
             After T = (8L / l mu) log(Delta / 2 rho) rounds, rounded up, the error is at most rho = (16 L / mu p) rho_0,
-            with p for l. Since p >= 1 >= 2 l, the floor (8L / l mu) rho_0 of (A39) alone reaches it.
+            with p for l. Since p >= 1 >= 2 l, the floor (8L / l mu) rho_0 of (A39) alone is at least this rho.
 
     Source
         Zhao et al. (2023), (A40), which uses (1 - x)^(1/x) = 1/e, and Theorem 1; <= and l are meant.

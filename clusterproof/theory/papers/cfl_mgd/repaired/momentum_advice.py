@@ -23,7 +23,7 @@ from clusterproof.theory.exact.heavy_ball import error_moments, spectral_rate
 from clusterproof.theory.rates import HeavyBallRate, heavy_ball_rate
 
 OTHERS = np.linspace(0, 0.99, 34)
-"""Momenta to compare with the best one."""
+"""Momenta to compare with the best momentum."""
 
 
 @claim(
