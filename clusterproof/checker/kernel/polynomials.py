@@ -168,7 +168,8 @@ def divided(p: Polynomial, q: Polynomial) -> Polynomial | None:
     """Return p / q (q != 0) if it is a polynomial, otherwise None.
 
     The division proceeds by leading terms. If the integers of q have no common divisor, the quotient has integers
-    (Gauss's lemma).
+    (Gauss's lemma). A quotient that is a polynomial never leads to an exponent above those of p; one that needs the
+    highest bit is none.
     """
     content = gcd(*q.numerators.values())
     lead, guard = max(q.numerators), _mask(BITS - 1, p.width)
@@ -188,6 +189,8 @@ def divided(p: Polynomial, q: Polynomial) -> Polynomial | None:
         powers = top - lead
         found[powers] = factor
         for k, v in others:
+            if (k + powers) & guard:
+                return None
             if k + powers not in rest:
                 heappush(waiting, -(k + powers))
                 rest[k + powers] = -factor * v

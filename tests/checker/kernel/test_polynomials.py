@@ -78,3 +78,12 @@ def test_no_exponent_reaches_the_next_one() -> None:
     assert divided(y, x) is None
     assert divided(x, y) is None
     assert divided(times(high, x), times(x, y)) is None
+
+
+def test_an_exponent_of_a_quotient_is_not_carried_into_the_next_symbol() -> None:
+    """(x - y^n) (x + y^n) y^4 = x^2 y^4 - y^(2 n + 4), where 2 n + 4 = 2^16 is x."""
+    y, x = Polynomial.of({(1, 0): 1}, 2), Polynomial.of({(0, 1): 1}, 2)
+    high = times(raised(y, 16_383, 2), raised(y, 16_383, 2))
+    p = plus(times(times(x, x), raised(y, 4, 2)), x, -1)
+    assert divided(p, plus(x, high, -1)) is None
+    assert divided(times(x, plus(x, raised(y, 9, 2), -1)), plus(x, raised(y, 9, 2), -1)) == x
