@@ -267,8 +267,8 @@ def compare(sign: str, left: Any, right: Any) -> Any:
 
 
 def same(left: Any, right: Any) -> bool:
-    """Return whether two values are equal, entry by entry; each entry costs fuel."""
-    spend(1 + (words(left) >> 4))
+    """Return whether two values are equal, entry by entry; each entry costs fuel, and so does a long string."""
+    spend(1 + (len(left) >> 4 if type(left) is str else words(left) >> 4))
     if type(left) in (list, tuple) and type(right) is type(left):
         return len(left) == len(right) and all(map(same, left, right))
     fields = getattr(left, "_values", None), getattr(right, "_values", None)
@@ -291,6 +291,8 @@ def key(value: Any) -> Any:
     if type(value) is tuple:
         spend(len(value))
         return tuple(map(key, value))
+    if type(value) is str:
+        spend(len(value) >> 4)
     if type(value) in (str, bool, type(None)):
         return value
     exact = number(value)

@@ -30,10 +30,13 @@ PURE = {
     *("random", "re", "statistics", "string", "textwrap", "types", "typing", "warnings"),
 }
 """Modules of the standard library that read no files and run no strings as code. Any other module may."""
+LIBRARIES_WITHOUT_FILES = {OWN, "numpy", "scipy", "sklearn"}
+"""Libraries that read files only by names that are listed below. Any other library may read files."""
 UNKNOWN = {
     *("eval", "exec", "compile", "globals", "__import__", "__builtins__", "__loader__", "__spec__"),
     *("builtins", "importlib", "io", "os", "pathlib", "sys", "environ"),
-    *("fromfile", "fromregex", "genfromtxt", "memmap", "DataSource"),
+    *("getattr", "vars", "__dict__", "attrgetter", "methodcaller"),
+    *("fromfile", "fromregex", "genfromtxt", "memmap", "DataSource", "datasets", "ctypeslib"),
 }
 """Names with which a user's file can run code that is not in its source, or read other files or the environment."""
 READS = ("fetch", "load", "open", "read")
@@ -66,7 +69,7 @@ def key_of(claim: Claim[..., Any]) -> str | None:
         if file is None or name.startswith(CHECKER):
             continue
         content = _parsed(str(file), file.stat().st_mtime_ns)
-        if content is None or (top != OWN and content.unknown):
+        if content is None or (top != OWN and (content.unknown or any(map(_may_read, content.libraries)))):
             return None
         found[_plain(name)] = content.digest
         waiting += _imported(name, module, content.imports)
@@ -88,18 +91,29 @@ class _File:
                 self.imports += [(0, each.name, ()) for each in node.names]
 
     @cached_property
+    def libraries(self) -> set[str]:
+        """First parts of the names of imported modules."""
+        return {said.partition(".")[0] for level, said, _ in self.imports if not level}
+
+    @cached_property
     def unknown(self) -> bool:
         """Whether the file may run strings as code, or read files that no import names."""
         named = {name for _, _, names in self.imports for name in names}
         for node in ast.walk(ast.parse(self.content)):
             if isinstance(node, ast.Name | ast.Attribute):
                 named.add(node.id if isinstance(node, ast.Name) else node.attr)
-        modules = {said.partition(".")[0] for level, said, _ in self.imports if not level}
+        named.update(*(said.split(".") for _, said, _ in self.imports))
         return bool(
-            modules & sys.stdlib_module_names - PURE
+            self.libraries & sys.stdlib_module_names - PURE
             or named & UNKNOWN
             or any(each.startswith(READS) for each in named)
         )
+
+
+def _may_read(top: str) -> bool:
+    """Return whether an imported module is an installed library that may read files."""
+    known = PURE | LIBRARIES_WITHOUT_FILES
+    return top not in known and _is_installed(_file_of(top, sys.modules.get(top)))
 
 
 def _statements(tree: ast.AST) -> Iterator[ast.AST]:
