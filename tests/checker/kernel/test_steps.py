@@ -25,6 +25,25 @@ CASES = {
         {"rule": "exhausted"},
         "a key of a dictionary has at most 60 bits",
     ),
+    "a long string as a key": (
+        f"def f(n):\n    d = {{'{LONG[:1001]}': 0}}\n    return at_most(n, len(d))",
+        '{"n": choice(1)}',
+        {"rule": "exhausted"},
+        "a key of a dictionary has at most 1000 characters and entries",
+    ),
+    "a key of many strings": (
+        f"def f(n):\n    s = '{LONG[:300]}'\n    d = {{((s, s), (s, s)): 0}}\n    return at_most(n, len(d))",
+        '{"n": choice(1)}',
+        {"rule": "exhausted"},
+        "a key of a dictionary has at most 1000 characters and entries",
+    ),
+    "long strings that are compared": (
+        f"def f(n):\n    s = '{LONG[:50_000]}'\n    s, t = f'{{s}}c', f'{{s}}c'\n"
+        "    return at_most(n, sum(s == t for i in range(9000)))",
+        '{"n": choice(1)}',
+        {"rule": "exhausted"},
+        "more steps than it may",
+    ),
     "a long polynomial times zero": (
         "def f(x, y):\n"
         "    p = sum(x ** i for i in range(100)) * sum(y ** i for i in range(100))\n"
