@@ -23,7 +23,7 @@ accuracy-cfl-mgd: 2400 clients | 100 images | $P = 4$ | 10 local steps | $\eta =
 contraction-map: step size 1/L | $l = l_p = 0.5$ | 5 eigenvalues | 300 rounds | without the floor
 drift: 8 clients | $P = 4$ | $d = 3$ | $\kappa = 5$ | $\Delta = 2$ | $\eta = 0.3$ | $\mu = 1$ |
    $\alpha = 0.5$ | $H = 8$ | $10^{-
-error-per-round: 100 clients in 3 clusters of 50, 30 and 20 | d = 20 | n' = 10000 | noise s = 0.2 | = 1.6 |
+error-per-round: 100 clients in 3 clusters of 50, 30 and 20 | d = 20 | n' = 10000 | deviation s = 0.2 | = 1.6 |
    momentum 0.5 | 60 rounds | 40 runs | replicates = 40
 fusion-strength: $a = 3.7$ | 80 rounds | $m = 24$ | $P = 3$ | $d = 5$ | $\kappa = 2$ | $\Delta = 10$ |
    spread by 0.1 | $\rho = 1$ | $\nu = 0.1$ | 10 local steps

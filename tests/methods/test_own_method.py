@@ -76,7 +76,7 @@ def test_it_runs_and_its_page_says_where_it_rests(place: Path, capsys: pytest.Ca
         moves = ends - model
         model, drift = model + moves.mean(axis=0), 0.25 * drift + moves.mean(axis=0) - moves
     distance = np.linalg.norm(model - optimum)
-    said = re.search(r"fixed point that is (\S+) from", " ".join(capsys.readouterr().out.split()))
+    said = re.search(r"This point is exactly (\S+) from", " ".join(capsys.readouterr().out.split()))
     assert said is not None
     assert float(said[1]) == pytest.approx(distance, rel=5e-3)
 
