@@ -10,7 +10,7 @@
 ``purity``,                from the last known cluster of every client; null if there is one true cluster, or one model
 ``adjusted_rand_index``
 ``clusters``               number of these clusters that have clients
-``training_loss``          mean over clients, see ``clusterproof.neural.evaluation.evaluate``
+``training_loss``          mean over clients, see ``clusterproof.neural.round_metrics.evaluate``
 ``test_loss``              mean over clients
 ``accuracy``               mean over clients, in [0, 1]
 ``accuracy_over_samples``  mean over the test samples of all clients, in [0, 1]

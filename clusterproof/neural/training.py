@@ -41,11 +41,11 @@ from clusterproof.neural.custom.module_network import own_network
 from clusterproof.neural.custom.references import is_own, naming_user_code
 from clusterproof.neural.data.loading import load
 from clusterproof.neural.data.preprocessing import central
-from clusterproof.neural.evaluation import evaluate, has_groups
 from clusterproof.neural.metrics import CLIENT_COLUMNS, CLIENTS, COLUMNS, METRICS, Rows
 from clusterproof.neural.networks import network
 from clusterproof.neural.partitions import partition
 from clusterproof.neural.resumption import kept_choices, record_of, require_same
+from clusterproof.neural.round_metrics import evaluate, has_groups
 from clusterproof.neural.task import ImageTask
 from clusterproof.running import adjusted_rand_index, cluster_count, purity
 from clusterproof.running.contract import Guard, copy_arrays, is_custom

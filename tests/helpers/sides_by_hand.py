@@ -9,7 +9,7 @@ from clusterproof import checker
 from clusterproof.checker.claims import Sides
 from clusterproof.checker.claims.ranges import Choice, Reals
 from clusterproof.checker.claims.statement import Statement
-from clusterproof.checker.search.evaluation import Evaluator
+from clusterproof.checker.search.evaluator import Evaluator
 
 
 def heavy_ball(a: Fraction, beta: Fraction, start: Fraction, rounds: int) -> list[Fraction]:

@@ -19,8 +19,8 @@ from clusterproof.algorithms import ALGORITHMS, State
 from clusterproof.common import InvalidArgument
 from clusterproof.neural import training
 from clusterproof.neural.configuration import configuration_from
-from clusterproof.neural.evaluation import evaluate, share_with_correct_model
 from clusterproof.neural.networks import MLP
+from clusterproof.neural.round_metrics import evaluate, share_with_correct_model
 from clusterproof.neural.task import ImageTask
 from clusterproof.neural.training import assemble, train
 from clusterproof.running.contract import Guard

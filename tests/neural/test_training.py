@@ -28,7 +28,7 @@ from clusterproof.neural.checkpoint import (
     stored_configuration,
 )
 from clusterproof.neural.configuration import Configuration, configuration_from
-from clusterproof.neural.evaluation import share_with_correct_model
+from clusterproof.neural.round_metrics import share_with_correct_model
 from clusterproof.neural.task import ImageTask
 from clusterproof.neural.training import TrainingResult, assemble, divergence, lost_clusters, train
 from clusterproof.running import run

@@ -41,7 +41,7 @@ It imports only the standard library, and trusts no code that searches, freezes 
 Read the modules in this order. Each rule is one theorem about these definitions.
 
 =======================================================  ===============================================================
-``words``                                                judge a text with its evidence
+``verdicts``                                             judge a text with its evidence
 ``evidence``                                             the form of evidence, field by field
 ``reading``, ``definitions``, ``range_words``            read a claim from its text
 ``rules``                                                the facts that each kind of evidence must show
@@ -62,7 +62,7 @@ Read the modules in this order. Each rule is one theorem about these definitions
 from clusterproof.checker.kernel.evaluation import FUEL, Refused
 from clusterproof.checker.kernel.reading import Claim, read
 from clusterproof.checker.kernel.statement import Statement, printed
-from clusterproof.checker.kernel.words import POTENTIAL, Judgement, Word, judge, judge_claim, role_of, show
+from clusterproof.checker.kernel.verdicts import POTENTIAL, Judgement, Word, judge, judge_claim, role_of, show
 
 __all__ = [
     "FUEL",

@@ -33,7 +33,7 @@ from clusterproof.checker.report.verdict import (
     version,
     with_facts,
 )
-from clusterproof.checker.search.evaluation import Evaluation
+from clusterproof.checker.search.evaluator import Evaluation
 from clusterproof.checker.search.evidence import evidence_of
 from clusterproof.checker.search.findings import Findings
 from clusterproof.checker.search.state import MEMORY, Tried

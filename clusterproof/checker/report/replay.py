@@ -24,7 +24,7 @@ from clusterproof.checker.report import sentences
 from clusterproof.checker.report.potentials import line_of_potential
 from clusterproof.checker.report.verdict import Line, with_facts
 from clusterproof.checker.search.broken_potential import broken_at
-from clusterproof.checker.search.evaluation import Evaluation, Evaluator
+from clusterproof.checker.search.evaluator import Evaluation, Evaluator
 from clusterproof.checker.search.state import Tried
 from clusterproof.common import InvalidArgument
 

@@ -25,7 +25,7 @@ TIME = ("round", "rounds", "iteration", "iterations", "t", "T")
 """Names of time indices. A claim about all rounds is tried only up to the end of a closed range."""
 
 if TYPE_CHECKING:
-    from clusterproof.checker.search.evaluation import Evaluation
+    from clusterproof.checker.search.evaluator import Evaluation
     from clusterproof.checker.search.findings import Findings
     from clusterproof.checker.search.state import Tried
     from clusterproof.checker.search.worst_functions import WorstCase

@@ -17,8 +17,8 @@ from clusterproof.checker.claims.judge import WHOLE, Judgement, least_factor
 from clusterproof.checker.claims.sides import Sides, at_least, at_most
 from clusterproof.checker.claims.statement import Statement
 from clusterproof.checker.kernel.ranges import Instance
-from clusterproof.checker.real_numbers.evaluation import OF_LINE, Answer, over_the_reals
-from clusterproof.checker.search.evaluation import Evaluation
+from clusterproof.checker.real_numbers.comparison import OF_LINE, Answer, over_the_reals
+from clusterproof.checker.search.evaluator import Evaluation
 
 APPROXIMATE = (
     "scipy.integrate",

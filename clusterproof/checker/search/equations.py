@@ -11,7 +11,7 @@ import numpy as np
 
 from clusterproof.checker.claims.ranges import Interval as Numbers
 from clusterproof.checker.claims.ranges import Rationals, Reals
-from clusterproof.checker.real_numbers.evaluation import missed, nearest_float
+from clusterproof.checker.real_numbers.comparison import missed, nearest_float
 from clusterproof.checker.real_numbers.interval import Interval
 from clusterproof.checker.search.state import Tried
 

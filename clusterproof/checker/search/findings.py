@@ -14,7 +14,7 @@ from clusterproof.checker.claims.frequency import Frequency
 from clusterproof.checker.claims.judge import Conclusion, Entries
 from clusterproof.checker.claims.rounding import SMALLEST, TOLERANCE, as_floats
 from clusterproof.checker.claims.sides import Sides
-from clusterproof.checker.search.evaluation import Evaluation
+from clusterproof.checker.search.evaluator import Evaluation
 
 
 @dataclass

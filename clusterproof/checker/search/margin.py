@@ -23,7 +23,7 @@ from clusterproof.checker.claims.rounding import FLOOR, as_floats, unit_of
 from clusterproof.checker.claims.sides import Sides
 from clusterproof.checker.kernel.ranges import Instance
 from clusterproof.checker.search.confirmation import approximation_in
-from clusterproof.checker.search.evaluation import Evaluation, Evaluator
+from clusterproof.checker.search.evaluator import Evaluation, Evaluator
 from clusterproof.common.randomness import generator
 from clusterproof.common.work_limit import TooMuchWork, limited_lines
 

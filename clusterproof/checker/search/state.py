@@ -17,10 +17,10 @@ from clusterproof.checker.claims.statement import Statement
 from clusterproof.checker.freeze import Frozen
 from clusterproof.checker.kernel.claim_words import Excluded
 from clusterproof.checker.kernel.evaluation import Outside
-from clusterproof.checker.real_numbers.evaluation import UNKNOWN, steps_taken
+from clusterproof.checker.real_numbers.comparison import UNKNOWN, steps_taken
 from clusterproof.checker.search.broken_potential import BrokenPotential
 from clusterproof.checker.search.confirmation import confirmed, is_certain, is_inexact, of_real_numbers
-from clusterproof.checker.search.evaluation import Evaluation, Evaluator
+from clusterproof.checker.search.evaluator import Evaluation, Evaluator
 from clusterproof.checker.search.findings import Findings
 from clusterproof.checker.search.margin import by_margin
 from clusterproof.checker.search.worst_functions import WorstCase

@@ -7,9 +7,9 @@ from dataclasses import replace
 from clusterproof.checker.claims.class_ranges import class_of
 from clusterproof.checker.claims.statement import Statement
 from clusterproof.checker.freeze import Frozen
-from clusterproof.checker.real_numbers.evaluation import steps_taken
+from clusterproof.checker.real_numbers.comparison import steps_taken
 from clusterproof.checker.search.confirmation import holds_over_the_reals, is_inexact
-from clusterproof.checker.search.evaluation import Evaluator
+from clusterproof.checker.search.evaluator import Evaluator
 from clusterproof.checker.search.every_function import decide
 from clusterproof.checker.search.instances import sample
 from clusterproof.checker.search.maximise import change_entries, go_far, refine

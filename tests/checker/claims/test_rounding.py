@@ -30,7 +30,7 @@ from clusterproof.checker.claims import (
 )
 from clusterproof.checker.claims.judge import Entries, _single_exact, _sure
 from clusterproof.checker.claims.rounding import as_float
-from clusterproof.checker.real_numbers import evaluation
+from clusterproof.checker.real_numbers import comparison
 from clusterproof.checker.report.sentences import digits_apart
 
 pytestmark = pytest.mark.usefixtures("registry")
@@ -182,7 +182,7 @@ def test_where_the_real_numbers_say_nothing_a_margin_decides_and_proves_nothing(
 
 
 def test_an_instance_that_breaks_in_fractions_too_is_violated(plant: Callable[..., Any]) -> None:
-    plant(evaluation, "FUEL", 20_000)
+    plant(comparison, "FUEL", 20_000)
 
     def less(x: Unit) -> Sides:
         return at_most((1 + x) - 1, less=x - Fraction(1, 10**4))

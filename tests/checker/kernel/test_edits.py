@@ -18,7 +18,7 @@ from clusterproof.checker import catalogue, kernel
 from clusterproof.checker.claims import Sides, at_most, rationals
 from clusterproof.checker.claims.judge import judge
 from clusterproof.checker.claims.statement import Statement
-from clusterproof.checker.kernel import words
+from clusterproof.checker.kernel import verdicts
 from clusterproof.checker.kernel.evaluation import Outside
 from clusterproof.checker.kernel.numbers import write
 from clusterproof.checker.report.stored_evidence import read_evidence
@@ -46,7 +46,7 @@ def centred(p: Share) -> Sides:
 
 Record = tuple[Any, kernel.Claim, dict[str, Any]]
 """A statement, the claim of which it is as the kernel reads it, and evidence."""
-WORDS = dict.fromkeys(words.RULES, kernel.Word.CERTIFIED)
+WORDS = dict.fromkeys(verdicts.RULES, kernel.Word.CERTIFIED)
 WORDS |= {"instance": kernel.Word.VIOLATED, "potential": kernel.Word.VIOLATED, "empty": kernel.Word.VACUOUS}
 
 
@@ -81,7 +81,7 @@ def records() -> dict[str, list[Record]]:
 
 NUMBERS: list[Any] = [0, "1/3", "-2/7", 10**30, -(10**30), "1" + "0" * 5000, f"1/1{'0' * 4000}"]
 OTHERS: list[Any] = [0.5, float("nan"), True, False, None, "text", "1/0", [], [[]], {}, [1, "1/2"]]
-RULES = [*words.RULES, "", None, 1, 0.5, True]
+RULES = [*verdicts.RULES, "", None, 1, 0.5, True]
 
 
 def places(value: Any, path: tuple[Any, ...] = ()) -> Iterator[tuple[Any, ...]]:
@@ -250,7 +250,7 @@ def test_an_edit_never_raises_is_refused_or_true_and_takes_little_time_and_memor
 def test_a_record_takes_little_time_under_each_rule() -> None:
     for several in records().values():
         for _, language, evidence in several[:3]:
-            for rule in words.RULES:
+            for rule in verdicts.RULES:
                 begun = time.process_time()
                 replayed(language, {**evidence, "rule": rule})
                 assert time.process_time() - begun < SECONDS, (language.name, evidence["line"], rule)

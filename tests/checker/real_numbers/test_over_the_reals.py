@@ -28,7 +28,7 @@ from clusterproof.checker.claims import (
     suppose,
     vectors,
 )
-from clusterproof.checker.real_numbers.evaluation import over_the_reals
+from clusterproof.checker.real_numbers.comparison import over_the_reals
 from clusterproof.checker.search.confirmation import computes_in_floats
 
 pytestmark = pytest.mark.usefixtures("registry")

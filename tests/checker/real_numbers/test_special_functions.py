@@ -12,8 +12,8 @@ from toy_claims import Unit, decided
 
 from clusterproof.checker import Kind
 from clusterproof.checker.claims import Sides, at_least, at_most, reals
+from clusterproof.checker.real_numbers.comparison import nearest_float
 from clusterproof.checker.real_numbers.counterparts import Counterparts
-from clusterproof.checker.real_numbers.evaluation import nearest_float
 from clusterproof.checker.real_numbers.special_functions import ONE, TWO
 
 CALLS: dict[str, Callable[[Any, Any], Any]] = {

@@ -13,8 +13,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from clusterproof.checker.real_numbers.arrays import NUMPY
+from clusterproof.checker.real_numbers.comparison import nearest_float
 from clusterproof.checker.real_numbers.counterparts import Counterparts
-from clusterproof.checker.real_numbers.evaluation import nearest_float
 from clusterproof.checker.real_numbers.functions import ELEMENTARY, FUNCTIONS
 from clusterproof.checker.real_numbers.interval import Interval, NoValue, Undecided, ball_of, decimal
 from clusterproof.checker.real_numbers.operators import COMPARISONS, OPERATIONS

@@ -229,7 +229,7 @@ def test_lines_of_a_verdict_that_are_none_are_told_in_a_sentence(
 
 PAINTED = """
 from rich.text import Text
-from clusterproof.checker.kernel import words
+from clusterproof.checker.kernel import verdicts
 from clusterproof.checker.report import tables
 from clusterproof.theorem import Z, at_most, claim
 
