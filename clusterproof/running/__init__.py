@@ -1,6 +1,6 @@
 """Runs of algorithms, and their records: the runner, traces, stored traces, metrics."""
 
-from clusterproof.running.client_accuracies import ClientAccuracies, client_accuracies, received_models
+from clusterproof.running.accuracies import ClientAccuracies, client_accuracies, received_models
 from clusterproof.running.metrics import adjusted_rand_index, cluster_count, purity
 from clusterproof.running.runner import Diverged, run
 from clusterproof.running.trace import Trace
