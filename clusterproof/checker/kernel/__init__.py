@@ -52,7 +52,7 @@ Read the modules in this order. Each rule is one theorem about these definitions
 ``claim_words``, ``vocabulary``, ``loops``               suppose, at_most, iterate and similar functions
 ``grammar``, ``expressions``, ``language``               the Python code of a text, and its compilation
 ``operations``, ``library``, ``sentences``, ``records``  operators and Python's functions, texts, and frozen records
-``numbers``, ``polynomials``, ``quotients``              exact numbers, and symbols
+``numbers``, ``keys``, ``polynomials``, ``quotients``    exact numbers, keys of dictionaries, and symbols
 ``interpolation``                                        the conditions of a class of functions
 ``worlds``, ``traces``, ``listed``, ``functions``        every function of a class, and functions known at some points
 ``evaluation``                                           fuel, and the facts known at each place

@@ -12,11 +12,11 @@ from typing import Any
 
 from clusterproof.checker.kernel import numbers
 from clusterproof.checker.kernel.evaluation import Refused, made, spend
+from clusterproof.checker.kernel.keys import key
 from clusterproof.checker.kernel.numbers import (
     Abstract,
     add,
     compare,
-    key,
     multiply,
     number,
     whole,

@@ -231,8 +231,6 @@ def fraction(numerator: Any = 0, denominator: Any = None) -> Any:
 
 # ---- comparisons
 
-LONGEST_KEY = 1000
-"""Largest number of characters and entries in a key of a dictionary."""
 COMPARISONS: dict[str, Callable[[Any, Any], Any]] = {
     "<": operator.lt,
     "<=": operator.le,
@@ -283,36 +281,3 @@ def same(left: Any, right: Any) -> bool:
         if type(value) not in plain and not hasattr(value, "_values"):
             raise Refused(f"values of kind {type(value).__name__} are not compared")
     return type(left) not in (list, tuple) and left == right
-
-
-def _length(value: Any) -> int:
-    """Return the number of a string's characters, or of all entries of a tuple and of the tuples and strings in it."""
-    if type(value) is not tuple:
-        return len(value) if type(value) is str else 1
-    spend(len(value))
-    total = 1
-    for entry in value:
-        total += _length(entry)
-        if total > LONGEST_KEY:
-            break
-    return total
-
-
-def key(value: Any) -> Any:
-    """Return a possible key of a dictionary: a short number, a string, None, or a tuple of such keys.
-
-    Arbitrarily many longer numbers may have the same hash; a dictionary of them would take more steps than it counts.
-    A long key would take more steps wherever it is compared with an equal one.
-    """
-    if type(value) in (str, tuple) and _length(value) > LONGEST_KEY:
-        raise Refused(f"a key of a dictionary has at most {LONGEST_KEY} characters and entries")
-    if type(value) is tuple:
-        spend(len(value))
-        return tuple(map(key, value))
-    if type(value) in (str, bool, type(None)):
-        return value
-    exact = number(value)
-    most = 60 if type(exact) is int else 32
-    if max(exact.numerator.bit_length(), exact.denominator.bit_length()) > most:
-        raise Refused("a key of a dictionary has at most 60 bits, and a part of a fraction at most 32")
-    return exact

@@ -9,7 +9,8 @@ from typing import Any
 
 from clusterproof.checker.kernel import numbers
 from clusterproof.checker.kernel.evaluation import Refused, changed, made, spend
-from clusterproof.checker.kernel.numbers import compare, key, same, whole, words
+from clusterproof.checker.kernel.keys import key
+from clusterproof.checker.kernel.numbers import compare, same, whole, words
 from clusterproof.checker.kernel.sentences import text
 
 

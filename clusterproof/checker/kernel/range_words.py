@@ -9,7 +9,8 @@ from typing import Any
 
 from clusterproof.checker.kernel.evaluation import Refused
 from clusterproof.checker.kernel.interpolation import KINDS
-from clusterproof.checker.kernel.numbers import key, number, whole
+from clusterproof.checker.kernel.keys import key
+from clusterproof.checker.kernel.numbers import number, whole
 from clusterproof.checker.kernel.ranges import Choice, End, Interval, OfClass, Range, Tuples
 
 
