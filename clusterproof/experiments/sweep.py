@@ -137,13 +137,14 @@ def read_sweep(path: Path, values: Mapping[str, Any]) -> Sweep:
     for name, table in (("settings", sweep.settings), ("grid", sweep.grid)):
         tables.append({key.replace("-", "_"): value for key, value in table.items()})
         if len(tables[-1]) < len(table):
-            raise InvalidArgument(name, list(table), "must name each setting once", "remove one of the two")
+            remedy = "if a setting is written both with - and with _, keep one spelling"
+            raise InvalidArgument(name, list(table), "must name each setting once", remedy)
     settings, grid = tables
     settings |= {name: value for name, value in values.items() if name not in top}
     grid = {name: value for name, value in grid.items() if name not in values}
     for name in sorted(set(settings) & set(grid)):
-        rule = "must stand in one table alone"
-        raise InvalidArgument(name, brief(settings[name]), rule, "remove one of the two")
+        rule = "must stand in only one of the tables settings and grid"
+        raise InvalidArgument(name, brief(settings[name]), rule, "remove it from settings or from grid")
     seeds = sweep.seeds
     if isinstance(seeds, int) and seeds <= MOST_RUNS:
         seeds = list(range(seeds))

@@ -138,7 +138,7 @@ NESTED = 'measure = ["error"]\nsettings.clients = ' + "[" * 20_000 + "]" * 20_00
         ('measure = ["error"]\n[grid]\nstrength = [1.0]', "is not an option of any run"),
         (
             'measure = ["error"]\n[grid]\nnoise = [1.0]\n[settings]\nnoise = 1',
-            "must stand in one table alone",
+            "must stand in only one of the tables settings and grid",
         ),
         (
             'measure = ["error"]\n[grid]\ncondition-number = [1.0]\ncondition_number = [1.0]',

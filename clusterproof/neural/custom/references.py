@@ -92,7 +92,7 @@ def load_own(section: str, name: str) -> Any:
     try:
         return attrgetter(attribute)(module)
     except AttributeError as error:
-        raise InvalidArgument(argument, name, f"is not there ({error})", "correct the name") from error
+        raise InvalidArgument(argument, name, f"was not found ({error})", "correct the name") from error
 
 
 def own_algorithm(name: str) -> type[Algorithm[Any]]:

@@ -1,4 +1,4 @@
-"""The dynamics of Theorem D: CFL-MGD or IFCA on Gaussian regression with fresh rows."""
+"""The dynamics of Theorem D: CFL-MGD or IFCA on Gaussian regression with fresh samples."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ class GaussianDynamics:
     Attributes
     ----------
     rows
-        The law of the rows.
+        The law of the samples.
     own
         Clients of each cluster, l_p m, integers (P,).
     spectra
@@ -67,7 +67,7 @@ class GaussianDynamics:
 
 
 def fresh_regression(task: Mixture) -> RegressionMixture:
-    """Return the task, checked to be a Gaussian regression with fresh rows.
+    """Return the task, checked to be a Gaussian regression with fresh samples.
 
     Raises
     ------
@@ -79,13 +79,13 @@ def fresh_regression(task: Mixture) -> RegressionMixture:
             "task",
             type(task).__name__,
             "must be a Gaussian regression mixture with fresh data",
-            "choose one: the proof needs independent rows in every round and for every purpose",
+            "choose such a task: the proof needs new, independent samples in every round and for each use",
         )
     return task
 
 
 def gaussian_dynamics(task: RegressionMixture, algorithm: CFLMGD | IFCA) -> GaussianDynamics:
-    """Collect the quantities of Theorem D for a task with fresh rows.
+    """Collect the quantities of Theorem D for a task with fresh samples.
 
     Raises
     ------

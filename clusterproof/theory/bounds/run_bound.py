@@ -26,7 +26,7 @@ RESOLUTION = 1e-13
 
 BASIN_RULE = (
     "must have a bound that stays inside the basin",
-    "raise the clients or the samples, start nearer, or lower the momentum",
+    "use more clients or samples, start nearer to the optima, or lower the momentum",
 )
 
 
@@ -41,7 +41,7 @@ def theorem_d_on(task: Mixture, trace: Trace, failure_probability: float | None 
     Parameters
     ----------
     task, trace
-        A Gaussian regression mixture with fresh rows, and a run on it.
+        A Gaussian regression mixture with fresh samples, and a run on it.
     failure_probability
         Total failure probability of one run: delta_1 + delta_2 + delta_3; a fifth of it is for misassignment.
 
@@ -137,5 +137,5 @@ def _misassigns(probability: float, allowed: float) -> InvalidArgument:
         "trace",
         f"misassignment probability up to {probability:.3g}",
         f"must be at most {allowed:.3g}, a fifth of the failure probability",
-        "raise the samples, or start nearer",
+        "use more samples, or start nearer to the optima",
     )

@@ -171,7 +171,7 @@ class TheoremA:
                 "trace",
                 f"bound up to {parts.all_rounds.max():.3g}",
                 "must have a bound that stays inside the basin",
-                "raise the clients or the samples, start nearer, or lower the momentum",
+                "use more clients or samples, start nearer to the optima, or lower the momentum",
             )
         return TraceBound(parts.all_rounds, parts.all_rounds_failure)
 
