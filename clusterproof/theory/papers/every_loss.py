@@ -115,8 +115,8 @@ def asymptotic_rate_every_loss(
 
     Statement
         ||chi^T - chi*||^2 <= (1 - l mu / 8L)^(2T) ||chi^0 - chi*||^2, if all models start at rest, no client is
-        misassigned, there is no noise, and eta = 1/L. The models may start anywhere: scaling a loss scales the
-        distances.
+        misassigned, there is no noise, and eta = 1/L. The start is not limited: c^2 f(x / c) has the
+        same mu and L as f, and all its distances are c times as large.
 
     Source
         Ours. (A39) of Zhao et al. (2023) adds (8L / l mu) rho_0, which this error never exceeds.

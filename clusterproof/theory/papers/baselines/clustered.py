@@ -54,7 +54,7 @@ def cfl_mgd_gradient(task: Task, momentum: Fraction = MOMENTUM) -> Sides:
         chi_p = (sum A_i)^-1 sum A_i b_i over the cluster's clients, and the cluster's buffer is 0.
 
     Source
-        Ours; CFL-MGD is Zhao et al. (2023), Algorithm 1. The claim is an identity.
+        Ours. CFL-MGD is Algorithm 1 of Zhao et al. (2023). The claim is an identity.
     """
     suppose_far_apart(task)
     algorithm = CFLMGD(step_size=1 / task.client_smoothness, momentum=float(momentum))
@@ -125,8 +125,8 @@ def clustered_rest(
         H = 1.
 
     Source
-        Ours; IFCA is Ghosh et al. (2020) with model averaging, CFL is Sattler et al. (2020), and GL-CFL is Lin et al.
-        (2023). The claim is an identity.
+        Ours. IFCA, with model averaging, is the algorithm of Ghosh et al. (2020). CFL is the algorithm of Sattler et
+        al. (2020), and GL-CFL that of Lin et al. (2023). The claim is an identity.
     """
     suppose_far_apart(task)
     suppose("a cluster has two clients at least", np.bincount(task.labels).min() >= 2)

@@ -62,7 +62,7 @@ def equation_3(
     start_1: Fraction = among(*OFFSETS),
     step: Fraction = Q[Fraction(1, 10) : Fraction(1, 2) : 10],
 ) -> Sides:
-    """By (4) with the printed similarity, clients that chose rightly in the first round choose rightly in the second.
+    """By (4) with the printed similarity, clients that chose their own cluster in round 1 choose it again in round 2.
 
     Hypotheses
         There are two clients with minimisers -1/2 and 1/2, one per cluster, and a model next to each minimiser. There
@@ -136,8 +136,8 @@ def equation_3_descent(stream: Stream, condition: Fraction = Q[1:30:2], step: Fr
     """With the descent sign the own cluster's similarity is near its largest value, 1; as printed, near -1.
 
     Hypotheses
-        The clients of a cluster have one minimiser and one Hessian, with eigenvalues in [mu, L], and alpha L < 1. All
-        clients chose rightly in the last round, and the models had not yet converged.
+        The clients of a cluster have one minimiser and one Hessian, with eigenvalues in [mu, L], and alpha L < 1. In
+        the last round, all clients chose their own cluster's model, and the models had not yet converged.
 
     Statement
         cos(-G_ik, Delta w_k) >= 2 sqrt(r s) / (r + s) with r = 1 - alpha L and s = 1 - alpha mu for the client's own

@@ -173,7 +173,7 @@ def equation_6(
 
     Hypotheses
         phi_i(w) = ||w - theta_i||^2 / 2; the partition is given. The claim has one cluster and one coordinate, because
-        both sides are sums over these.
+        both sides are sums over clusters and coordinates.
 
     Statement
         min_W sum_k sum_(i in C_k) phi_i(w_k) = WCSS / 2 = (1/2) sum_k sum_(i in C_k) ||theta_i - mu_k||^2, since

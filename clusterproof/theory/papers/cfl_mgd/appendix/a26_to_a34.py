@@ -58,9 +58,9 @@ def momentum_of_a_round(run: ScalarRun) -> dict[str, Sides | Excluded]:
             phi_p(chi_1), S_i = sum_(k < t) beta^(t-1-k) g_i^k; here p = 2. The next line, T_32 = (beta eta / m) sum_(p
             >= 2) T_3p, is (A21).
         (A34)
-            With probability at least 1 - lambda_2 - lambda_3 - P lambda_4 - 2 exp(-clm), (38). It contains the error of
-            (A27), and is false for every c_4: with l_1 = 1 - l the left side of round 1 tends to beta / 2 as l tends to
-            0. Lemma H (``cfl-mgd/lemma-h``) bounds the run without this split.
+            (38) holds with probability at least 1 - lambda_2 - lambda_3 - P lambda_4 - 2 exp(-clm). This line contains
+            the error of (A27), and is false for every c_4: with l_1 = 1 - l the left side of round 1 tends to beta / 2
+            as l tends to 0. Lemma H (``cfl-mgd/lemma-h``) bounds the run without this split.
         (A33)
             With probability at least 1 - lambda_2 - P lambda_4, ||T_32|| <= c_1 beta sigma^2 / (mu^2 lambda_2 Delta^4
             n') + c_2 beta sigma v sqrt(P t) / (lambda_4 mu L Delta^2 n' (1 - beta) sqrt(m lambda_2)), c_1 = 384, c_2 =

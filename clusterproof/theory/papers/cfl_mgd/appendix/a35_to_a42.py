@@ -237,9 +237,9 @@ def rounds_of_a_contraction(recursion: Recursion) -> dict[str, Sides]:
     """After T = (8L / l mu) log(Delta / 2 rho) rounds the error is at most rho = (16 L / mu l) rho_0.
 
     Hypotheses
-        (A37) in every round, with the same rho_0, and (A38) are supposed to be true (compare ``cfl-mgd/appendix-a35``).
-        chi_p^0 is on the boundary of the basin. Each round adds P lambda_5 to the failure probability, T P lambda_5 in
-        total, which the paper leaves out.
+        (A37) holds in every round, with the same rho_0, and (A38) holds (compare ``cfl-mgd/appendix-a35``). chi_p^0 is
+        on the boundary of the basin. Each round adds P lambda_5 to the failure probability, T P lambda_5 in total,
+        which the paper leaves out.
 
     Statement
         ||chi_p^T - chi*_p|| <= rho, conditional on the statement that ``cfl-mgd/appendix-a35`` refutes.
