@@ -63,8 +63,8 @@ class CFLMGD(Algorithm[MomentumState]):
         Local steps of option II (H).
     momentum_owner
         With ``"server"``, each cluster has one buffer, defined by the second line of (32). ``"client"`` is option I as
-        printed: every client keeps u_i, also when it changes cluster, and receives its cluster's mean after the round
-        (line 15).
+        printed: every client keeps u_i, even when it moves to another cluster. After the round, it receives its
+        cluster's mean (line 15).
     update_order
         ``"momentum-first"`` follows (3), (4) and the indices of line 20. ``"as-printed"`` reads chi^t in line 2 as the
         newest model and applies the two equations of line 20 one after the other. This delays the gradient by a step.

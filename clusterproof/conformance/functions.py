@@ -153,7 +153,7 @@ def of_members(run: Any, shares: Callable[..., Any], change: Callable[..., Any])
 class LocalStep(NamedTuple):
     """Values that a change of a local step may use: client, gradient (or direction) at y, and number of the step.
 
-    Steps count from 0 in each round; ``memory`` lasts until the client's round ends.
+    Steps are numbered from 0 in each round. ``memory`` is kept until the client's round ends.
     """
 
     run: Any

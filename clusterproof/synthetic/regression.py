@@ -224,7 +224,7 @@ class RegressionMixture(Mixture):
         return errors
 
     def losses(self, models: np.ndarray, clients: np.ndarray, generator: np.random.Generator) -> np.ndarray:
-        """Return the losses of models (..., P, d) on the batches of clients (..., k): (..., k, P)."""
+        """Return the losses (..., k, P) of models (..., P, d) on the batches of clients (..., k)."""
         labels = self.labels[clients]
         if self.data == "fresh" and self.sampling == "exact":
             covariance = exact_law.residual_covariance(models, self.optima, self.covariances, self.noise)
@@ -245,7 +245,7 @@ class RegressionMixture(Mixture):
     def gradients(
         self, points: np.ndarray, clients: np.ndarray, generator: np.random.Generator
     ) -> np.ndarray:
-        """Return the gradients at one point per client, (..., k, d): (..., k, d)."""
+        """Return the gradients (..., k, d) at one point per client; the points have the same shape."""
         if self.data == "fixed":
             return self._stored_rows.gradients(points, clients)
         labels = self.labels[clients]
@@ -264,7 +264,7 @@ class RegressionMixture(Mixture):
     def gradient_sums(
         self, models: np.ndarray, clients: np.ndarray, assignments: np.ndarray, generator: np.random.Generator
     ) -> np.ndarray:
-        """Return the sum of the gradients of each cluster's participants at its model: (..., P, d).
+        """Return the sums (..., P, d) of the gradients of each cluster's participants at its model.
 
         Fresh exact sampling draws one vector for each pair of a true cluster and a model that has clients, for any
         number of clients.
@@ -293,7 +293,7 @@ class RegressionMixture(Mixture):
     def hessian_products(
         self, points: np.ndarray, directions: np.ndarray, clients: np.ndarray, generator: np.random.Generator
     ) -> np.ndarray:
-        """Return the products X'X/n v of a batch's Hessian with directions (..., k, d): (..., k, d).
+        """Return the products X'X/n v of a batch's Hessian X'X/n with directions v; both have the shape (..., k, d).
 
         X'X/n v is the gradient without noise at the displacement v, and is drawn as this gradient.
         """

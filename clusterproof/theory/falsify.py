@@ -93,8 +93,8 @@ def falsify(
 
     Notes
     -----
-    A bound that holds with a probability is a claim with ``at_most(..., failure=...)``. A bound on an expectation is
-    violated if the confidence intervals of two independent samples are beyond it.
+    To state a bound that holds with a given probability, write a claim with ``at_most(..., failure=...)``. A bound on
+    an expectation is violated if the confidence intervals of two independent samples are beyond it.
 
     Examples
     --------

@@ -40,7 +40,10 @@ Member = Known | Drawn
 
 @dataclass(frozen=True, eq=False)
 class OfClass(Range, kernel_ranges.OfClass):
-    """Range of the functions, operators or sets of a class, or of sums of several with one common solution."""
+    """Range of the functions, operators or sets of a class.
+
+    The sum of two such ranges contains sums of their members. The solution then belongs to the whole sum.
+    """
 
     complete = False
     drawn = True

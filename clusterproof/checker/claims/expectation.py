@@ -23,7 +23,7 @@ ASYMPTOTIC = "by an interval that is exact only for many replicates without rare
 REMEDY = "the expectation is not exercised: give range=, or at least 10000 replicates none of which dominates"
 EQUAL = "the expectation is not exercised: all replicates are equal; of rarer values nothing is known: give range="
 HALVINGS = 16
-"""Number of bisection steps towards the limit; the limit is valid after every step."""
+"""Number of bisection steps for a confidence limit. After every step, the lower end of the bracket is a valid limit."""
 
 
 @dataclass(frozen=True)

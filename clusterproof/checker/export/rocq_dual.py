@@ -1,4 +1,4 @@
-"""A theorem about every function of a class, in any inner product space, at each setting of the other quantities."""
+"""A theorem about every function of a class, in any inner product space, at all values of the other quantities."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ from clusterproof.checker.kernel.worlds import Form
 
 
 def dual(text_of_claim: str, record: Mapping[str, Any], name: str = "certified") -> list[str]:
-    """Write a theorem for each setting and entry of the line, and a theorem ``name`` that combines them."""
+    """Write a theorem for each component of the line at each instance, and a theorem ``name`` that combines them."""
     source = Source(text_of_claim, record["statement"])
     lines, count = list[str](), 0
     with limited(10**9):
@@ -53,7 +53,7 @@ def composed(name: str, count: int) -> list[str]:
 
 @dataclass(frozen=True)
 class _Case:
-    """An entry of a line at a setting, with its multipliers."""
+    """One component of a line at one instance, with the multipliers that prove the component."""
 
     setting: Mapping[str, Any]
     view: View
@@ -145,7 +145,7 @@ def equation_of(words: Words, view: View) -> str:
 
 
 def statement(words: Words, sign: str, measured: Any, bounds: Mapping[str, Any]) -> str:
-    """Write the conclusion of an entry, with local definitions."""
+    """Write the conclusion of a component, with local definitions."""
     lets = [(own, words.text(node, define=True)) for own, node in words.lets]
     names = []
     for name, term in bounds.items():

@@ -158,7 +158,10 @@ def _surroundings(function: FunctionType) -> list[Any]:
 
 
 def _is_alike(kept: Any, model: Any) -> bool:
-    """Return whether a value in a closure equals the model's value; the class may replace the model's class."""
+    """Return whether a value in a closure equals the model's value; two dataclasses count as equal.
+
+    A function that ``dataclass`` creates may refer to its own class, which is not the model's class.
+    """
     if type(kept) is FunctionType:
         return _is_made(kept, model)
     if type(kept) is type(model) is set:  # the records that are being written

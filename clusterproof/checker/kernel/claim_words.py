@@ -21,7 +21,7 @@ NAMES = ("suppose", "given", "at_most", "at_least", "equal", "least")
 
 
 class Untrue:
-    """Base class of lines, which have no truth value: a line holds or fails at an instance, and is no hypothesis."""
+    """Base class of lines. A line is a conclusion, not a condition: ``if``, ``and``, ``or`` and ``not`` reject it."""
 
     def __bool__(self) -> NoReturn:
         raise Refused("a line has no truth value: compare by <=, >= or ==, and join these")

@@ -4,7 +4,7 @@
 the box of all t between the ends, and T the set of those t in B that meet the hypotheses on t. The statement's function
 is evaluated once, on symbols t and on a trace of the class. Points are linear combinations of free vectors v. Numbers
 are linear combinations of inner products of these vectors, of function values and of 1. All coefficients are quotients
-of polynomials in t. The line of the statement holds for every t in T and every f if each *need* of the line is shown:
+of polynomials in t. The line of the statement holds for every t in T and every f if the following is shown:
 
 1. *Everything is defined.* Each divisor, also in the ends of ranges, has one strict sign on T. Constants of the class
    are at least 0, and the smoothness is larger than the strong convexity (if they are equal, there are other
@@ -26,12 +26,12 @@ of polynomials in t. The line of the statement holds for every t in T and every 
    variable. Therefore near each t in T there are points of B at which all pivots are positive. At these points P =
    L D L' is positive semidefinite, and the set of such matrices is closed. A sign that was shown on a larger box was
    shown on B. A sign that a strict hypothesis gives at t also holds near t, because polynomials are continuous.
-5. *Rounds.* ``iterate(step, start, N, invariant=I)`` adds two needs. The first is I(start, 0). The second is about a
-   new state of free points, free numbers and symbols, and a new n from 0 to N - 1: I(state, n) implies I(step(state), n
-   + 1). By induction, I holds for the last state, which again consists of new points, numbers and symbols: only I is
-   supposed about them. After a round, its requests of f, its hypotheses and its decisions are forgotten, and the round
-   returns no part of them. The needs are also added on paths without the line, because I may decide which path is
-   followed.
+5. *Rounds.* ``iterate(step, start, N, invariant=I)`` adds two statements to be shown. The first is I(start, 0). The
+   second is about a new state of free points, free numbers and symbols, and a new n from 0 to N - 1: I(state, n)
+   implies I(step(state), n + 1). By induction, I holds for the last state, which again consists of new points, numbers
+   and symbols: only I is supposed about them. After a round, its requests of f, its hypotheses and its decisions are
+   forgotten, and the round returns no part of them. Both statements are also shown on paths without the line, because I
+   may decide which path is followed.
 6. *It is about something.* A witness, an instance of numbers with a function, meets the hypotheses and has the line.
 
 A symbol for an integer stands for all real numbers, so the proof shows more than necessary. If hypotheses are
@@ -69,10 +69,10 @@ from clusterproof.checker.kernel.worlds import Form, Point
 
 
 def family(statement: Statement, line: str, data: Data) -> bool:
-    """Show a line for every function of a class at every value of the parameters, by the theorem of this module.
+    """Prove a line for every function of a class at every value of the parameters, by the theorem of this module.
 
     ``states`` is the number of symbols for rounds and states. ``listed`` and ``between`` are as in ``symbolic``.
-    ``proofs`` has one proof for each need, in the order of the needs, as in ``require_multipliers``.
+    ``proofs`` has one proof for each ``Need`` that ``needs`` yields, in the same order; see ``require_multipliers``.
     """
     proofs = iter(data["proofs"])
     for need in needs(statement, line, data):
@@ -88,7 +88,7 @@ def family(statement: Statement, line: str, data: Data) -> bool:
 
 
 def needs(statement: Statement, line: str, data: Data) -> Iterator[Need]:
-    """Yield the needs of multipliers, in every case of the choices and on every path; show facts about symbols here.
+    """Yield what multipliers must prove, in every case of the choices and on every path; prove facts on symbols here.
 
     Raises
     ------
@@ -147,7 +147,7 @@ def _require_values(
 
 
 def _of_symbols(box: Sequence[Ends], facts: Sequence[Fact], states: frozenset[int]) -> Need:
-    """Return a need with which facts about symbols can be shown from known facts.
+    """Return a ``Need`` with which facts about symbols can be proved from known facts.
 
     Raises
     ------
@@ -183,7 +183,7 @@ class _Where:
         self.of_symbols = _of_symbols(box, [f for f in known if type(f.slack) is Quotient], states)
 
     def needs(self, shown: Sequence[Fact], name: str, instance: Instance) -> Iterator[Need]:
-        """Yield the needs of multipliers for facts, each named with its index; show facts about symbols here."""
+        """Yield what multipliers must prove for facts, each named with its index; prove facts about symbols here."""
         place = 0
         for fact in shown:
             entries = fact.slack if type(fact.slack) is tuple else (fact.slack,)

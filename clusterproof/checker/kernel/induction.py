@@ -28,7 +28,7 @@ from clusterproof.checker.kernel.vocabulary import Line, Sides
 
 
 def needs(case: Case) -> Iterator[tuple[Fact, Sequence[Fact], Sequence[Ends]]]:
-    """Yield each fact that a case must show, with the facts that are known at its place and the box.
+    """Yield each fact that must be proved in a case, with the facts that are known at its place and the box.
 
     Raises
     ------
@@ -63,12 +63,12 @@ def targets(need: tuple[Fact, Sequence[Fact], Sequence[Ends]]) -> Iterator[Polyn
 
 
 def signs(statement: Statement, line: str, data: Data) -> bool:
-    """Show that no coefficient of a side's excess is negative (Bernstein's test); for an equation, show both signs."""
+    """Prove that no coefficient of a side's excess is negative (Bernstein's test); an equation needs both signs."""
     return _shown(statement, line, data, states=0, blocks=())
 
 
 def squares(statement: Statement, line: str, data: Data) -> bool:
-    """Show that each excess is a sum of squares, and of squares times box and hypotheses (Positivstellensatz).
+    """Prove that each excess is a sum of squares, and of squares times box and hypotheses (Positivstellensatz).
 
     ``blocks`` has a list for each excess that the coefficients do not decide, in the order of these excesses.
     """
@@ -76,7 +76,7 @@ def squares(statement: Statement, line: str, data: Data) -> bool:
 
 
 def induction(statement: Statement, line: str, data: Data) -> bool:
-    """Show a line after any number of rounds, by the invariants that the statement names.
+    """Prove that a line holds after any number of rounds, with the invariants that the statement names.
 
     ``states`` is the number of symbols for states, rounds and entries. ``blocks`` is as in ``squares``.
     """
@@ -84,7 +84,7 @@ def induction(statement: Statement, line: str, data: Data) -> bool:
 
 
 def _shown(statement: Statement, line: str, data: Data, *, states: int, blocks: Sequence[Any]) -> bool:
-    """Return whether every fact that a case needs is shown, and an instance has the line."""
+    """Return whether every fact that a case needs is proved, and an instance has the line."""
     left = iter(blocks)
     for case in cases(statement, line, data, states):
         for need in needs(case):
@@ -114,7 +114,7 @@ def potential_of(statement: Statement) -> Statement:
 
 
 def potential(statement: Statement, line: str, data: Data) -> bool:
-    """Show that an invariant fails in a round, at one admissible instance of the space.
+    """Prove that an invariant fails in a round, at one admissible instance of the space.
 
     Evaluating the invariants must use no further points of the functions. Otherwise the loops would differ from the
     statement's loops.

@@ -141,7 +141,10 @@ class OverReals(Words[Sides]):
     """The functions that a claim calls, over the real numbers."""
 
     def facts(self, holds: Any) -> list[Any] | None:
-        """Return an empty list if a hypothesis holds, otherwise None; store an equation as a comparison."""
+        """Return an empty list if a hypothesis holds, otherwise None.
+
+        If the hypothesis is an equation, ``compared`` stores the last pair that was compared.
+        """
         if isinstance(holds, Sides):
             holds = all(compared.compare("==", pair.left, pair.right) for pair in holds.pairs)
         return [] if np.all(holds) else None

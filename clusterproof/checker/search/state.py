@@ -34,9 +34,9 @@ LEAST = 30
 DOUBTED = 10
 """Number of unconfirmed instances of a line after which the search examines no further one."""
 LOOKED_AT = 16
-"""Number of instances that hold in floats for each one that is also evaluated over the real numbers."""
+"""Of the instances at which all lines hold in floats, one in this number is also evaluated over the real numbers."""
 LOOKING = 300_000
-"""Largest number of steps over the real numbers for all instances that hold in floats."""
+"""Largest total number of steps over the real numbers for the instances at which all lines hold in floats."""
 IN_VAIN = 3
 """Number of undecided instances after which only broken lines are evaluated over the real numbers."""
 STOPPED = 2

@@ -2,11 +2,11 @@
 
 The losses of the clients form one function F(x_1, ..., x_N) = mean f_i(x_i) - <grad f_i(x*), x_i>, with the inner
 product mean <x_i, y_i>. F belongs to the class of the clients' losses, and its minimiser is (x*, ..., x*). The vectors
-of all clients are one point. A vector of the server is a point with equal parts. Each point is the sum of its mean over
-clients and its deviation; deviations are orthogonal to all means. A round is therefore stated for every function of the
-class, and for every split of its gradients into means and deviations that are orthogonal to each other. If the
-statement holds, it holds for any number of clients. N >= 2 enters only through theta = (N - S) / (S (N - 1)), the share
-of the variance that remains when S of N clients are sampled.
+of all clients together form one point of the product space. A vector of the server is a point with equal parts. Each
+point is the sum of its mean over clients and its deviation; deviations are orthogonal to all means. A round is
+therefore stated for every function of the class, and for every split of its gradients into means and deviations that
+are orthogonal to each other. If the statement holds, it holds for any number of clients. N >= 2 enters only through
+theta = (N - S) / (S (N - 1)), the share of the variance that remains when S of N clients are sampled.
 
 All vectors are distances from x* in units of the step, (x - x*) / eta, so L becomes eta L, and eta becomes 1 (FedProx:
 eta = 1 / m).

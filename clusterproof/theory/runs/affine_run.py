@@ -24,7 +24,8 @@ class Affine(NamedTuple):
     Attributes
     ----------
     after
-        Function that carries out a round, by the text of its method, on states: the columns of a matrix (n d, any).
+        Function that applies one round, as the method's source code defines it, to each column of a matrix (n d, k).
+        Each column is a state.
     rest
         The fixed point in closed form, (n, d): the server's model and, with FedBCD, the clients' models; or the
         clients' models alone.

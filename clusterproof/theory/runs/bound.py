@@ -28,7 +28,7 @@ FAILURE = 0.05
 """Failure probability with which a page shows and compares bounds, except deterministic ones."""
 
 SUSPICIOUS = 1e-3
-"""A number of failures is suspicious if so many failures, or more, have at most this probability."""
+"""A number of failures is suspicious if the probability of at least that many failures is at most this value."""
 
 SHARPEST_FIRST: dict[str, tuple[tuple[tuple[str, ...], ...], ...]] = {
     "cfl-mgd": ((("cfl-mgd/lemma-h",), ("cfl-mgd/theorem-d",), ("cfl-mgd/theorem-a",)),),

@@ -1,4 +1,4 @@
-"""Runs of ProxSkip, compared with the exact path of their coins, and the second moments of their error."""
+"""Comparison of ProxSkip's runs with its exact path for the same coin flips, and second moments of the error."""
 
 from __future__ import annotations
 
@@ -26,12 +26,12 @@ class RunOfCoins(OneModelRun):
 
     @cached_property
     def law(self) -> Path:
-        """The run compared with the path of its coins."""
+        """The comparison of the run with ProxSkip's exact path for the same coin flips."""
         return law_of_coins(self) if self.random is None else Path("not compared", unmet=self.random)
 
 
 def law_of_coins(of: OneModelRun) -> Path:
-    """Compare the runs with ProxSkip's path, for the coins that explain the runs' models best.
+    """Compare the runs with ProxSkip's path, for the coin flips that explain the runs' models best.
 
     A round's mean does not depend on its own coin, but the next round's mean does. Clients with the same loss have the
     same state.

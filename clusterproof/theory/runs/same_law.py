@@ -73,7 +73,7 @@ def assert_same_law(task: Mixture, trace: Trace, *, algorithm: Algorithm[Any] | 
     task
         The task of the run.
     trace
-        The run; with noise, of 200 replicates or more.
+        The run. If the run has noise, it needs 200 replicates or more.
     algorithm
         The algorithm that the run should follow. If None, the algorithm of the trace, or its ``dynamics``.
 
