@@ -258,7 +258,7 @@ def stronger_statements_are_seen(files: dict[str, str], page: str, capfd: pytest
     assert main(["check", "my_paper.py", "local_sgd.py", "--verbose"]) == 0
     output = capfd.readouterr().out
     assert "at step = 1, rounds = 1: 1 > 0.5" in output
-    assert re.search(r"local-sgd/theorem .* sharp within .1\.[0-3]\d?;", output)
+    assert re.search(r"local-sgd/theorem .* tight .1\.[0-3]\d?;", output)
     exec(compile(files["picture.py"], "picture.py", "exec"), {})
     assert capfd.readouterr().out.strip() in page
     assert "allowed by the theorem" in Path("local_sgd.svg").read_text(encoding="utf-8")

@@ -50,7 +50,7 @@ CLAIMS = [
 
 
 def test_every_claim_expects_a_verdict_and_a_consistent_one_says_what_it_is_worth() -> None:
-    standings = {"sharp within 2", "loose", "loose, best constant known", "no sharpness"}
+    standings = {"tight within 2", "loose", "loose, best constant known", "no sharpness"}
     for name, row in CATALOGUE.items():
         remedy = (
             f'{name}: write @claim(..., expected="VERDICT, STANDING"), known by another route; verdicts are '
@@ -145,7 +145,7 @@ def standing(verdict: checker.Verdict) -> str:
         return "no sharpness"
     found = verdict.worst or 0
     if found >= 0.5:
-        return "sharp within 2"
+        return "tight within 2"
     # more than the second route allows would refute it
     best = BEST[verdict.claim]() if verdict.claim in BEST else math.inf
     return "loose, best constant known" if best / 1.1 <= found <= best * (1 + 1e-6) else "loose"

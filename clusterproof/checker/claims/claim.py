@@ -226,7 +226,7 @@ def claim(
         Whether `check --paper` includes the claim without ``--all``.
     expected
         The verdict that a claim of the catalogue must get. For a consistent claim, the text also states how tight the
-        bound is, such as ``consistent, sharp within 2``.
+        bound is, such as ``consistent, tight within 2``.
     headline
         Whether `check` without arguments evaluates the claim. If the value is a sentence, the page of `check` prints
         it, provided that the claim gets the expected verdict.

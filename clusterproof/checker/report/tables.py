@@ -149,11 +149,11 @@ def tightness_words(tightness: Mapping[str, Tightness] | None, *, tight: bool = 
     for name, numbers in (tightness or {}).items():
         ratio, what = numbers["ratio"], "" if name == "all" else f"{name} "
         if ratio is None or ratio > 1 / NEEDED:
-            words.append(f"{what or 'bound '}not exercised")
+            words.append(f"{what or 'bound '}loose")
         elif name == "all" and ratio >= LOOSE:
             words.append(f"loose: at least {ratio:.3g} times what was measured")
         else:
-            words.append(f"{what or 'sharp '}within {TIMES}{ratio:.3g}")
+            words.append(f"{what}tight {TIMES}{ratio:.3g}")
         if "only_at" in numbers:
             at = ", ".join(f"{quantity} = {value}" for quantity, value in numbers["only_at"].items())
             words[-1] += f", attained only at {at}"
@@ -313,8 +313,8 @@ def summary(
     holding = [verdict for verdict in verdicts if verdict.verdict in HOLDS and verdict.tightness]
     ratios = [ratio_of(verdict) for verdict in holding]
     if holding:
-        sharp = [sum(ratio is not None and ratio <= most for ratio in ratios) for most in (2, 10)]
-        line += f"; bounds that are sharp within {TIMES}2: {sharp[0]} of {len(holding)}, within {TIMES}10: {sharp[1]}"
+        close = [sum(ratio is not None and ratio <= most for ratio in ratios) for most in (2, 10)]
+        line += f"; bounds that are tight {TIMES}2: {close[0]} of {len(holding)}, tight {TIMES}10: {close[1]}"
     return "\n".join(wrap(each, width) for each in (line, refuted_words(verdicts, own)) if each)
 
 

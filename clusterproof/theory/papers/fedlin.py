@@ -40,7 +40,7 @@ SHARP = contraction_theorem(
     source="ours",
     tight=True,
     evaluations=60,
-    expected="consistent, sharp within 2",
+    expected="consistent, tight within 2",
     headline=(
         "A round of FedLin with K local steps contracts the error by (1 - eta mu)^(2K). No "
         "instance that was tried breaks this."
@@ -94,7 +94,7 @@ sharp.statements += [each for each in sharp_option_1.statements if each.role == 
     label="FedLin, convex clients",
     source="ours",
     evaluations=60,
-    expected="consistent, sharp within 2",
+    expected="consistent, tight within 2",
     headline=True,
 )
 def convex(
@@ -149,7 +149,7 @@ def recalled_rate(smoothness: Any, strong_convexity: Any) -> Any:
     "fedlin/rate",
     label="FedLin's rate (recalled)",
     evaluations=50,
-    expected="consistent, sharp within 2",
+    expected="consistent, tight within 2",
     headline=True,
 )
 def rate(

@@ -26,7 +26,7 @@ def gain(proximal: Any, dissimilarity: Any, root: Any, smoothness: Any = 1) -> A
     "fedprox/theorem-4",
     label="Theorem 4",
     evaluations=300,
-    expected="consistent, sharp within 2",
+    expected="consistent, tight within 2",
     headline=True,
 )
 def theorem_4(
@@ -94,7 +94,7 @@ def corollary_7(dissimilarity: int = Z[2:], drawn: int = Z[16:]) -> Sides:
     label="repair",
     source="ours",
     evaluations=300,
-    expected="consistent, sharp within 2",
+    expected="consistent, tight within 2",
     headline=True,
 )
 def corollary_7_repaired(dissimilarity: Fraction = Q[1::4], ratio: Fraction = Q[2:]) -> Sides:
@@ -112,7 +112,7 @@ def corollary_7_repaired(dissimilarity: Fraction = Q[1::4], ratio: Fraction = Q[
     return at_least(rho, printed=1 / (24 * dissimilarity**2))
 
 
-@claim("fedprox/remark-5", label="Remark 5", expected="consistent, sharp within 2")
+@claim("fedprox/remark-5", label="Remark 5", expected="consistent, tight within 2")
 def remark_5(
     dissimilarity: Fraction = Q[1:8:4], root: Fraction = Q[Fraction(1, 2) :], proximal: Fraction = Q[1:]
 ) -> Sides:

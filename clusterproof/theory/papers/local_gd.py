@@ -51,7 +51,7 @@ def path_of(gradients: Functions, start: Any, step: Any, rounds: int, steps: int
     return path
 
 
-@claim("local-gd/lemma-1", label="Lemma 1", evaluations=200, expected="consistent, sharp within 2")
+@claim("local-gd/lemma-1", label="Lemma 1", evaluations=200, expected="consistent, tight within 2")
 def lemma_1(
     curvature: F = CURVATURE, center: F = CENTER, x: F = Q[-2:2:1], y: F = Q[-2:2:2], step: F = Q[0:1]
 ) -> Sides:

@@ -269,11 +269,11 @@ def test_an_open_end_is_said_with_how_far_it_was_tried() -> None:
 @pytest.mark.parametrize(
     ("ratios", "tight", "words"),
     [
-        ({"all": 2.5, "noise": 1e4}, False, [f"sharp within {TIMES}2.5", "noise not exercised"]),
-        ({"all": None}, False, ["bound not exercised"]),
+        ({"all": 2.5, "noise": 1e4}, False, [f"tight {TIMES}2.5", "noise loose"]),
+        ({"all": None}, False, ["bound loose"]),
         ({"all": 150.0}, False, ["loose: at least 150 times what was measured"]),
-        ({"all": 1.0}, True, [f"sharp within {TIMES}1"]),
-        ({"all": 1.25}, True, [f"sharp within {TIMES}1.25", "not attained"]),
+        ({"all": 1.0}, True, [f"tight {TIMES}1"]),
+        ({"all": 1.25}, True, [f"tight {TIMES}1.25", "not attained"]),
     ],
 )
 def test_tightness_in_words(ratios: dict[str, float | None], tight: bool, words: list[str]) -> None:
@@ -283,7 +283,7 @@ def test_tightness_in_words(ratios: dict[str, float | None], tight: bool, words:
 
 def test_what_is_attained_somewhere_only_says_where() -> None:
     numbers = {"all": {"ratio": 3.0, "instance": {"k": 2}, "only_at": {"k": 1}}}
-    assert tightness_words(numbers) == [f"sharp within {TIMES}3, attained only at k = 1"]
+    assert tightness_words(numbers) == [f"tight {TIMES}3, attained only at k = 1"]
 
 
 @pytest.mark.parametrize(
@@ -323,8 +323,8 @@ def test_counts_of_verdicts_and_of_tightness() -> None:
     many = [verdict_with(tightness={"all": {"ratio": ratio}}) for ratio in (1.0, 2.0, 5.0, 10.0, 11.0)]
     many += [verdict_with(verdict=Kind.VIOLATED), verdict_with(verdict=Kind.VIOLATED, source="ours")]
     assert summary(many, 2, 7, 1.25) == (
-        f"7 claims: 5 consistent, 2 violated; 2 others failed (seed 7, 1.2 s); bounds that are sharp within "
-        f"{TIMES}2: 2 of 5, within {TIMES}10: 4\n2 violated: 1 printed (1 false statement), 1 ours"
+        f"7 claims: 5 consistent, 2 violated; 2 others failed (seed 7, 1.2 s); bounds that are tight "
+        f"{TIMES}2: 2 of 5, tight {TIMES}10: 4\n2 violated: 1 printed (1 false statement), 1 ours"
     )
     assert summary(many[:1], 0, 7, 1.25).startswith("1 claim: 1 consistent (seed 7, 1.2 s); ")
 

@@ -31,7 +31,7 @@ def pairs_of_points(task: Mixture, stream: np.random.Generator) -> tuple[np.ndar
     "cfl-mgd/assumption-1",
     label="Assumption 1",
     evaluations=150,
-    expected="consistent, sharp within 2",
+    expected="consistent, tight within 2",
     headline=True,
 )
 def assumption_1(task: SomeMixture, stream: Stream) -> Sides:
@@ -62,7 +62,7 @@ def assumption_1(task: SomeMixture, stream: Stream) -> Sides:
     "cfl-mgd/assumption-2",
     label="Assumption 2",
     evaluations=150,
-    expected="consistent, sharp within 2",
+    expected="consistent, tight within 2",
     headline=True,
 )
 def assumption_2(task: SomeMixture, stream: Stream) -> Sides:
@@ -148,7 +148,7 @@ def along_a_ray(task: SomeRegression, stream: Stream) -> dict[str, Sides]:
     label="Assumption 3",
     source="ours",
     evaluations=100,
-    expected="consistent, sharp within 2",
+    expected="consistent, tight within 2",
     headline=True,
 )
 def assumption_3_ball(task: SomeRegression, stream: Stream) -> dict[str, Sides]:

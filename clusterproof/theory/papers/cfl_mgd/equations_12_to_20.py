@@ -179,7 +179,7 @@ def distances_for_gradients(
     label="(12), (13), as meant",
     source="ours",
     evaluations=60,
-    expected="consistent, sharp within 2",
+    expected="consistent, tight within 2",
     places="(13)",
 )
 def one_local_step(

@@ -21,7 +21,7 @@ def chebyshev(pair: Pair) -> float:
     "cfl-mgd/equation-24",
     label="(24), (25), (29), (30)",
     tight=True,
-    expected="consistent, sharp within 2",
+    expected="consistent, tight within 2",
     places="(25); after (25); (29); (30)",
 )
 def wrong_choice(law: TwoPointLosses) -> dict[str, Sides]:

@@ -168,7 +168,7 @@ def cantelli_bound(pair: Pair) -> float:
     source="ours",
     tight=True,
     evaluations=350,
-    expected="consistent, sharp within 2",
+    expected="consistent, tight within 2",
     headline=True,
 )
 def lemma_1_cantelli(pair: Pair) -> Sides:
@@ -246,7 +246,7 @@ def lemma_1_exact(
     label="Lemma 1, worst case",
     source="ours",
     evaluations=200,
-    expected="consistent, sharp within 2",
+    expected="consistent, tight within 2",
     headline=True,
 )
 def lemma_1_worst_case(

@@ -270,7 +270,7 @@ EXTREME = [
     tight=True,
     evaluations=1000,
     example=EXTREME,
-    expected="consistent, sharp within 2",
+    expected="consistent, tight within 2",
     places="abstract; introduction; contribution 2; section 2.2; section 5; theorem 1; remark 1; "
     "after (17); lemma 2; (31); (38); section 6.3; (A35); (A37); after (A38); (A39)",
 )

@@ -110,7 +110,7 @@ def model_averaging_recursion(option_two: OptionTwo, stream: Stream) -> dict[str
     label="Option II, drift",
     source="ours",
     evaluations=60,
-    expected="consistent, sharp within 2",
+    expected="consistent, tight within 2",
     headline=True,
     places="section 7",
 )
@@ -244,7 +244,7 @@ def model_averaging_stability(
     label="Option II, reset",
     source="ours",
     evaluations=80,
-    expected="consistent, sharp within 2",
+    expected="consistent, tight within 2",
     headline=True,
     places="(6); algorithm 1, line 11; algorithm 1, line 16",
 )

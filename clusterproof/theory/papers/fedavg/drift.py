@@ -61,7 +61,7 @@ DRIFT = RoundTheorem(
     label="Drift bound",
     source="ours",
     evaluations=30,
-    expected="consistent, sharp within 2",
+    expected="consistent, tight within 2",
     headline=True,
 )
 def drift(

@@ -112,7 +112,7 @@ def compared(problem: Problem, sampling: Fraction, clients: Fraction) -> Sides:
     "fedavg/theorem-1",
     label="Theorem 1, (4), (5)",
     evaluations=200,
-    expected="consistent, sharp within 2",
+    expected="consistent, tight within 2",
     headline=(
         "With all clients and decreasing step sizes, no counterexample to the rate 1/T of FedAvg was found."
     ),
@@ -153,7 +153,7 @@ def theorem_2(problem: Problem, drawn: int = among(1, 2, 5)) -> Sides:
     "fedavg/theorem-3",
     label="Theorem 3",
     evaluations=200,
-    expected="consistent, sharp within 2",
+    expected="consistent, tight within 2",
     headline=True,
 )
 def theorem_3(problem: Problem, drawn: int = among(1, 2)) -> Sides:

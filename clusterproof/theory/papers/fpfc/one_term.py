@@ -124,7 +124,7 @@ def suppose_every_pair(setting: Constants) -> None:
     source="ours",
     bound=bound_models_by_one_term,
     evaluations=30,
-    expected="consistent, sharp within 2",
+    expected="consistent, tight within 2",
     headline=True,
 )
 def one_term(case: EveryPair, stream: Stream) -> Sides | Expectation:
@@ -311,7 +311,7 @@ def suppose_large_augmentation(setting: Constants) -> None:
     source="ours",
     bound=bound_models_at_large_augmentation,
     evaluations=30,
-    expected="consistent, sharp within 2",
+    expected="consistent, tight within 2",
 )
 def one_term_large_augmentation(case: LargeAugmentation, stream: Stream) -> Sides | Expectation:
     """With convex losses and rho >= 8 L_g the mean of E||grad_w L_0||^2 is at most A_1 D_0 / K.

@@ -177,7 +177,7 @@ def opposed_averages(strain: float, rounds: int) -> tuple[Constants, Averages]:
     source="ours",
     bound=bound_models,
     evaluations=30,
-    expected="consistent, sharp within 2",
+    expected="consistent, tight within 2",
     headline=True,
     places="assumption 1; assumption 2; assumption 3",
 )
@@ -249,7 +249,7 @@ def models_of_opposed_clients(strain: float = STRAIN, rounds: int = Z[1:20]) -> 
     source="ours",
     bound=bound_mapping,
     evaluations=500,
-    expected="consistent, sharp within 2",
+    expected="consistent, tight within 2",
     places="approach",
 )
 def repaired_mapping(

@@ -87,7 +87,7 @@ def follow(case: Random, stream: np.random.Generator) -> tuple[np.ndarray, float
     label="proof of Theorem 1, line by line",
     source="ours",
     evaluations=30,
-    expected="consistent, sharp within 2",
+    expected="consistent, tight within 2",
     places="approach; algorithm 1, line 3; algorithm 1, line 5",
 )
 def repaired_proof(case: Random, stream: Stream) -> dict[str, Sides]:
@@ -197,7 +197,7 @@ def shared(
     source="ours",
     bound=bound_descent,
     evaluations=30,
-    expected="consistent, sharp within 2",
+    expected="consistent, tight within 2",
     places="approach",
 )
 def descent(case: Random, stream: Stream, pair_rule: str = among("either", "all")) -> Sides:
@@ -236,7 +236,7 @@ def descent(case: Random, stream: Stream, pair_rule: str = among("either", "all"
     source="ours",
     bound=bound_local_steps,
     evaluations=30,
-    expected="consistent, sharp within 2",
+    expected="consistent, tight within 2",
     places="algorithm 1, line 2; algorithm 1, line 3",
 )
 def local_steps(case: Random, stream: Stream) -> Sides:

@@ -129,7 +129,7 @@ def second_round(
     label="(3) with its sign",
     source="ours",
     evaluations=100,
-    expected="consistent, sharp within 2",
+    expected="consistent, tight within 2",
     headline=True,
 )
 def equation_3_descent(stream: Stream, condition: Fraction = Q[1:30:2], step: Fraction = PACE) -> Sides:

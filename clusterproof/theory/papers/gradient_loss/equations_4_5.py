@@ -26,7 +26,7 @@ from clusterproof.theory.papers.gradient_loss.scalar import (
     label="(4), margin",
     source="ours",
     evaluations=100,
-    expected="consistent, sharp within 2",
+    expected="consistent, tight within 2",
 )
 def loss_margin(
     stream: Stream,

@@ -254,7 +254,7 @@ def weight_at_start(stream: Stream, replicates: Replicates) -> dict[str, Frequen
     label="Section III-B, ceiling",
     source="ours",
     replicates=7,
-    expected="consistent, sharp within 2",
+    expected="consistent, tight within 2",
     places="abstract; section 3-B",
 )
 def reduction_ceiling(

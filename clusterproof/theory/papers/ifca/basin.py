@@ -83,7 +83,7 @@ ROUND = {
     tight=True,
     evaluations=30,
     example=(ROUND,),
-    expected="consistent, sharp within 2",
+    expected="consistent, tight within 2",
     headline=True,
     places="cfl-mgd/introduction; cfl-mgd/section 5; cfl-mgd/assumption 4",
 )

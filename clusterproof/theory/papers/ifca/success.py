@@ -101,7 +101,7 @@ CLUSTERS = among(2, 4)
     label="Initialisation condition",
     source="reading",
     replicates=500,
-    expected="consistent, sharp within 2",
+    expected="consistent, tight within 2",
     headline=True,
     places="cfl-mgd/assumption 4",
 )
@@ -218,7 +218,7 @@ def monotone_from_anywhere(
     label="Assumption 4 for CFL-MGD",
     source="reading",
     replicates=300,
-    expected="consistent, sharp within 2",
+    expected="consistent, tight within 2",
     headline=True,
     places="cfl-mgd/abstract; cfl-mgd/assumption 4; cfl-mgd/section 6.3",
 )

@@ -26,7 +26,7 @@ UpToHalf = Annotated[Any, rationals(0, Fraction(1, 2), 8)]
     label="SCAFFOLD, convex clients",
     source="ours",
     evaluations=60,
-    expected="consistent, sharp within 2",
+    expected="consistent, tight within 2",
     headline=True,
 )
 def convex(clients: PlanarClients, start: Start) -> dict[str, Sides]:

@@ -42,7 +42,7 @@ SHARP_OPTION_1 = contraction_theorem(
     source="ours",
     tight=True,
     evaluations=60,
-    expected="consistent, sharp within 2",
+    expected="consistent, tight within 2",
     headline=True,
 )
 def sharp_option_1(clients: PlanarClients, start: Start) -> Sides:

@@ -92,7 +92,7 @@ SHARP = contraction_theorem(
     source="ours",
     tight=True,
     evaluations=60,
-    expected="consistent, sharp within 2",
+    expected="consistent, tight within 2",
     headline=True,
 )
 def sharp(clients: PlanarClients, start: Start) -> Sides:

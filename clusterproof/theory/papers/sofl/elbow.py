@@ -92,7 +92,7 @@ COORDINATES: Any = sequences(Z[0:5], lambda count: count)
     source="ours",
     tight=True,
     evaluations=30,
-    expected="consistent, sharp within 2",
+    expected="consistent, tight within 2",
     places="contribution 1; figure 8",
 )
 def elbow_below_chord(

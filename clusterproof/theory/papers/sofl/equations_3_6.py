@@ -234,7 +234,7 @@ def algorithm_line_30(first: int = Z[1:], second: int = Z[1:], other: int = Z[1:
     label="Algorithm 1, line 30, as meant",
     source="reading",
     evaluations=100,
-    expected="consistent, sharp within 2",
+    expected="consistent, tight within 2",
     headline=True,
     places="algorithm 1, line 19; algorithm 1, line 27; algorithm 1, line 28; algorithm 1, line 29",
 )

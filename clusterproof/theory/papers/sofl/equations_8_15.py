@@ -17,7 +17,7 @@ from clusterproof.theory.papers.sofl.equations_3_6 import Point, mean_of, square
     "sofl/equation-10",
     label="(8)-(10), (14), (15)",
     evaluations=300,
-    expected="consistent, sharp within 2",
+    expected="consistent, tight within 2",
     places="(7); (9); (10); (14); (15); algorithm 1, line 12; algorithm 1, line 15; algorithm 1, line 16",
 )
 def equation_10(

@@ -71,7 +71,7 @@ def squared_distances(samples: np.ndarray, neurons: np.ndarray) -> np.ndarray:
     "sofl/mean-square-distortion-nearest",
     label="Section 4.1, nearest winner",
     source="ours",
-    expected="consistent, sharp within 2",
+    expected="consistent, tight within 2",
     places="section 5.2.2",
 )
 def mean_square_distortion_nearest(

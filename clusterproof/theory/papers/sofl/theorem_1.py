@@ -188,7 +188,7 @@ def clustered_row(stream: np.random.Generator, spread: float) -> FrozenRow:
     label="Theorem 1, repaired",
     source="ours",
     evaluations=30,
-    expected="consistent, sharp within 2",
+    expected="consistent, tight within 2",
     headline=True,
 )
 def theorem_1_robbins_monro(

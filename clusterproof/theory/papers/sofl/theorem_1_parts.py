@@ -166,7 +166,7 @@ RADII = (0.15, 0.2, 0.3, 0.5, 1.0, 1.5)
 ROW: Any = integers(2, 31)
 
 
-@claim("sofl/mean-field-fixed-point", label="Theorem 1", source="ours", expected="consistent, sharp within 2")
+@claim("sofl/mean-field-fixed-point", label="Theorem 1", source="ours", expected="consistent, tight within 2")
 def mean_field(neurons: int = ROW) -> dict[str, Sides]:
     """As the radius vanishes, the fixed point of the mean update converges to the cells' means.
 

@@ -230,7 +230,7 @@ class Recursion:
     label="(A39)-(A42)",
     source={"(A40), meant": "reading"},
     evaluations=120,
-    expected="consistent, sharp within 2",
+    expected="consistent, tight within 2",
     places="theorem 1; (A40); (A41); (A42)",
 )
 def rounds_of_a_contraction(recursion: Recursion) -> dict[str, Sides]:

@@ -38,7 +38,7 @@ NOISE = {"task": two_values(40, 40, 0.2), "level": Fraction(1, 10), "place": "op
     replicates=300,
     evaluations=30,
     example=(ALWAYS, QUIET, NOISE),
-    expected="consistent, sharp within 2",
+    expected="consistent, tight within 2",
     places="(35); before (A3); (A8)",
 )
 def own_clients(
@@ -117,7 +117,7 @@ def false_member_norms(one: Round) -> tuple[np.ndarray, np.ndarray, float]:
     replicates=600,
     evaluations=30,
     example=(ALONE, CROWD, HALF, RARELY),
-    expected="consistent, sharp within 2",
+    expected="consistent, tight within 2",
     places="(A12); (A13); (A14)",
 )
 def false_members(
@@ -211,7 +211,7 @@ def share_of_counts(count: int, sixteenths: int, is_far: Callable[[int], bool]) 
     "cfl-mgd/appendix-a4",
     label="(A4)-(A6)",
     evaluations=300,
-    expected="consistent, sharp within 2",
+    expected="consistent, tight within 2",
     places="assumption 4; before (A4); (A5); (A6); after (A25)",
 )
 def clients_that_stay(count: int = Z[1:1000], sixteenths: int = among(8, 10, 12, 14, 16)) -> dict[str, Sides]:

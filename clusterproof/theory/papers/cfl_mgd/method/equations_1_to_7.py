@@ -95,7 +95,7 @@ def loss_of_a_client(
     "cfl-mgd/equation-1-mean",
     label="(1), (2), as meant",
     source="reading",
-    expected="consistent, sharp within 2",
+    expected="consistent, tight within 2",
     places="(2)",
 )
 def objective_as_meant(

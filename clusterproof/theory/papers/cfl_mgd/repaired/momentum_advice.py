@@ -31,7 +31,7 @@ OTHERS = np.linspace(0, 0.99, 34)
     label="Momentum",
     source="ours",
     evaluations=400,
-    expected="consistent, sharp within 2",
+    expected="consistent, tight within 2",
     headline=True,
     places="abstract; introduction; section 2; section 2.2; after (4); section 6.3; section 7",
 )
@@ -111,7 +111,7 @@ def best_momenta() -> tuple[float, ...]:
     "cfl-mgd/momentum-horizon",
     label="Momentum and noise",
     source="ours",
-    expected="consistent, sharp within 2",
+    expected="consistent, tight within 2",
     places="abstract; after (4); section 6.3",
 )
 def momentum_horizon(rounds: Annotated[int, choice(*HORIZONS[2:])]) -> dict[str, Sides | Excluded]:
@@ -204,7 +204,7 @@ CASES = (
     label="Momentum on smooth losses",
     source="ours",
     quick=False,
-    expected="consistent, sharp within 2",
+    expected="consistent, tight within 2",
     places="abstract; after (4); section 7",
 )
 def momentum_certified(case: Annotated[int, choice(*range(len(CASES)))]) -> Sides:

@@ -59,7 +59,7 @@ Positive = Annotated[Fraction, rationals(Fraction(1, 4), 3, 4, upwards=True)]
     source="ours",
     replicates=2000,
     evaluations=36,
-    expected="consistent, sharp within 2",
+    expected="consistent, tight within 2",
 )
 def norm_inequality(
     dimension: Dimension, rows: Rows, failure: Failure, replicates: Replicates, stream: Stream
@@ -206,7 +206,7 @@ Number = Annotated[Fraction, rationals(-3, 3, 2, upwards=True, downwards=True)]
     source="ours",
     tight=True,
     evaluations=2000,
-    expected="consistent, sharp within 2",
+    expected="consistent, tight within 2",
 )
 def row_lemma(spread: Spread, correlation: Correlation, *, scale: float = 2.0) -> Sides:
     """One Gaussian row's gradient is sub-Gaussian with its own covariance, up to a factor gamma.

@@ -37,7 +37,7 @@ def experiment_at(place: str) -> Experiment:
     source="ours",
     quick=False,
     bound=BOUND.bound_trace,
-    expected="consistent, sharp within 2",
+    expected="consistent, tight within 2",
     places="abstract; contribution 2; (11)",
     headline=True,
 )
@@ -112,7 +112,7 @@ Beyond = Annotated[Fraction, rationals(lambda a: a, 6, 4, upwards=True)]
     quick=False,
     tight=True,
     evaluations=40,
-    expected="consistent, sharp within 2",
+    expected="consistent, tight within 2",
     places="abstract; lemma 1; section 7",
 )
 def pairwise_error(task: SmallTask, share: Share, stream: Stream) -> dict[str, Sides | Excluded]:

@@ -41,7 +41,7 @@ def experiment_at(place: str, tuned_momentum: bool) -> Experiment:
     quick=False,
     bound=theorem_d_on,
     evaluations=30,
-    expected="consistent, sharp within 2",
+    expected="consistent, tight within 2",
     headline=True,
     places="abstract; contribution 2; (5); algorithm 1, line 3; section 5; (11); section 7; (A27); "
     "(A29); (A30); (A31); (A32); (A34); (A38)",
