@@ -88,7 +88,7 @@ def write(folder: Path, records: Mapping[str, int], theorem: str, missing: str) 
     known |= {"records": records, "theorem": theorem, "missing": missing}
     known |= {
         "heading": heading_of,
-        "sharpness": sharpness,
+        "tightness": tightness,
         "number": number,
         "settings": SIZES,
         "names": NAMES,
@@ -141,14 +141,10 @@ def plain(text: str) -> str:
     return "".join(parts)
 
 
-def sharpness(record: dict[str, Any] | None) -> str:
-    """Return within which factor a claim is sharp, if the verdict states it."""
+def tightness(record: dict[str, Any] | None) -> str:
+    """Return how tight a claim is, if the verdict states it."""
     numbers = ((record or {}).get("tightness") or {}).get("all")
     if numbers is None:
         return ""
     ratio = numbers["ratio"]
-    return (
-        "not exercised"
-        if ratio is None or ratio > 1 / NEEDED
-        else f"within \N{MULTIPLICATION SIGN}{ratio:.3g}"
-    )
+    return "loose" if ratio is None or ratio > 1 / NEEDED else f"tight \N{MULTIPLICATION SIGN}{ratio:.3g}"
