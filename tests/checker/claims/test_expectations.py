@@ -103,7 +103,7 @@ def test_samples_that_do_not_agree_exercise_nothing(
 
     verdict = verdict_on(mean, replicates=10_000)
     assert verdict.verdict is kind
-    assert ("not exercised" not in verdict.reason) == exercised
+    assert ("not tested" not in verdict.reason) == exercised
 
 
 @pytest.mark.parametrize("law", ["normal", "exponential", "uniform, bounded"])
@@ -127,7 +127,7 @@ def test_what_cannot_decide_is_not_exercised(law: str, replicates: int) -> None:
     verdict = check(law, "at_most", 0.5, replicates=replicates)
     assert verdict.verdict is Kind.INCONCLUSIVE
     assert verdict.reason.startswith("no interval decides anything")
-    assert "not exercised" in verdict.reason
+    assert "not tested" in verdict.reason
 
 
 def test_the_exact_interval_is_where_the_bets_win_from_both_ends_of_the_range() -> None:
@@ -168,12 +168,12 @@ def test_the_limit_for_samples_of_at_least_0_is_where_the_bets_win() -> None:
 def test_squares_decide_with_fewer_replicates(factor: float, verdict: Kind) -> None:
     found = check("square", "at_most", factor, replicates=5_000)
     assert found.verdict is verdict
-    assert "not exercised" not in found.reason
+    assert "not tested" not in found.reason
 
 
 @pytest.mark.parametrize("sense", ["at_least", "equal"])
 def test_without_a_largest_value_no_limit_above_the_mean_is_exact(sense: str) -> None:
-    assert "not exercised" in check("square", sense, 1.0, replicates=5_000).reason
+    assert "not tested" in check("square", sense, 1.0, replicates=5_000).reason
 
 
 def test_replicates_double_up_to_the_budget() -> None:
@@ -326,7 +326,7 @@ def test_a_constant_that_is_what_is_allowed_needs_no_interval() -> None:
         return conclusion
 
     verdict = verdict_on(mean, replicates=20_000)
-    assert "not exercised" not in verdict.reason
+    assert "not tested" not in verdict.reason
     assert verdict.measured == pytest.approx(0.5, abs=0.02)
 
 
