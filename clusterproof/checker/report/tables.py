@@ -148,9 +148,9 @@ def tightness_words(tightness: Mapping[str, Tightness] | None, *, tight: bool = 
     words = []
     for name, numbers in (tightness or {}).items():
         ratio, what = numbers["ratio"], "" if name == "all" else f"{name} "
-        if ratio is None or ratio > 1 / NEEDED:
+        if ratio is None or ratio > 1 / NEEDED or (what and ratio >= LOOSE):
             words.append(f"{what or 'bound '}loose")
-        elif name == "all" and ratio >= LOOSE:
+        elif ratio >= LOOSE:
             words.append(f"loose: at least {ratio:.3g} times what was measured")
         else:
             words.append(f"{what}tight {TIMES}{ratio:.3g}")

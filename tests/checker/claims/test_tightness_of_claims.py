@@ -113,7 +113,7 @@ def test_terms_are_named_with_their_ratios_and_a_loose_bound_holds_all_the_same(
     assert found.verdict is Kind.CERTIFIED
     said = evidence(found)
     assert "loose: at least 200 times what was measured" in said
-    assert "square within" in said
+    assert "square loose" in said
     assert "idle loose" in said
 
 
