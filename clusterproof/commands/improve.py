@@ -68,13 +68,18 @@ def improve_claim(
     if setting.algorithm is not None:
         for name, value in {"names": " ".join(names), "of": of, "json": json_file}.items():
             if value:
-                rule = "is not of the rate of an algorithm"
-                raise InvalidArgument(name, str(value), rule, "leave it out, or leave --algorithm out")
+                rule = "must be left out for the rate of an algorithm"
+                raise InvalidArgument(name, str(value), rule, "leave out this, or --algorithm")
         return improve_rate(setting, evidence)
     if asked:
         name, value = next(iter(asked.items()))
         option = SPELLING.get(name, name)
-        raise InvalidArgument(option, value, "is of the rate of an algorithm", "give --algorithm")
+        raise InvalidArgument(
+            option,
+            value,
+            "must be left out for a claim",
+            "to find the rate of an algorithm, give --algorithm",
+        )
     claim, file = _claim_and_file(names)
     source = read_file(file, TEXT).decode()
     constant = constant_of(source, of)

@@ -263,7 +263,12 @@ def measure_run(
 
 def _training_run(sweep: Sweep, chosen: Mapping[str, Any], seed: int, code: Collection[str]) -> Run:
     if sweep.replicates is not None:
-        raise InvalidArgument("replicates", sweep.replicates, "is not of training runs", "give more seeds")
+        raise InvalidArgument(
+            "replicates",
+            sweep.replicates,
+            "must be left out for training runs, which have seeds",
+            "give more seeds",
+        )
     for section in DEFAULTS:
         _check_choice(section, str(chosen.get(section, "")), code)
     names = names_from(chosen)
@@ -272,7 +277,10 @@ def _training_run(sweep: Sweep, chosen: Mapping[str, Any], seed: int, code: Coll
     common = {"rounds": sweep.rounds, "seed": seed, "evaluate_every": sweep.every or max(1, sweep.rounds)}
     if clash := sorted(set(common) & set(options)):
         raise InvalidArgument(
-            clash[0], options[clash[0]], "is no setting", "use rounds, seeds and every at the top"
+            clash[0],
+            options[clash[0]],
+            "must not be among the settings",
+            "write rounds, seeds and every at the top of the file",
         )
     sections = sections_from({"threads": 1, **options, **common})
     configuration = configuration_from(sections)

@@ -21,7 +21,9 @@ BETS = 0.5 ** np.arange(1, 13)
 """Values of lambda in the test for samples that are only bounded below."""
 ASYMPTOTIC = "by an interval that is exact only for many replicates without rare large values (give range=)"
 REMEDY = "the expectation is not tested: give range=, or at least 10000 replicates none of which dominates"
-EQUAL = "the expectation is not tested: all replicates are equal; of rarer values nothing is known: give range="
+EQUAL = (
+    "the expectation is not tested: all replicates are equal; of rarer values nothing is known: give range="
+)
 HALVINGS = 16
 """Number of bisection steps for a confidence limit. After every step, the lower end of the bracket is a valid limit."""
 

@@ -92,7 +92,9 @@ class CNN(Network):
         super().__init__(image_shape, classes)
         for argument, value, example in (("channels", channels, "(32, 64)"), ("padding", padding, "(0, 0)")):
             if len(value) != 2:
-                raise InvalidArgument(argument, value, "must be of two convolutions", f"use {example}")
+                raise InvalidArgument(
+                    argument, value, "must have two numbers, one for each convolution", f"use {example}"
+                )
         for argument, sizes in (("channels", channels), ("hidden", hidden)):
             for size in sizes:
                 check_count(argument, size, at_least=1, remedy="leave it out for FedAvg's network")

@@ -48,7 +48,9 @@ class Experiment:
             If the task is not a regression.
         """
         if not isinstance(self.task, RegressionMixture):
-            raise InvalidArgument("task", type(self.task).__name__, "must be a regression mixture", "use one")
+            raise InvalidArgument(
+                "task", type(self.task).__name__, "must be a regression mixture", "use RegressionMixture"
+            )
         return self.task
 
     def initial(self, generator: np.random.Generator, replicates: int) -> np.ndarray:

@@ -47,6 +47,9 @@ def cfl_mgd_of(trace: Trace) -> CFLMGD:
     algorithm = dynamics_of(trace)
     if not isinstance(algorithm, CFLMGD) or trace.errors is None:
         raise InvalidArgument(
-            "trace", algorithm.name, "must have the dynamics of cfl-mgd and known optima", "use such a run"
+            "trace",
+            algorithm.name,
+            "must be a run of cfl-mgd on a task with known optima",
+            "give the trace of such a run",
         )
     return algorithm

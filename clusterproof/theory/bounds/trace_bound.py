@@ -150,7 +150,7 @@ def as_trace_bound(allowed: Any, trace: Trace, failure_probability: float | None
         raise InvalidArgument(
             "failure_probability",
             failure_probability,
-            "is none of this claim: its bound is sure",
+            "must be left out, because the bound of this claim never fails",
             "leave it out",
         )
     if isinstance(allowed, Expectation):

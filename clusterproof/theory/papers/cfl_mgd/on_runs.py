@@ -143,7 +143,7 @@ def bound_by_lemma_2(task: Mixture, trace: Trace, failure_probability: float | N
         rule = f"must have one model for each of {task.clusters} clusters"
         raise InvalidArgument("clusters", errors.shape[-1], rule, "leave out the algorithm's clusters")
     if failing := unmet(needs_of(task, trace)):
-        raise InvalidArgument("trace", ..., f"must have {failing}", "use such a run")
+        raise InvalidArgument("trace", ..., f"must have {failing}", "give the trace of such a run")
     if not _may_happen(task):
         rule = "must have clusters of so many clients that the printed probability is positive, 17 of two clusters"
         raise InvalidArgument("trace", ..., rule, "raise the number of clients")

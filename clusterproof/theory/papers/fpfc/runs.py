@@ -223,7 +223,9 @@ def _setting(task: Mixture, trace: Trace) -> tuple[QuadraticMixture, Constants]:
     """Read the constants and require the hypotheses of the repaired theorem."""
     algorithm = dynamics_of(trace)
     if not isinstance(algorithm, FPFC):
-        raise InvalidArgument("trace", algorithm.name, "must have the dynamics of fpfc", "use such a run")
+        raise InvalidArgument(
+            "trace", algorithm.name, "must be a run of fpfc", "give the trace of such a run"
+        )
     if not isinstance(task, QuadraticMixture):
         raise InvalidArgument(
             "task", type(task).__name__, "must be a quadratic mixture", "its gradients are then exact"
