@@ -158,7 +158,7 @@ NESTED = 'measure = ["error"]\nsettings.clients = ' + "[" * 20_000 + "]" * 20_00
             'command = "train"\nmeasure = ["purity"]\n[grid]\nchannels = [[1, 2]]',
             "is not an option of any run",
         ),
-        ('command = "train"\nmeasure = ["purity"]\n[settings]\nseed = 2', "Use rounds, seeds and every"),
+        ('command = "train"\nmeasure = ["purity"]\n[settings]\nseed = 2', "Write rounds, seeds and every"),
     ],
 )
 def test_a_wrong_file_is_refused_in_one_line(
