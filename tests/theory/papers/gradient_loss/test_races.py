@@ -148,8 +148,6 @@ def test_purities_and_training_losses_round_by_round(monkeypatch: pytest.MonkeyP
 
 def test_a_race_is_on_the_mixture_that_its_card_states() -> None:
     task = race.Setting(distance=1.0).task(0)
-    stated = (
-        f"{task.clients} clients in {task.clusters} clusters, batches of {task.samples} rows, alpha = 0.1"
-    )
+    stated = f"{task.clients} clients in {task.clusters} clusters, batches of {task.samples} samples, and alpha = 0.1"
     assert stated in " ".join(checker.find_claim("gradient-loss/sooner").text.split())
     assert (task.separation, task.smoothness, task.noise) == pytest.approx((1, 1, 0.5))
