@@ -105,7 +105,7 @@ def test_a_page_names_no_theorem_of_an_algorithm_that_has_none(monkeypatch: pyte
         (CFLMGD(step_size=0.2, momentum=0.5), "eta L = 1, here 0.2"),
         (CFLMGD(step_size=1.0, momentum=0.5, participation=0.5), "participation = 1, here 0.5"),
         (CFLMGD(step_size=1.0, momentum=0.5, averaging="model"), "averaging = gradient, here model"),
-        (FedAvg(step_size=1.0), "dynamics of cfl-mgd"),
+        (FedAvg(step_size=1.0), "must be a run of cfl-mgd"),
     ):
         trace = run(algorithm, two, rounds=3, initial=start if isinstance(algorithm, CFLMGD) else None)
         with pytest.raises(InvalidArgument, match=rule):
