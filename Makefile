@@ -23,7 +23,7 @@ check: announce $(VENV)/.check-ready
 	@echo "  . $(BIN)/activate                     then, in this shell,"
 	@echo "  clusterproof show cfl-mgd/lemma-2     a claim, its counterexample and its repair"
 	@echo "  clusterproof run --help               other algorithms, tasks and settings"
-	@echo "  make test                             the fast tests, six minutes on two cores"
+	@echo "  make test                             the fast tests, four minutes on two cores"
 
 announce:
 	@echo "Set-up: one to three minutes, once. Claims and two runs: half a minute."
