@@ -361,7 +361,7 @@ def _printed_curves(run: ClusterRun) -> tuple[Curve, Curve]:
     """Return a curve of Theorem 1's rho, and a curve of its factor without rho."""
     one, rounds = run.printed, np.arange(len(run.errors))
     level = "" if one.known else r"$\rho$, at least "
-    words = rf"Theorem 1 (printed): error $\leq$ {level}{one.conclusion:.3g}"
+    words = rf"Theorem 1 (reading): error $\leq$ {level}{one.conclusion:.3g}"
     alone = f"the factor of Theorem 1 alone, {one.factor:.4f} a round"
     return (
         Curve("printed", "Theorem 1 as printed", words, np.full(len(rounds), one.conclusion)),

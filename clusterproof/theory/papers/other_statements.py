@@ -81,7 +81,7 @@ OTHER_STATEMENTS = {
             "remark 1: 1 / sqrt(m n) is optimal for known clusters",
         ),
         "the rate of [23] is quoted, and not judged here": ("remark 1: the rate of IFCA, [23], Theorem 2",),
-        "both are true for all real numbers; what is made of them is (18)": (
+        "both are true for all real numbers; (18) follows from them": (
             "after (18): two elementary inequalities",
         ),
         "table: cfl-mgd/table-2; figure: success-map": (

@@ -233,7 +233,7 @@ def test_fixed_point_without_momentum_is_the_known_one(seed: int, local_steps: i
 
 @pytest.mark.parametrize("momentum", [0.0, 0.6])
 def test_the_drift_is_the_derivative_of_the_fixed_point(momentum: float) -> None:
-    """At steps of 1e-4 and 2e-4, extrapolated, so that what is left is of their square."""
+    """At steps of 1e-4 and 2e-4, extrapolated, so that the error is of the order of their square."""
     hessians = np.stack([np.diag([0.2, 1.0]), np.array([[0.9, 0.2], [0.2, 0.4]]), np.eye(2)])
     centers = np.array([[1.0, 2.0], [-1.0, 0.5], [0.0, -3.0]])
     optimum = np.linalg.solve(hessians.sum(axis=0), np.einsum("nij,nj->i", hessians, centers))
