@@ -63,6 +63,7 @@ OUTSIDE = {
     r".* --dask .*": "wants a cluster: tests of sweeps start one",
     r"clusterproof table \S+ (?!--help).*": "hours: tests of the tables run each in little",
     r"clusterproof check .*--evidence clusterproof/.*": "would write the records; tests of the catalogue check each",
+    r"clusterproof --install-completion .*": "writes into the settings of the reader's shell",
     r"clusterproof serve": "waits for an agent's program: tests of the command are one",
     r"clusterproof train": "named, not run: its defaults take a minute",
     r"pytest --hypothesis-profile ci -n auto": "the tests of a command above; its profile has a test of its own",
