@@ -2,8 +2,8 @@
 
 Losses and penalties need not be convex. A function f is L-smooth exactly if phi = f + L/2 ||.||^2 is convex and
 2L-smooth, so the claim is about three convex functions phi. A sum of classes has a minimiser. This hypothesis is empty
-here, because the sum has a further part, a set: with a set that is a single point, every three functions have a
-minimiser. The claim never asks for the set or for the minimiser.
+here, because the sum has a further part: for any phi, a linear function makes any point a minimiser of the sum. The
+claim never asks for the further part or for the minimiser.
 """
 
 from __future__ import annotations
@@ -22,7 +22,6 @@ from clusterproof.checker.claims import (
     functions,
     iterate,
     rationals,
-    sets,
     suppose,
 )
 
@@ -34,9 +33,9 @@ Length = Annotated[Fraction, rationals(0, 1, 12)]
 """z = alpha L_h, with L_h = L_f + rho."""
 Three = Annotated[
     Function,
-    functions(smoothness=lambda smoothness: 2 * smoothness, count=2) + functions(smoothness=2) + sets(),
+    functions(smoothness=lambda smoothness: 2 * smoothness, count=2) + functions(smoothness=2) + functions(),
 ]
-"""phi_1, phi_2 of the losses, phi of the penalty, and a set; L_g = 1."""
+"""phi_1 and phi_2 of the losses, phi of the penalty, and a further convex function; L_g = 1."""
 
 
 def square(vector: Any) -> Any:
