@@ -259,12 +259,15 @@ def print_replay(chosen: Sequence[str], ids: Sequence[str], folders: Mapping[str
             why = f": {_printable(each.why)}" if each.why else ""
             print(f"{_printable(each.claim)}  {each.word}  {_printable(each.rule)}  {each.size} bytes{why}")
     counts = ", ".join(f"{words[kind]} {kind}" for kind in Kind if words[kind])
-    print(f"{plural('record', words.total())}{counts and ': '}{counts}")
+    print(f"evidence for {plural('line', words.total())}{counts and ': '}{counts}")
     print(f"replayed in {time.process_time() - started:.2f} s of processor time, nothing was searched")
     if searched:
-        print("only searched:", ", ".join(searched) if ids else f"{len(searched)} of {len(chosen)} claims")
+        named = ", ".join(searched) if ids else f"{len(searched)} of {len(chosen)} claims"
+        print(f"without evidence, only searched: {named}")
     if missing:
-        print(f"recorded as shown by the kernel, but without evidence: {', '.join(map(_printable, missing))}")
+        print(
+            f"error: the evidence is missing for verdicts of the kernel: {', '.join(map(_printable, missing))}"
+        )
     return 1 if words[Kind.INCONCLUSIVE] or missing else 0
 
 

@@ -195,17 +195,29 @@ def test_commands_are_parsed_and_quoted_for_every_shell_and_files_are_there(page
 
 
 def targets(page: str) -> list[str]:
-    """Return the files that a page's relative links name, from the root; the site writes those of its catalogue."""
+    """Return the files that a page's relative links name, from the root."""
     links = re.findall(
         r"\]\((?![a-z]+:|#)([^)#\s]+)", re.sub(r"(?ms)^```.*?^```$|`[^`\n]*`", "", text_of(page))
     )
-    found = [os.path.normpath(os.path.join(os.path.dirname(page), link)) for link in links]
-    return [name for name in found if not name.startswith("docs/catalogue/")]
+    return [os.path.normpath(os.path.join(os.path.dirname(page), link)) for link in links]
 
 
 @pytest.mark.parametrize("page", [*PAGES, "CONTRIBUTING.md", "examples/README.md"])
 def test_links_lead_to_files(page: str) -> None:
-    assert [name for name in targets(page) if not (ROOT / name).exists()] == []
+    missing = [name for name in targets(page) if not (ROOT / name).exists()]
+    # the site writes its catalogue, and docs/index.md is its first page
+    assert [name for name in missing if page != "docs/index.md" or "docs/catalogue/" not in name] == []
+
+
+@pytest.mark.parametrize("page", [*PAGES, "CHANGELOG.md", "CONTRIBUTING.md", "examples/README.md"])
+def test_every_row_of_a_table_has_as_many_cells_as_its_head(page: str) -> None:
+    """A row that is broken over lines, or two rows on one line, destroy the table."""
+    text = re.sub(r"(?ms)^ *```.*?^ *```$", "", text_of(page))
+    for table in re.findall(r"(?m)^\|.*\n\|(?: *:?-+:? *\|)+\n(?:.+\n)*", text):
+        counts = {row: len(re.findall(r"(?<!\\)\|", row)) for row in table.splitlines()}
+        head = next(iter(counts.values()))
+        wrong = [row for row, count in counts.items() if count != head or row[0] + row[-1] != "||"]
+        assert wrong == []
 
 
 def test_the_front_page_has_a_link_to_every_page() -> None:

@@ -92,7 +92,7 @@ def test_heavy_libraries_are_imported_only_where_they_are_needed(tmp_path: Path)
     done = python(f"import warnings; warnings.simplefilter('error')\n{code}", kept)
     assert (done.returncode, done.stderr) == (0, "")
     assert re.search(r"(?m)^\d+\.\d+\.\d+$", done.stdout)
-    assert "\n3 records: 3 certified\n" in done.stdout
+    assert "\nevidence for 3 lines: 3 certified\n" in done.stdout
 
 
 HIDING = """

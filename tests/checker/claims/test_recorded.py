@@ -307,7 +307,7 @@ def test_check_replays_what_it_kept_and_says_what_has_changed(
     assert "read from the record" not in again
     assert "Recorded" not in said("--search")
     replayed = said("--replay")  # imports nothing of the user's: what was searched is no record of it
-    assert "3 records: 2 certified, 1 violated" in replayed
+    assert "evidence for 3 lines: 2 certified, 1 violated" in replayed
     assert "only searched: recorded/searched, recorded/tried" in replayed
     (folder / "helper.py").write_text(HELPER.replace("2 * x", "2 * x + 9"))
     assert "only searched: recorded/searched, recorded/tried" in said("--replay")

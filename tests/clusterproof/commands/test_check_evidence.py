@@ -126,13 +126,13 @@ def test_the_shipped_evidence_of_a_paper_is_accepted(lines: Callable[..., list[s
     assert len(said(printed)) == len(evidence["sofl"]) > 1
     assert "inconclusive" not in said(printed).values()
     claims = {each.id for each in checker.catalogue("sofl")}
-    assert printed[-1] == f"only searched: {len(claims - stored)} of {len(claims)} claims"
+    assert printed[-1] == f"without evidence, only searched: {len(claims - stored)} of {len(claims)} claims"
 
 
 def test_named_claims_and_lines_alone_are_replayed(lines: Callable[..., list[str]]) -> None:
     printed = lines(0, "fedlin/convex#sum", "cfl-mgd/theorem-a", "fedlin/convex#none", "--replay")
     assert list(said(printed)) == ["fedlin/convex#sum"]
-    assert printed[-1] == "only searched: fedlin/convex#none, cfl-mgd/theorem-a"
+    assert printed[-1] == "without evidence, only searched: fedlin/convex#none, cfl-mgd/theorem-a"
 
 
 def test_the_evidence_of_a_users_file_gives_the_words_that_were_found(
@@ -140,9 +140,9 @@ def test_the_evidence_of_a_users_file_gives_the_words_that_were_found(
 ) -> None:
     printed = lines(0, *REPLAY)
     assert said(printed) == WORDS
-    assert printed[-1] == "only searched: mine/tried"
-    assert "5 records: 3 certified, 1 violated, 1 vacuous" in printed
-    assert lines(0, "--replay", "mine/tried")[-1] == "only searched: mine/tried"  # nothing of it is shipped
+    assert printed[-1] == "without evidence, only searched: mine/tried"
+    assert "evidence for 5 lines: 3 certified, 1 violated, 1 vacuous" in printed
+    assert lines(0, "--replay", "mine/tried")[-1] == "without evidence, only searched: mine/tried"
 
 
 def test_a_statement_that_has_changed_is_searched_again(

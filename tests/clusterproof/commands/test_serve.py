@@ -209,7 +209,7 @@ def test_the_session_of_the_page_is_answered_as_the_page_says(tmp_path: Path) ->
     session(visit, tmp_path)
     replayed = command("check", "contraction.py", "--replay", "--evidence", "evidence", cwd=tmp_path)
     assert replayed.returncode == 0, replayed.stdout
-    assert "1 record: 1 certified" in replayed.stdout
+    assert "evidence for 1 line: 1 certified" in replayed.stdout
 
 
 BUSY = """
