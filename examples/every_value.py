@@ -9,13 +9,26 @@ from __future__ import annotations
 from fractions import Fraction
 from typing import Any
 
-from clusterproof.theorem import Function, Q, Sides, Z, at_most, claim, equal, functions, iterate, suppose
+from clusterproof.theorem import (
+    Function,
+    Q,
+    Sides,
+    Z,
+    at_most,
+    claim,
+    equal,
+    functions,
+    iterate,
+    sets,
+    suppose,
+)
 
 SMOOTH = functions(smoothness=1)
 CONVEX = functions()
 ROUGH = functions(smoothness=1, convex=False)
 CURVED = functions(smoothness=1, strong_convexity=lambda mu: mu)
 LOSSES = functions(smoothness=1, strong_convexity=lambda mu: mu, count=2)
+ON_A_SET = functions(smoothness=1) + sets(diameter=1)
 
 
 @claim("gradient-descent/every-round")
@@ -73,6 +86,32 @@ def proximal_point(f: Function = CONVEX, step: Fraction = Q[0:8:8], rounds: int 
 
     x = iterate(lambda x: f.prox(x, step), f.start, rounds, invariant=potential)
     return at_most(f(x) - f.minimum, bound=f.distance**2 / (2 * step * rounds))
+
+
+@claim("frank-wolfe/every-round")
+def frank_wolfe(f: Function = ON_A_SET, rounds: int = Z[1:]) -> Sides:
+    """f(x_N) - f* <= 2 L D^2 / (N + 2) on every set of diameter D = 1, for every N.
+
+    Hypotheses
+        Every x_k is in the set C, that is, it is its own projection. This is true, because x_0 is in C and each x_k is
+        a mean of points of C.
+
+    Source
+        Restated after Jaggi, *Revisiting Frank-Wolfe: projection-free sparse convex optimization* (2013), Theorem 1.
+    """
+    loss, C = f.parts
+
+    def step(state: Any) -> Any:
+        x, k = state
+        suppose("x_k is in C", equal((C.project(x), x)))
+        return (k * x + 2 * C.minimise_linear(loss.gradient(x))) / (k + 2), k + 1
+
+    def potential(state: Any, n: Any) -> Any:
+        x, k = state
+        return k == n, k * (k + 2) * (loss(x) - f.minimum) <= 2 * k
+
+    x, _ = iterate(step, (C.project(f.start), 0), rounds, invariant=potential)
+    return at_most(loss(x) - f.minimum, bound=Fraction(2) / (rounds + 2))
 
 
 @claim("gradient-step/contraction")
