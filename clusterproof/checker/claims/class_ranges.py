@@ -27,7 +27,7 @@ from clusterproof.checker.kernel.interpolation import (
 )
 from clusterproof.checker.kernel.quotients import Quotient
 from clusterproof.checker.kernel.ranges import Instance
-from clusterproof.checker.kernel.worlds import World
+from clusterproof.checker.kernel.worlds import ANY, World
 from clusterproof.common import InvalidArgument
 
 Function: TypeAlias = Problem
@@ -56,6 +56,9 @@ class OfClass(Range, kernel_ranges.OfClass):
                 if ("convex", False) in constants:
                     rule = "must be convex in a sum"
                     raise InvalidArgument("convex", False, rule, "state the claim for a single function")
+            if any(count == ANY for count, *_ in each.groups):
+                rule, remedy = "must be a number in a sum", "state the number of functions, such as count=2"
+                raise InvalidArgument("count", ANY, rule, remedy)
         if self.reach is not None and other.reach is not None:
             rule, remedy = "must be given by only one summand", "leave it out of the other summand"
             raise InvalidArgument("distance", other.reach, rule, remedy)
@@ -172,7 +175,7 @@ def functions(
     lipschitz: EndLike | None = None,
     convex: bool = True,
     distance: EndLike | None = None,
-    count: int = 1,
+    count: int | str = 1,
 ) -> Any:
     """Return the range of all functions of a class on R^d, for every d; each has a start and, if convex, a minimiser.
 
@@ -192,7 +195,11 @@ def functions(
     distance
         Largest |start - minimiser|, which ``f.distance`` returns.
     count
-        Number of functions in ``f.parts``; f is their mean.
+        Number of functions in ``f.parts``; f is their mean. With ``count="any"``, f is the mean of any number of
+        clients' functions, and ``f.clients`` evaluates each client's function at its own point: ``f.clients.gradient(y)``
+        and ``f.clients(y)``, the mean of the values. Such a y has a vector for each client, as has
+        ``f.clients.point()``. ``f.clients.mean(y)`` is the mean over the clients. ``u @ v`` is the mean of the clients'
+        inner products.
 
     Raises
     ------
@@ -203,9 +210,9 @@ def functions(
         raise InvalidArgument(
             "convex", convex, "must be True if distance= or count= is given", "leave these out"
         )
-    if type(count) is not int or count < 1:
+    if count != ANY and (type(count) is not int or count < 1):
         raise InvalidArgument(
-            "count", count, "must be an integer, at least 1", "give the number of functions"
+            "count", count, 'must be an integer, at least 1, or "any"', "give the number of functions"
         )
     constants = {
         "smoothness": smoothness,
@@ -273,7 +280,7 @@ INFINITE = {
 
 
 def _of_class(
-    kind: type[Class], constants: Mapping[str, Any], distance: EndLike | None = None, count: int = 1
+    kind: type[Class], constants: Mapping[str, Any], distance: EndLike | None = None, count: int | str = 1
 ) -> OfClass:
     """Return the range of a class with the given constants, as the kernel defines it."""
     given: dict[str, Any] = {

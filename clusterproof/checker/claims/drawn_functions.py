@@ -28,6 +28,7 @@ from clusterproof.checker.claims.coordinate_formulas import (
     plus,
 )
 from clusterproof.checker.kernel.interpolation import Class, FunctionClass, OperatorClass, SetClass
+from clusterproof.checker.kernel.worlds import ANY
 
 ANGLES = tuple((Fraction(p, r), Fraction(q, r)) for p, q, r in ((0, 1, 1), (1, 0, 1), (-1, 0, 1), (3, 4, 5)))
 """Cosine and sine of each angle by which an operator turns a pair of coordinates."""
@@ -52,6 +53,9 @@ def draw(groups: Groups, reach: Fraction | None, stream: np.random.Generator) ->
         scale = reach * _pick((1, 1, 1, Fraction(1, 2), _magnitude(stream, -6, 0)), stream)
     if isinstance(first, FunctionClass) and not first.convex:
         return _draw_bounded(groups, first, dimension, scale, stream)
+    if groups[0][0] == ANY:
+        assert isinstance(first, FunctionClass)
+        return _draw_of_clients(groups, first, dimension, scale, stream)
     solution = _pick(((ZERO,) * dimension, _small(dimension, stream)), stream)
     definitions = [definition for count, definition in groups for _ in range(count)]
     weights = [Fraction(1, count) for count, _ in groups for _ in range(count)]
@@ -265,6 +269,32 @@ def _draw_bounded(
     formulas = ((basis, Separable(tuple(derivatives), value)),)
     further = tuple(plus(start, _small(dimension, stream), scale) for _ in range(3))
     return Drawn(groups, start, None, minimum, further, formulas)
+
+
+def _draw_of_clients(
+    groups: Groups, definition: FunctionClass, dimension: int, scale: Fraction, stream: np.random.Generator
+) -> Drawn:
+    """Draw the function of the first of two clients; the kernel's module ``listed`` gives the second function.
+
+    Both clients share the coordinates with even indices.
+    """
+    shared = [tuple(part for entry in row for part in (entry, ZERO)) for row in _basis(dimension, stream)]
+    apart = [(ZERO, *row[:-1]) for row in shared]
+    solution = _pick(((ZERO,) * 2 * dimension, plus(_pick(shared, stream), _pick(shared, stream))), stream)
+    if definition.lipschitz is not None:
+        size = definition.lipschitz * _pick((0, 1, Fraction(1, 2)), stream)
+    else:
+        size = scale * (definition.smoothness or 1) * _pick((0, 1, Fraction(1, 2)), stream)
+    basis, value = _basis(2 * dimension, stream), Fraction(_pick((0, 1, -2), stream))
+    gradient = tuple(size * entry for entry in _pick(apart, stream))
+    at, own = (tuple(inner(q, x) for q in basis) for x in (solution, gradient))
+    formula = _formula(definition, at, own, value, scale, stream)
+    start = plus(solution, _pick(shared, stream), scale * _pick((1, -1), stream))
+    further = tuple(
+        plus(solution, _pick(_basis(2 * dimension, stream), stream), scale * _magnitude(stream))
+        for _ in range(3)
+    )
+    return Drawn(groups, start, solution, value, further, ((basis, formula),))
 
 
 def _pick(options: Sequence[Any], stream: np.random.Generator) -> Any:

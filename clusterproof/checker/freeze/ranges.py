@@ -38,9 +38,10 @@ def range_in(text: Text, allowed: Range, name: str) -> str:
     raise Refused(f"{name}: NumPy arrays are not of the language: state sequences(...)")
 
 
-def _group(text: Text, count: int, kind: type, constants: Sequence[tuple[str, Any]], name: str) -> str:
+def _group(text: Text, count: int | str, kind: type, constants: Sequence[tuple[str, Any]], name: str) -> str:
     written = ", ".join(f"{quoted(n)}: {_end(text, c, name)}" for n, c in constants)
-    return f"({count}, {quoted(NAMES[kind])}, {{{written}}})"
+    number = count if isinstance(count, int) else quoted(count)
+    return f"({number}, {quoted(NAMES[kind])}, {{{written}}})"
 
 
 def _end(text: Text, end: Any, name: str) -> str:

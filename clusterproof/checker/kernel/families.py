@@ -177,7 +177,8 @@ class _Where:
         states: frozenset[int],
     ) -> None:
         nonnegative, zero, self.vectors = conditions
-        self.vanishing = _solved([f.slack for f in known if f.equation and type(f.slack) is Point])
+        points = [fact.slack for fact in known if fact.equation and type(fact.slack) is Point]
+        self.vanishing = _solved([part for point in points for part in point.world.parts(point)])
         self.nonnegative = {name: self._reduced(form) for name, form in nonnegative.items()}
         self.zero = {name: self._reduced(form) for name, form in zero.items()}
         self.of_symbols = _of_symbols(box, [f for f in known if type(f.slack) is Quotient], states)

@@ -1,4 +1,9 @@
-"""The object that a claim's function receives: a function, set or operator of a class, or a sum of means of several."""
+"""The object that a claim's function receives: a function, set or operator of a class, or a sum of means of several.
+
+With any number of clients, the object f is the mean of their functions, and ``f.clients`` evaluates each client's
+function at its own point. A *clients' vector* has a vector for each client; a vector that all clients share is one, too.
+``u @ v`` is the mean of the inner products <u_i, v_i> of the clients, and ``f.clients.mean(v)`` is the mean of the v_i.
+"""
 
 from __future__ import annotations
 
@@ -8,7 +13,7 @@ from typing import Any
 
 from clusterproof.checker.kernel.evaluation import Refused
 from clusterproof.checker.kernel.interpolation import KINDS
-from clusterproof.checker.kernel.worlds import Distance, Oracle, Point, World
+from clusterproof.checker.kernel.worlds import ANY, Distance, Oracle, Point, World
 
 OFFERS = {
     "function": (
@@ -25,6 +30,8 @@ OFFERS = {
     "operator": ("solution", "resolvent", "lipschitz", "strong_monotonicity", "cocoercivity"),
     "sum": ("solution", "minimiser", "minimum"),
 }
+NOT_OF_CLIENTS = ("parts", "prox")
+"""What the mean of any number of clients' functions does not offer."""
 NAMES = {kind: name for name, kind in KINDS.items()}
 """Name of each kind of class."""
 
@@ -34,18 +41,43 @@ class Problem:
 
     def __init__(self, world: World, parts: tuple[Problem, ...], places: range, *, mean: bool) -> None:
         self._world, self._places, self._mean = world, places, mean
-        self.parts = parts or (self,)
+        self._parts = parts or (self,)
         kinds = {NAMES[type(world.definitions[place])] for place in places}
         self._kind = kinds.pop() if len(kinds) == 1 else "sum"
         if self._kind != "function" and len(parts) > 1:
             self._kind = "sum"
         self._offers = ("start", "distance", "point", "parts", *OFFERS[self._kind])
+        if world.any_number:
+            self._offers = ("clients", *(name for name in self._offers if name not in NOT_OF_CLIENTS))
         if len(places) < len(world.definitions):  # unknown for a part of a sum
             whole = ("minimum", "minimiser", "solution")
             self._offers = tuple(name for name in self._offers if name not in whole)
 
+    @property
+    def parts(self) -> tuple[Problem, ...]:
+        """The summands, or the functions in a mean; a single function is its own part."""
+        self._refuse_for_clients("f.parts")
+        return self._parts
+
+    @property
+    def clients(self) -> Clients:
+        """The functions of any number of clients, each evaluated at its own point."""
+        if not self._world.any_number:
+            raise Refused('f.clients is known only of functions(count="any"): use f.parts')
+        return Clients(self._world)
+
+    def _refuse_for_clients(self, what: str) -> None:
+        if self._world.any_number:
+            raise Refused(f"{what} is not known of any number of clients: use f.clients")
+
+    def _shared(self, point: Any) -> Any:
+        """Return a point that all clients share, at which the mean of their functions is known."""
+        if type(point) is Point and self._world.mean(point).terms != point.terms:
+            raise Refused("f takes a point that all clients share: use f.clients, or the mean f.clients.mean(y)")
+        return point
+
     def _single(self) -> Oracle:
-        if self.parts[0] is not self:
+        if self._parts[0] is not self:
             raise Refused("this is not known of a sum: ask a part, f.parts[0]")
         return self._world.oracles[self._places[0]]
 
@@ -57,7 +89,7 @@ class Problem:
 
     def _constant(self, name: str) -> Any:
         first, *others = (self._world.definitions[place] for place in self._places)
-        if len(self.parts) > 1 and not self._mean:
+        if len(self._parts) > 1 and not self._mean:
             raise Refused(f"f.{name} is not known of a sum: use f.parts[0].{name}")
         if any(other is not first and other != first for other in others):
             raise Refused(f"f.{name}: the parts have different constants")
@@ -92,28 +124,29 @@ class Problem:
         return Distance(apart @ apart)
 
     def point(self) -> Point:
-        """Return a further point, about which nothing is known."""
-        return self._world.point()
+        """Return a further point, about which nothing is known; all clients share it."""
+        return self._world.mean(self._world.point())
 
     def gradient(self, point: Any) -> Any:
         """Return the gradient, or a subgradient; equal points give equal subgradients."""
-        if self.parts[0] is self:
-            return self._single().evaluate(point)[1]
-        return self._combined([part.gradient(point) for part in self.parts])
+        if self._parts[0] is self:
+            return self._world.mean(self._single().evaluate(self._shared(point))[1])
+        return self._combined([part.gradient(point) for part in self._parts])
 
     def __call__(self, point: Any) -> Any:
         """Return the value at a point; for an operator, the image. A set adds nothing to a sum, even outside it."""
         place = 1 if self._kind == "operator" else 2
-        if self.parts[0] is self and self._kind in ("function", "operator"):
-            found = self._single().evaluate(point)[place]
+        if self._parts[0] is self and self._kind in ("function", "operator"):
+            found = self._single().evaluate(self._shared(point))[place]
             return self._world.shown(found) if place == 2 else found
-        values = [part(point) for part in self.parts if part._kind == "function"]
-        if not values or any(part._kind == "operator" for part in self.parts):
+        values = [part(point) for part in self._parts if part._kind == "function"]
+        if not values or any(part._kind == "operator" for part in self._parts):
             raise Refused("a sum with operators has no values")
         return self._combined(values)
 
     def prox(self, point: Any, step: Any) -> Any:
         """Return the minimiser of f(y) + |y - point|^2 / (2 step); for an operator, the resolvent."""
+        self._refuse_for_clients("f.prox")
         return self._single().implicitly(point, step)
 
     resolvent = prox
@@ -142,6 +175,36 @@ class Problem:
         raise AttributeError(name)
 
 
+class Clients:
+    """The functions f_1, ..., f_n of any number n of clients, as one function of clients' vectors.
+
+    A clients' vector v has a vector v_i for each client. ``u @ v`` is the mean over i of the inner products <u_i, v_i>.
+    """
+
+    _offers = ("gradient", "mean", "point")
+
+    def __init__(self, world: World) -> None:
+        self._world = world
+
+    def gradient(self, point: Any) -> Any:
+        """Return the clients' vector of the gradients (or subgradients) of f_i at y_i, for the clients' vector y."""
+        return self._world.oracles[0].evaluate(point)[1]
+
+    def __call__(self, point: Any) -> Any:
+        """Return the mean of the values f_i(y_i), for the clients' vector y."""
+        return self._world.shown(self._world.oracles[0].evaluate(point)[2])
+
+    def mean(self, vector: Any) -> Point:
+        """Return the mean of the clients' vectors v_i, which all clients share."""
+        if type(vector) is not Point:
+            raise Refused("f.clients.mean takes a vector")
+        return self._world.mean(vector)
+
+    def point(self) -> Point:
+        """Return a further point for each client, about which nothing is known."""
+        return self._world.point()
+
+
 def _mean(world: World, places: range) -> Problem:
     """Return one oracle, or the mean of several oracles."""
     if len(places) == 1:
@@ -159,7 +222,7 @@ def points_left(instance: Mapping[str, Any]) -> list[int]:
 def problem(world: World) -> Problem:
     """Return the object that a claim's function receives for a world."""
     several, first = [], 0
-    for count, _ in world.groups:
+    for count in (1 if count == ANY else count for count, _ in world.groups):
         several.append(_mean(world, range(first, first + count)))
         first += count
     return several[0] if len(several) == 1 else Problem(world, tuple(several), range(first), mean=False)

@@ -1,6 +1,8 @@
 """Functions that are known at finitely many points, in fractions: a counterexample, or a witness.
 
-If the triplets satisfy the conditions of the class, some member of the class has these triplets.
+If the triplets satisfy the conditions of the class, some member of the class has these triplets. With any number of
+clients, they are triplets of the first of two clients. The function of the second client is its mirror image: the second
+client's points and gradients have the opposite sign in each coordinate with an odd index, and its values are the same.
 """
 
 from __future__ import annotations
@@ -72,7 +74,7 @@ class Listed(World):
         return Point(self, {place: entry for place, entry in entries.items() if entry})
 
     def _require_solution(self) -> None:
-        """Require that the subgradients at the solution sum to zero, and that the value there is the minimum."""
+        """Require that the mean of the subgradients at the solution is zero, and the value there is the minimum."""
         first = self.definitions[0]
         if isinstance(first, FunctionClass) and not first.convex:
             if self.solution is not None:
@@ -80,12 +82,14 @@ class Listed(World):
             return
         if self.solution is None:
             raise Refused("the solution is missing")
+        if any(self.mean(point).terms != point.terms for point in (self.start, self.solution)):
+            raise Refused("all clients share the start and the solution: their coordinates with odd indices are 0")
         known = [oracle.evaluate(self.solution) for oracle in self.oracles]
         total = sum((g * w for (_, g, _), w in zip(known, self.weights, strict=True)), start=Point(self, {}))
         if isinstance(first, OperatorClass) and first.has_fixed_point:
             total = total - self.solution
         value = sum(f * w for (_, _, f), w in zip(known, self.weights, strict=True))
-        if total.terms or value != self.minimum:
+        if self.mean(total).terms or value != self.minimum:
             raise Refused("the solution is none")
         apart = self.start - self.solution
         if self.reach is not None and apart @ apart > self.reach**2:

@@ -12,6 +12,7 @@ from clusterproof.checker.kernel.interpolation import KINDS
 from clusterproof.checker.kernel.keys import key
 from clusterproof.checker.kernel.numbers import number, whole
 from clusterproof.checker.kernel.ranges import Choice, End, Interval, OfClass, Range, Tuples
+from clusterproof.checker.kernel.worlds import ANY
 
 
 def _end(value: Any) -> Any:
@@ -46,11 +47,12 @@ def _sequences(entries: Any, length: Any) -> Tuples:
 
 
 def _member(*groups: Any, distance: Any = None) -> OfClass:
-    """Return the range of sums of means; each group is (count, kind such as "function", constants by name)."""
+    """Return the range of sums of means; each group is (count or "any", kind such as "function", constants by name)."""
     made = []
     for count, kind, constants in groups:
         ends = {name: value if type(value) is bool else _end(value) for name, value in constants.items()}
-        if whole(count) < 1 or not {*ends} <= {*KINDS[kind].__dataclass_fields__}:
+        several = (type(count) is str and count == ANY) or whole(count) >= 1
+        if not several or not {*ends} <= {*KINDS[kind].__dataclass_fields__}:
             raise Refused("a member of a class is one of 1 function or more, with constants of its class")
         made.append((count, KINDS[kind], tuple(ends.items())))
     if not made:

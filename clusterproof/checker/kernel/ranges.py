@@ -22,6 +22,7 @@ from clusterproof.checker.kernel.numbers import compare, number, read, whole, wr
 from clusterproof.checker.kernel.positivity import Ends, sign_of
 from clusterproof.checker.kernel.quotients import Fact, Quotient
 from clusterproof.checker.kernel.traces import Trace
+from clusterproof.checker.kernel.worlds import ANY
 
 Instance = Mapping[str, Any]
 
@@ -241,13 +242,13 @@ class OfClass(Range):
     Attributes
     ----------
     groups
-        The summands. Each is the mean of ``count`` functions: (count, kind of class, constants by name). Constants are
-        numbers or ends.
+        The summands. Each is the mean of ``count`` functions: (count, kind of class, constants by name). The count is a
+        number, or "any" for any number of clients. Constants are numbers or ends.
     reach
         Largest |start - solution|; None for no limit.
     """
 
-    groups: tuple[tuple[int, type[Class], tuple[tuple[str, Any], ...]], ...]
+    groups: tuple[tuple[Any, type[Class], tuple[tuple[str, Any], ...]], ...]
     reach: Any = None
 
     @property
@@ -255,7 +256,7 @@ class OfClass(Range):
         """The constants, and the reach."""
         return *(value for *_, constants in self.groups for _, value in constants), self.reach
 
-    def classes(self, so_far: Instance, box: Sequence[Ends] = ()) -> list[tuple[int, Class]]:
+    def classes(self, so_far: Instance, box: Sequence[Ends] = ()) -> list[tuple[Any, Class]]:
         """Return the classes of the groups, with their constants."""
         return [
             (
@@ -276,8 +277,8 @@ class OfClass(Range):
     def describe(self, so_far: Instance) -> str:
         """Describe the range by its classes."""
         return " + ".join(
-            f"a {each}" if count == 1 else f"the mean of {count} functions, each a {each}"
-            for count, each in self.classes(so_far)
+            f"a {each}" if n == 1 else f"the mean of {'any number of' if n == ANY else n} functions, each a {each}"
+            for n, each in self.classes(so_far)
         )
 
     def trace(self, so_far: Instance) -> Trace:

@@ -36,29 +36,33 @@ class Trace(World):
         super().__init__(groups, reach)
         self.vectors = self.values = 0
         self.further = list[Point]()
-        self.origin = origin = self.vector()
+        self.origin = origin = self.mean(self.vector())
         self.oracles = traced = [Traced(self, definition) for definition in self.definitions]
         first = self.definitions[0]
         if isinstance(first, FunctionClass) and not first.convex:
             self.start, self.solution, self.minimum = origin, None, traced[0].offset
             return
-        self.start, self.solution = origin + self.vector(), origin
+        self.start, self.solution = origin + self.mean(self.vector()), origin
         total = Point(self, {})
         for place, (oracle, weight) in enumerate(zip(traced, self.weights, strict=True)):
             if isinstance(oracle.definition, OperatorClass) and oracle.definition.has_fixed_point:
                 gradient = origin
             else:
                 gradient = self.vector() if place + 1 < len(traced) else total * (-1 / weight)
+            if self.any_number:  # only the mean of the clients' gradients is 0
+                gradient = self.vector()
+                gradient = gradient - self.mean(gradient)
             total = total + gradient * weight
             oracle.known[origin.key] = oracle.add(origin, gradient, oracle.offset)
         offsets = [o.offset * w for o, w in zip(traced, self.weights, strict=True)]
         self.minimum = sum(offsets, start=self.constant(0))
 
     def vector(self) -> Point:
-        """Return a new free vector."""
+        """Return a new free vector; with clients, it consists of two free vectors, a shared one and one with mean 0."""
         spend(1)
-        self.vectors += 1
-        return Point(self, {self.vectors - 1: Fraction(1)})
+        size = 2 if self.any_number else 1
+        self.vectors += size
+        return Point(self, {place: Fraction(1) for place in range(self.vectors - size, self.vectors)})
 
     def value(self) -> Form:
         """Return a new value."""
@@ -83,13 +87,18 @@ class Trace(World):
         return ("with symbols", len(self.keyed) - 1)
 
     def inner(self, left: Point, right: Point) -> Form:
-        """Return the inner product as a combination of the products of free vectors."""
+        """Return the inner product as a combination of the products of free vectors.
+
+        With clients, the product of a shared vector and a vector with mean 0 is 0.
+        """
         spend(8)
         total: dict[Any, Any] = {}
         lengths = {j: words(b) for j, b in right.terms.items()}
         for i, a in left.terms.items():
             length = words(a)
             for j, b in right.terms.items():
+                if self.any_number and (i + j) % 2:
+                    continue
                 pair = (i, j) if i <= j else (j, i)
                 old, entry = total.get(pair), a * b
                 spend(4 + length * lengths[j] + (0 if old is None else cost_of_sum(old, entry)))

@@ -9,9 +9,12 @@ from fractions import Fraction
 from typing import Any, NoReturn
 
 from clusterproof.checker.kernel.evaluation import Refused, running, spend
-from clusterproof.checker.kernel.interpolation import Class, Triplet
+from clusterproof.checker.kernel.interpolation import Class, FunctionClass, Triplet
 from clusterproof.checker.kernel.numbers import Abstract, cost_of_sum, number, words
 from clusterproof.checker.kernel.quotients import Fact, Quotient, is_zero, joined
+
+ANY = "any"
+"""The count of a range that contains the functions of any number of clients."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -210,6 +213,11 @@ class World(ABC):
     ----------
     groups
         (count, class) of each summand; a summand is a mean of ``count`` functions.
+    any_number
+        Whether the functions belong to any number of clients. Then one oracle is their mean, as a function of a point
+        for each client, and a vector (v_1, ..., v_n) is a sum of two orthogonal parts: its mean, which all clients
+        share, and the rest, whose mean is 0. Free vectors and coordinates with even indices are shared; free vectors
+        and coordinates with odd indices have the mean 0.
     oracles, weights
         The oracles, and the weight of each oracle in the sum.
     start, solution, minimum
@@ -231,8 +239,12 @@ class World(ABC):
         alone = [
             d for _, d in groups if not getattr(d, "convex", True) or getattr(d, "has_fixed_point", False)
         ]
-        if alone and (len(groups) > 1 or groups[0][0] > 1):
+        if alone and (len(groups) > 1 or groups[0][0] != 1):
             raise Refused(f"a {alone[0]} stands alone")
+        self.any_number = any(count == ANY for count, _ in groups)
+        if self.any_number and (len(groups) > 1 or not isinstance(groups[0][1], FunctionClass)):
+            raise Refused("any number of clients have functions of one class: leave out further summands")
+        groups = [(1 if count == ANY else count, definition) for count, definition in groups]
         if self.reach is not None and type(self.reach) is not Quotient and self.reach < 0:
             raise Refused(f"nothing is within {reach} of the solution")
         spend(10 * sum(count for count, _ in groups))
@@ -247,9 +259,23 @@ class World(ABC):
         """Return a value in the form that the claim's function receives; worlds that accept floats return floats."""
         return value
 
+    def mean(self, point: Point) -> Point:
+        """Return the mean of a vector over the clients; without clients, return the vector."""
+        if not self.any_number:
+            return point
+        spend(1 + len(point.terms))
+        return Point(self, {place: value for place, value in point.terms.items() if place % 2 == 0})
+
+    def parts(self, point: Point) -> list[Point]:
+        """Return the mean of a vector and the rest, without parts that are 0; without clients, only the vector."""
+        if not self.any_number:
+            return [point]
+        mean = self.mean(point)
+        return [part for part in (mean, point - mean) if part.terms]
+
     @abstractmethod
     def inner(self, left: Point, right: Point) -> Any:
-        """Return an inner product."""
+        """Return an inner product; with clients, the mean of the clients' inner products."""
 
     @abstractmethod
     def is_zero(self, point: Point) -> Fact | bool:

@@ -121,7 +121,8 @@ def entries_of(trace: Trace, sides: Sides, known: Context, *, bounds: bool) -> l
         raise kernel.Refused("an equation: multipliers show inequalities")
     facts = [*known.facts, *sides.facts]
     nonnegative, zero = trace.facts(facts, [fact for _, fact in known.path])
-    of_points = tuple(fact.slack.terms for fact in facts if fact.equation and type(fact.slack) is Point)
+    points = [fact.slack for fact in facts if fact.equation and type(fact.slack) is Point]
+    of_points = tuple(part.terms for point in points for part in trace.parts(point))
     size = len(sides.slacks) // 2 if bounds else len(sides.slacks)
     return [
         Path(

@@ -210,12 +210,11 @@ class _Rounded:
         scale = worst.values[-1] if has_constant else np.trace(worst.gram)
         if scale < LEAST:
             return None
-        sizes, directions = np.linalg.eigh(worst.gram / scale)
-        keep = sizes > SMALL * sizes[-1]
-        factor = np.linalg.qr((directions[:, keep] * np.sqrt(sizes[keep])).T)[
-            1
-        ].T  # the first vectors get few coordinates
-        factor = factor * np.where(np.diag(factor) < 0, -1.0, 1.0)
+        gram = worst.gram / scale
+        if path.trace.any_number:
+            factor = _of_clients(gram, np.array(list(worst.coordinates.vectors)) % 2)
+        else:
+            factor = _factor_of(gram)
         vectors = {
             v: [_fraction(entry, digits) * shrunk for entry in factor[row]]
             for v, row in worst.coordinates.vectors.items()
@@ -276,6 +275,27 @@ class _Rounded:
                 for oracle in trace.oracles
             ],
         }
+
+
+def _factor_of(gram: np.ndarray) -> np.ndarray:
+    """Return coordinates (n, d) with the given inner products (n, n); the first vectors get few coordinates."""
+    sizes, directions = np.linalg.eigh(gram)
+    keep = sizes > SMALL * max(sizes[-1], 0.0)
+    factor = np.linalg.qr((directions[:, keep] * np.sqrt(sizes[keep])).T)[1].T
+    return factor * np.where(np.diag(factor) < 0, -1.0, 1.0)
+
+
+def _of_clients(gram: np.ndarray, odd: np.ndarray) -> np.ndarray:
+    """Return coordinates; vectors that clients share use those with even indices, and other vectors the odd ones.
+
+    ``odd`` (n,) is 1 for vectors whose mean over the clients is 0. No condition has products of both kinds of vectors.
+    """
+    parts = {kind: np.flatnonzero(odd == kind) for kind in (0, 1) if (odd == kind).any()}
+    factors = {kind: _factor_of(gram[np.ix_(rows, rows)]) for kind, rows in parts.items()}
+    found = np.zeros((len(gram), 2 * max(factor.shape[1] for factor in factors.values())))
+    for kind, factor in factors.items():
+        found[np.ix_(parts[kind], np.arange(factor.shape[1]) * 2 + kind)] = factor
+    return found
 
 
 def _fraction(value: float, digits: int) -> Fraction:
