@@ -13,10 +13,21 @@ from clusterproof.checker.claims.coordinate_formulas import ZERO, Box, Formula, 
 from clusterproof.checker.kernel.evaluation import Refused
 from clusterproof.checker.kernel.interpolation import Class, FunctionClass, Triplet
 from clusterproof.checker.kernel.listed import Listed
-from clusterproof.checker.kernel.numbers import write
-from clusterproof.checker.kernel.worlds import Oracle, Point, World
+from clusterproof.checker.kernel.numbers import read, write
+from clusterproof.checker.kernel.worlds import ANY, Oracle, Point, World
 
-Groups = Sequence[tuple[int, Class]]
+Groups = Sequence[tuple[Any, Class]]
+
+
+def mirrored(groups: Groups, functions: list[Any]) -> list[Any]:
+    """Return the written triplets of each function; for any number of clients, add the second client's mirror image."""
+    if groups[0][0] != ANY:
+        return functions
+
+    def image(vector: Sequence[Any]) -> list[Any]:
+        return [write(-read(entry)) if place % 2 else entry for place, entry in enumerate(vector)]
+
+    return [*functions, [[image(x), image(g), f] for x, g, f in functions[0]]]
 
 
 @dataclass(frozen=True)
@@ -64,14 +75,17 @@ class Drawn:
             "solution": None if self.solution is None else list(map(write, self.solution)),
             "minimum": write(self.minimum),
             "further": [list(map(write, point)) for point in self.further],
-            "triplets": [
+            "triplets": mirrored(
+                self.groups,
                 [
-                    [self._written(x), self._written(g), write(f)]
-                    for kind in kinds
-                    for x, g, f in kind.values()
-                ]
-                for kinds in several
-            ],
+                    [
+                        [self._written(x), self._written(g), write(f)]
+                        for kind in kinds
+                        for x, g, f in kind.values()
+                    ]
+                    for kinds in several
+                ],
+            ),
         }
 
     def _written(self, point: Point) -> list[Any]:

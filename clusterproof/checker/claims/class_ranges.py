@@ -196,10 +196,10 @@ def functions(
         Largest |start - minimiser|, which ``f.distance`` returns.
     count
         Number of functions in ``f.parts``; f is their mean. With ``count="any"``, f is the mean of any number of
-        clients' functions, and ``f.clients`` evaluates each client's function at its own point: ``f.clients.gradient(y)``
-        and ``f.clients(y)``, the mean of the values. Such a y has a vector for each client, as has
-        ``f.clients.point()``. ``f.clients.mean(y)`` is the mean over the clients. ``u @ v`` is the mean of the clients'
-        inner products.
+        clients' functions, and ``f.clients`` evaluates each client's function f_i at its own point y_i.
+        ``f.clients.gradient(y)`` consists of the gradients of f_i at y_i, and ``f.clients(y)`` is the mean of the
+        values f_i(y_i). ``f.clients.point()`` is a further point for each client. ``f.clients.mean(y)`` is the mean of
+        the y_i, and ``u @ v`` is the mean of the clients' inner products <u_i, v_i>.
 
     Raises
     ------

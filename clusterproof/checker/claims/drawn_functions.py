@@ -2,7 +2,7 @@
 
 Each object is built in an orthonormal basis, one coordinate at a time. A function has a piecewise linear derivative in
 each coordinate, with jumps if the function is not smooth. A set is a box. An operator can also rotate pairs of
-coordinates.
+coordinates. For any number of clients, a function and its mirror image are drawn.
 """
 
 from __future__ import annotations
@@ -274,7 +274,7 @@ def _draw_bounded(
 def _draw_of_clients(
     groups: Groups, definition: FunctionClass, dimension: int, scale: Fraction, stream: np.random.Generator
 ) -> Drawn:
-    """Draw the function of the first of two clients; the kernel's module ``listed`` gives the second function.
+    """Draw the function of the first of two clients; the second function is its mirror image, as in ``Listed``.
 
     Both clients share the coordinates with even indices.
     """

@@ -9,6 +9,7 @@ from typing import Any
 from clusterproof.checker.export.formulas import Exporter
 from clusterproof.checker.kernel.evaluation import Refused
 from clusterproof.checker.kernel.ranges import Choice, End, Interval, OfClass, Range, Tuples
+from clusterproof.checker.kernel.worlds import ANY
 
 Write = Callable[[Any], str]
 MOST = 12
@@ -71,11 +72,13 @@ def ranges_of(exporter: Exporter, name: Write, number: Write, text: Write) -> It
     yield r"\end{itemize}"
 
 
-def _class(count: int, kind: type[Any], constants: tuple[tuple[str, Any], ...]) -> str:
+def _class(count: Any, kind: type[Any], constants: tuple[tuple[str, Any], ...]) -> str:
     words = {"FunctionClass": "function"}.get(kind.__name__, kind.__name__)
     given = ", ".join(
         f"{own.replace('_', ' ')} {value if type(value) is not End else 'of ' + ', '.join(value.names)}"
         for own, value in constants
         if value is not None
     )
+    if count == ANY:
+        return f"every number of clients, each with any {words} with {given}; an inner product is the clients' mean"
     return f"every {words} with {given}" if count == 1 else f"every mean of {count} with {given}"

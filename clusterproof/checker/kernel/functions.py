@@ -1,8 +1,8 @@
 """The object that a claim's function receives: a function, set or operator of a class, or a sum of means of several.
 
 With any number of clients, the object f is the mean of their functions, and ``f.clients`` evaluates each client's
-function at its own point. A *clients' vector* has a vector for each client; a vector that all clients share is one, too.
-``u @ v`` is the mean of the inner products <u_i, v_i> of the clients, and ``f.clients.mean(v)`` is the mean of the v_i.
+function at its own point. A *clients' vector* v has a vector v_i for each client; if all v_i are equal, it is shared.
+``u @ v`` is the mean of the clients' inner products <u_i, v_i>, and ``f.clients.mean(v)`` is the mean of the v_i.
 """
 
 from __future__ import annotations
@@ -73,7 +73,9 @@ class Problem:
     def _shared(self, point: Any) -> Any:
         """Return a point that all clients share, at which the mean of their functions is known."""
         if type(point) is Point and self._world.mean(point).terms != point.terms:
-            raise Refused("f takes a point that all clients share: use f.clients, or the mean f.clients.mean(y)")
+            raise Refused(
+                "f takes a point that all clients share: use f.clients, or the mean f.clients.mean(y)"
+            )
         return point
 
     def _single(self) -> Oracle:

@@ -1,8 +1,9 @@
 """Functions that are known at finitely many points, in fractions: a counterexample, or a witness.
 
 If the triplets satisfy the conditions of the class, some member of the class has these triplets. With any number of
-clients, they are triplets of the first of two clients. The function of the second client is its mirror image: the second
-client's points and gradients have the opposite sign in each coordinate with an odd index, and its values are the same.
+clients there are two, and the second function is the mirror image of the first: its points and gradients have the
+opposite sign in each coordinate with an odd index. A clients' vector v is given by the first client's v_1, because v_2
+is its mirror image.
 """
 
 from __future__ import annotations
@@ -43,7 +44,7 @@ class Listed(World):
         If no member has the triplets, if the recorded solution is no solution, or if the start is too far away.
     """
 
-    def __init__(self, groups: Sequence[tuple[int, Class]], reach: Any, code: Any) -> None:
+    def __init__(self, groups: Sequence[tuple[Any, Class]], reach: Any, code: Any) -> None:
         super().__init__(groups, reach)
         if type(code) is not dict or code.keys() != {"start", "solution", "minimum", "further", "triplets"}:
             raise Refused("a member of a class has start, solution, minimum, further and triplets")
@@ -52,11 +53,17 @@ class Listed(World):
         self.solution = None if code["solution"] is None else self._read(code["solution"])
         self.minimum = Fraction(read(code["minimum"]))
         self.further = [self._read(point) for point in code["further"]]
-        if len(code["triplets"]) != len(self.definitions):
+        functions = [
+            [(self._read(x), self._read(g), Fraction(read(f))) for x, g, f in several]
+            for several in code["triplets"]
+        ]
+        if self.any_number:
+            self._require_mirrored(functions)
+            functions = functions[:1]
+        if len(functions) != len(self.definitions):
             raise Refused(f"there are {len(self.definitions)} functions")
         self.oracles = []
-        for definition, several in zip(self.definitions, code["triplets"], strict=True):
-            triplets = [(self._read(x), self._read(g), Fraction(read(f))) for x, g, f in several]
+        for definition, triplets in zip(self.definitions, functions, strict=True):
             self.oracles.append(Tabled(definition, triplets))
             failed = [
                 name for name, slack in slacks_of(definition, triplets, self.minimum).items() if slack < 0
@@ -73,6 +80,18 @@ class Listed(World):
         entries = {place: Fraction(read(entry)) for place, entry in enumerate(code)}
         return Point(self, {place: entry for place, entry in entries.items() if entry})
 
+    def _require_mirrored(self, functions: Sequence[list[Triplet]]) -> None:
+        """Require two functions, and that the second is the mirror image of the first."""
+        if len(functions) != 2 or len(functions[0]) != len(functions[1]):
+            raise Refused(
+                "for any number of clients, two functions with the same number of points are listed"
+            )
+        for (x, g, f), (y, h, e) in zip(*functions, strict=True):
+            if f != e or any((u + v - 2 * self.mean(u)).terms for u, v in ((x, y), (g, h))):
+                raise Refused(
+                    "the function of the second client is not the mirror image of the first client's"
+                )
+
     def _require_solution(self) -> None:
         """Require that the mean of the subgradients at the solution is zero, and the value there is the minimum."""
         first = self.definitions[0]
@@ -83,7 +102,9 @@ class Listed(World):
         if self.solution is None:
             raise Refused("the solution is missing")
         if any(self.mean(point).terms != point.terms for point in (self.start, self.solution)):
-            raise Refused("all clients share the start and the solution: their coordinates with odd indices are 0")
+            raise Refused(
+                "all clients share the start and the solution: their coordinates with odd indices are 0"
+            )
         known = [oracle.evaluate(self.solution) for oracle in self.oracles]
         total = sum((g * w for (_, g, _), w in zip(known, self.weights, strict=True)), start=Point(self, {}))
         if isinstance(first, OperatorClass) and first.has_fixed_point:

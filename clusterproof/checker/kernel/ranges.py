@@ -242,8 +242,8 @@ class OfClass(Range):
     Attributes
     ----------
     groups
-        The summands. Each is the mean of ``count`` functions: (count, kind of class, constants by name). The count is a
-        number, or "any" for any number of clients. Constants are numbers or ends.
+        The summands: (count, kind of class, constants by name). Each is the mean of ``count`` functions, or of any
+        number of clients' functions. Constants are numbers or ends.
     reach
         Largest |start - solution|; None for no limit.
     """
@@ -258,15 +258,11 @@ class OfClass(Range):
 
     def classes(self, so_far: Instance, box: Sequence[Ends] = ()) -> list[tuple[Any, Class]]:
         """Return the classes of the groups, with their constants."""
-        return [
-            (
-                count,
-                kind(
-                    **{name: self.constant(name, value_of(value, so_far, box)) for name, value in constants}
-                ),
-            )
-            for count, kind, constants in self.groups
-        ]
+        found = []
+        for count, kind, constants in self.groups:
+            values = {name: self.constant(name, value_of(value, so_far, box)) for name, value in constants}
+            found.append((count, kind(**values)))
+        return found
 
     def constant(self, name: str, value: Any) -> Any:
         """Return a constant of a class: an exact number, a symbol, a truth value, or None."""
@@ -276,9 +272,10 @@ class OfClass(Range):
 
     def describe(self, so_far: Instance) -> str:
         """Describe the range by its classes."""
+        several = ((count, f"a {each}") for count, each in self.classes(so_far))
         return " + ".join(
-            f"a {each}" if n == 1 else f"the mean of {'any number of' if n == ANY else n} functions, each a {each}"
-            for n, each in self.classes(so_far)
+            each if n == 1 else f"the mean of {'any number of' if n == ANY else n} functions, each {each}"
+            for n, each in several
         )
 
     def trace(self, so_far: Instance) -> Trace:

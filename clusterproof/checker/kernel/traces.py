@@ -30,7 +30,7 @@ class Trace(World):
     If it is ``symbolic``, the coefficients may be symbols.
     """
 
-    def __init__(self, groups: Sequence[tuple[int, Class]], reach: Any, *, symbolic: bool = False) -> None:
+    def __init__(self, groups: Sequence[tuple[Any, Class]], reach: Any, *, symbolic: bool = False) -> None:
         self.symbolic = symbolic
         self.keyed: list[Point] = []
         super().__init__(groups, reach)

@@ -234,7 +234,7 @@ class World(ABC):
     solution: Point | None
     minimum: Any
 
-    def __init__(self, groups: Sequence[tuple[int, Class]], reach: Any) -> None:
+    def __init__(self, groups: Sequence[tuple[Any, Class]], reach: Any) -> None:
         self.groups, self.reach = groups, None if reach is None else self.exact(reach)
         alone = [
             d for _, d in groups if not getattr(d, "convex", True) or getattr(d, "has_fixed_point", False)

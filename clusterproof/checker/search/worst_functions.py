@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 
+from clusterproof.checker.claims.class_members import mirrored
 from clusterproof.checker.kernel.interpolation import Class, FunctionClass, SetClass
 from clusterproof.checker.kernel.numbers import write
 from clusterproof.checker.kernel.ranges import Instance
@@ -270,10 +271,13 @@ class _Rounded:
             "solution": None if trace.solution is None else self.point(trace.solution),
             "minimum": value(trace.minimum),
             "further": [self.point(point) for point in trace.further],
-            "triplets": [
-                [[self.point(x), self.point(g), value(f)] for x, g, f in oracle.triplets]
-                for oracle in trace.oracles
-            ],
+            "triplets": mirrored(
+                trace.groups,
+                [
+                    [[self.point(x), self.point(g), value(f)] for x, g, f in oracle.triplets]
+                    for oracle in trace.oracles
+                ],
+            ),
         }
 
 

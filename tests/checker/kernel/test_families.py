@@ -412,6 +412,7 @@ def test_what_a_trace_keeps_is_what_is_forgotten() -> None:
     trace = of_class.trace({})
     stays = {
         "symbolic",
+        "any_number",
         "groups",
         "reach",
         "weights",
