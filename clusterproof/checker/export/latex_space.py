@@ -80,5 +80,7 @@ def _class(count: Any, kind: type[Any], constants: tuple[tuple[str, Any], ...]) 
         if value is not None
     )
     if count == ANY:
-        return f"every number of clients, each with any {words} with {given}; an inner product is the clients' mean"
+        return (
+            f"every mean of any number of clients with {given}; an inner product is the mean of the clients'"
+        )
     return f"every {words} with {given}" if count == 1 else f"every mean of {count} with {given}"

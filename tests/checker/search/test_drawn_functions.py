@@ -16,6 +16,7 @@ from clusterproof.checker.claims.drawn_functions import draw
 from clusterproof.checker.kernel import Refused
 from clusterproof.checker.kernel.functions import problem
 from clusterproof.checker.kernel.interpolation import FunctionClass, OperatorClass, SetClass, slacks_of
+from clusterproof.checker.kernel.worlds import ANY
 
 ONE, HALF, THIRD = Fraction(1), Fraction(1, 2), Fraction(1, 3)
 SMOOTH = FunctionClass(smoothness=ONE)
@@ -181,21 +182,22 @@ SUMS = [
     [(1, LIPSCHITZ), (1, SetClass(diameter=ONE))],
     [(1, SetClass()), (1, SetClass(diameter=ONE))],
     [(1, OperatorClass(strong_monotonicity=HALF)), (1, SetClass(diameter=ONE))],
+    *([(ANY, definition)] for definition in FUNCTIONS),
 ]
 
 
 @pytest.mark.parametrize("groups", SUMS, ids=str)
-def test_the_solution_of_a_sum_is_one(groups: list[tuple[int, Any]]) -> None:
+def test_the_solution_of_a_sum_is_one(groups: list[tuple[Any, Any]]) -> None:
     apart = 0
     for drawn, p, points in worlds(groups, 15, ONE):
         world = p._world
         at = [oracle.evaluate(p.solution) for oracle in world.oracles]
         total = sum((g * w for (_, g, _), w in zip(at, world.weights, strict=True)), start=0 * p.start)
-        assert is_zero(total)
+        assert is_zero(world.mean(total))
         sets = [o for o in world.oracles if isinstance(o.definition, SetClass)]
         only_functions = all(isinstance(o.definition, FunctionClass | SetClass) for o in world.oracles)
         for point in points if only_functions and len(sets) < 2 else ():
-            inside = sets[0].implicitly(point, 1) if sets else point
+            inside = sets[0].implicitly(point, 1) if sets else world.mean(point)
             values = [o.evaluate(inside)[2] * w for o, w in zip(world.oracles, world.weights, strict=True)]
             assert sum(values) >= p.minimum
         apart += any(g.terms for _, g, _ in at)
@@ -204,6 +206,38 @@ def test_the_solution_of_a_sum_is_one(groups: list[tuple[int, Any]]) -> None:
         # the kernel accepts what was asked as members of the classes
         assert Known(json.loads(json.dumps(drawn.code))).world(groups, ONE).minimum == p.minimum
     assert apart > 3 or len(sets) == 2
+
+
+@pytest.mark.parametrize("definition", [SMOOTH, LIPSCHITZ], ids=str)
+def test_two_clients_have_what_is_drawn_for_any_number(definition: FunctionClass) -> None:
+    """Means over the clients, computed from the points, gradients and values of both."""
+    groups = [(ANY, definition)]
+    for drawn, f, points in worlds(groups, 8):
+        world: Any = f._world
+        asked = [world.mean(points[0]), *points[1:]]
+        values = [f.clients(point) for point in asked]
+        gradients = [f.clients.gradient(point) for point in asked]
+        assert is_zero(f.gradient(asked[0]) - f.clients.mean(gradients[0]))
+        several = drawn.code["triplets"]
+        assert len(several) == 2
+        for point, gradient, value in zip(asked, gradients, values, strict=True):
+            first, second = (
+                next(t for t in each if _own(t, point, drawn, n)) for n, each in enumerate(several)
+            )
+            assert value == (Fraction(first[2]) + Fraction(second[2])) / 2
+            for vector, k in ((point, 0), (gradient, 1)):
+                both = [[Fraction(entry) for entry in triplet[k]] for triplet in (first, second)]
+                assert [(a + b) / 2 for a, b in zip(*both, strict=True)] == _entries(
+                    world.mean(vector), drawn
+                )
+                assert vector @ vector == sum(a * a for each in both for a in each) / 2
+
+
+def _own(triplet: Any, point: Any, drawn: Any, client: int) -> bool:
+    """Return whether a client's triplet is at its own point of a clients' vector, which is mean +- rest."""
+    mean = point.world.mean(point)
+    own = mean + (point - mean) * (1 - 2 * client)
+    return [Fraction(entry) for entry in triplet[0]] == _entries(own, drawn)
 
 
 @pytest.mark.parametrize(

@@ -10,6 +10,7 @@ from typing import Any
 
 import pytest
 
+from clusterproof.checker.claims.class_members import Known
 from clusterproof.checker.kernel import Refused
 from clusterproof.checker.kernel.evaluation import evaluating
 from clusterproof.checker.kernel.functions import problem
@@ -230,24 +231,47 @@ def test_the_bound_itself_is_proved_and_one_percent_less_never(form):
     assert (at.proofs, at.raised, at.exceeded is not None) == (None, False, True)
 
 
-def test_an_irrational_worst_case_is_proved_with_a_little_more():
-    """One step of SGD on two functions, with a step 1, R = 2 and variance 1: the formula of PEPit's documentation."""
+def sgd_on_two(f):
+    x = f.minimiser
+    suppose("variance", sum(part.gradient(x) @ part.gradient(x) for part in f.parts) / 2 <= 1)
+    after = [f.start - part.gradient(f.start) - x for part in f.parts]
+    return sum(y @ y for y in after) / 2, 1
 
-    def sides(f):
-        x = f.minimiser
-        suppose("variance", sum(part.gradient(x) @ part.gradient(x) for part in f.parts) / 2 <= 1)
-        after = [f.start - part.gradient(f.start) - x for part in f.parts]
-        return sum(y @ y for y in after) / 2, 1
+
+def sgd_on_any_number(f):
+    x = f.minimiser
+    suppose("variance", f.clients.gradient(x) @ f.clients.gradient(x) <= 1)
+    after = f.start - f.clients.gradient(f.start) - x
+    return after @ after, 1
+
+
+@pytest.mark.parametrize(("count", "sides"), [(2, sgd_on_two), ("any", sgd_on_any_number)])
+def test_an_irrational_worst_case_is_proved_with_a_little_more(count, sides):
+    """One step of SGD, with a step 1, R = 2 and variance 1: the formula of PEPit's documentation, for every n."""
 
     mu = float(MU)
     known = ((1 - mu) + sqrt((1 + mu) ** 2 * (1 - 2 / (1 + mu)) ** 2 + 1)) ** 2
-    allowed = functions(smoothness=1, strong_convexity=MU, distance=2, count=2)
+    allowed = functions(smoothness=1, strong_convexity=MU, distance=2, count=count)
     bound = Q(str(round(known, 9)))
     case, more = (worst(allowed, sides, bound * factor) for factor in (1, 1 + TINY))
     assert worst_ratio(case.path).value == pytest.approx(1, rel=1e-7)
     raised = proof_of(case.path, TINY)
     assert more.shows(raised)
     assert not case.shows(raised)
+
+
+def test_two_clients_break_a_bound_for_any_number_that_is_too_small():
+    """The kernel reads the functions of both, and finds for a step of SGD more than 99/100 of the worst case."""
+    mu = float(MU)
+    known = ((1 - mu) + sqrt((1 + mu) ** 2 * (1 - 2 / (1 + mu)) ** 2 + 1)) ** 2
+    bound = Q(str(round(0.99 * known, 9)))
+    allowed = functions(smoothness=1, strong_convexity=MU, distance=2, count="any")
+    found = next(worst_functions([[worst(allowed, sgd_on_any_number, bound).path]]))
+    assert len(found["triplets"]) == 2
+    with evaluating() as evaluation:
+        measured, _ = sgd_on_any_number(allowed.passed(Known(found), {}))
+    assert measured > bound
+    assert not evaluation.now.facts
 
 
 FORGED = ("gradient descent 2", "subgradient 3", "nonconvex 2", "Polyak's step 2", "Halpern 2")
