@@ -248,7 +248,6 @@ def sgd_on_any_number(f):
 @pytest.mark.parametrize(("count", "sides"), [(2, sgd_on_two), ("any", sgd_on_any_number)])
 def test_an_irrational_worst_case_is_proved_with_a_little_more(count, sides):
     """One step of SGD, with a step 1, R = 2 and variance 1: the formula of PEPit's documentation, for every n."""
-
     mu = float(MU)
     known = ((1 - mu) + sqrt((1 + mu) ** 2 * (1 - 2 / (1 + mu)) ** 2 + 1)) ** 2
     allowed = functions(smoothness=1, strong_convexity=MU, distance=2, count=count)
