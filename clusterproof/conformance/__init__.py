@@ -1,7 +1,7 @@
-"""Comparison of an implementation of a federated algorithm with the algorithm's published definition.
+"""Compare an implementation of a federated algorithm with the published definition of the algorithm.
 
 Clusterproof runs the implementation on tiny convex tasks where the result of every round is known up to rounding. It
-compares the results with a plain definition::
+compares the results with the results of a plain definition::
 
     from clusterproof.conformance import conform
 
@@ -14,8 +14,8 @@ compares the results with a plain definition::
 
     print(conform(MyFedAvg, "fedavg"))
 
-If the two differ, Clusterproof changes the definition by one known mistake after another. It names the first mistake
-under which they agree.
+If the results differ, Clusterproof inserts one known mistake after another into the definition. It names the first
+mistake with which the definition gives the results of the implementation.
 """
 
 from clusterproof.public_names import attach

@@ -1,16 +1,16 @@
-"""Changed definitions: mistakes and admissible forms are data, and this module applies them.
+"""Apply changes to definitions: the changes that make up a mistake or an admissible form are stored as data.
 
-The name of a change tells what it changes. It is one of these:
+A change's name identifies the part of the definition that changes. The name is one of these:
 
 - an argument of the definition's rule;
-- ``new NAME``, a value that the rule returns, or ``first NAME``, the start of this state;
-- ``rows``, the rows of the participants' states;
+- ``new NAME``, a value that the rule returns, or ``first NAME``, the initial value of this state;
+- ``rows``, the indices of the participants in arrays with one row per client;
 - ``gradients of a step`` and ``gradients before steps``, the numbers of gradients that a client evaluates;
 - a function that the rule calls;
-- a place that the file of the algorithm names: a piece of the text of one of these functions.
+- a place that the file of the algorithm names: a part of the source code of one of these functions.
 
-The text of a change replaces the value or place; ``{}`` in this text stands for the old value or place. Changes of one
-place apply in their order.
+A change has a text that replaces the value or place; ``{}`` in the text stands for the old value or place. Several
+changes of one place are applied in the given order.
 """
 
 import __future__
@@ -28,7 +28,7 @@ from clusterproof.conformance import functions as used
 Change = str | Callable[[Any, Any], Any]
 """A change: an expression or other text for a place, or a function of the run and the old value."""
 Span = tuple[str, int, int]
-"""The name of a function, and the start and end of a place in its text."""
+"""A place: the name of a function, and the start and end of the place in the function's source code."""
 
 OWN = ("clusterproof.conformance.definitions", "clusterproof.methods")
 """Packages whose functions can be changed."""
@@ -66,7 +66,7 @@ def names(code: CodeType) -> Iterator[str]:
 
 @cache
 def functions_of(rules: tuple[FunctionType, ...]) -> dict[str, FunctionType]:
-    """Return these functions, and the functions of definitions that they call, by name."""
+    """Return these functions and the functions of definitions that they call, indexed by name."""
     found, waiting = {rule.__name__: rule for rule in rules}, [*rules]
     while waiting:
         function = waiting.pop()
@@ -94,7 +94,10 @@ def _text(function: FunctionType) -> str:
 
 @cache
 def located(rules: tuple[FunctionType, ...], place: str) -> Span:
-    """Return the span of the piece between ``«`` and ``»``; the functions must contain the text exactly once."""
+    """Return the span of the part between ``«`` and ``»``.
+
+    The functions' source code must contain the place exactly once.
+    """
     before, _, rest = place.partition("«")
     piece, _, after = rest.partition("»")
     texts = {name: _text(function) for name, function in functions_of(rules).items()}
@@ -113,7 +116,7 @@ def _compiled(name: str, text: str) -> CodeType:
 
 
 def _written(text: str, changes: Mapping[Span, Sequence[str]]) -> str:
-    """Return a function's text with the changes of its places, inner places first."""
+    """Return a function's source code with the changes of places applied, inner places first."""
     moved = {span: list(span[1:]) for span in changes}
     for span in sorted(changes, key=lambda span: span[2] - span[1]):
         start, end = moved[span]
@@ -131,7 +134,7 @@ def _written(text: str, changes: Mapping[Span, Sequence[str]]) -> str:
 def _codes(
     algorithm: str, rules: tuple[FunctionType, ...], changes: tuple[tuple[str, str], ...]
 ) -> dict[str, CodeType]:
-    """Return the codes of an algorithm's functions after changes of places, each with its name and text."""
+    """Return the name, the changed source code and the compiled code of each function of an algorithm."""
     places = table(algorithm).get("places", {}) if changes else {}
     made: dict[str, dict[Span, list[str]]] = {name: {} for name in functions_of(rules)}
     for key, change in changes:
@@ -145,7 +148,7 @@ def _codes(
 
 
 def changed_functions(run: Any) -> Mapping[str, Callable[..., Any]]:
-    """Return the functions of a run's definition by name, with the run's changes of functions and places."""
+    """Return the functions of a run's definition, indexed by name, with the run's changes of functions and places."""
     rules = (type(run).rule, *run.calls)
     functions = functions_of(rules)
     given = {*run.arguments(), "rows", "gradients before steps", "gradients of a step"}
@@ -168,13 +171,16 @@ def changed_functions(run: Any) -> Mapping[str, Callable[..., Any]]:
 
 @lru_cache(maxsize=4096)
 def _expression(change: str) -> tuple[CodeType, bool]:
-    """Return the code of an expression, and whether functions or comprehensions inside it need its names."""
+    """Return the code of an expression, and whether the expression contains functions or comprehensions."""
     code = compile(change.replace("{}", "value"), "<change>", "eval")
     return code, any(isinstance(each, CodeType) for each in code.co_consts)
 
 
 def changed(run: Any, change: Change, value: Any, known: Mapping[str, Any] = {}) -> Any:
-    """Return the changed value; an expression may use the names in ``known`` and in ``functions``."""
+    """Return the changed value of an argument or state.
+
+    An expression may use the names in ``known`` and ``functions``.
+    """
     if callable(change):
         return change(run, value)
     code, is_nested = _expression(change)

@@ -1,4 +1,4 @@
-"""Constants that code may add, such as a client's momentum; they are fitted to one run and confirmed by all runs."""
+"""Fit constants that code may add, such as a client's momentum, to one run, and check them on all runs."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -12,9 +12,9 @@ from clusterproof.conformance.known_mistakes import Mistake
 from clusterproof.conformance.probes import Observed, agree, snapshots
 
 EVALUATIONS = 16
-"""Largest number of runs of the definition in a fit, without the runs for derivatives."""
+"""Largest number of runs of the definition in a fit, not counting the runs for derivatives."""
 SMALLEST, LARGEST = 1e-9, 1e4
-"""Least and largest absolute value of a constant; a constant near 0 would have no effect."""
+"""Smallest and largest absolute value of a fitted constant; a constant near 0 would have no effect."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -24,13 +24,13 @@ class Family:
     Attributes
     ----------
     name, sentence
-        See ``Mistake``; the sentence has a place for each constant.
+        See ``Mistake``; the sentence has one placeholder per constant.
     starts
         Starting values for fits of the constants.
     changes
-        Changes of the definition, with ``<0>`` and ``<1>`` for the constants.
+        Changes to the definition, in which ``<0>`` and ``<1>`` stand for the constants.
     setting
-        Setting that the code replaces by the constant; empty if there is none.
+        Setting that the code replaces with the constant; an empty string if there is none.
     beside
         Names and values of further settings that the deviation fixes.
     """
@@ -43,7 +43,7 @@ class Family:
     beside: Mapping[str, Any] = field(default_factory=dict)
 
     def mistake(self, constants: Sequence[float], forms: Mapping[str, Any] = {}) -> Mistake:
-        """Return the deviation with these constants, under an admissible form."""
+        """Return the deviation with these constants, combined with the settings of an admissible form."""
         changes, settings = dict(self.changes), {**self.beside, **forms}
         for place, constant in enumerate(constants):
             changes = {name: text.replace(f"<{place}>", repr(constant)) for name, text in changes.items()}
@@ -53,7 +53,7 @@ class Family:
 
 @cache
 def _families(definition: Any) -> tuple[Family, ...]:
-    """Return the deviations that an algorithm's code can have; if names are equal, the first explanation counts."""
+    """Return the deviations that an algorithm's code can have; if two deviations have the same name, keep the first."""
     functions, found = functions_of((definition.rule, *definition.calls)), []
     for row in table("general")["constants"]:
         for name, text in row.get("changes", {"": ""}).items():
@@ -68,7 +68,7 @@ def _families(definition: Any) -> tuple[Family, ...]:
 
 
 def _rounded(constants: np.ndarray) -> Iterator[list[float]]:
-    """Yield constants with 1, 2, 3 and all digits."""
+    """Yield the constants rounded to 1, 2 and 3 digits, and finally unrounded."""
     for digits in (1, 2, 3, 17):
         yield [float(f"{constant:.{digits}g}") for constant in constants]
 
@@ -81,7 +81,10 @@ def _fit(
     start: tuple[float, ...],
     forms: tuple[tuple[str, Any], ...],
 ) -> Any:
-    """Fit the constants to one run by least squares; return None if that fails or a constant has an extreme size."""
+    """Fit the constants to one run by least squares.
+
+    Return None if the fit fails or a constant is too small or too large.
+    """
     from scipy.optimize import least_squares
 
     def residuals(constants: np.ndarray) -> np.ndarray:
@@ -93,7 +96,7 @@ def _fit(
 
     try:
         found = least_squares(residuals, start, method="lm", xtol=1e-10, max_nfev=EVALUATIONS).x
-    except ValueError:  # not finite, or of another shape because a run ends early
+    except ValueError:  # a value is not finite, or a shape differs because a run ends early
         return None
     sizes = np.abs(found)
     return found if sizes.min() >= SMALLEST and sizes.max() <= LARGEST else None
@@ -107,11 +110,11 @@ def explain_by_constants(
     bank: Mapping[str, Mistake] | None = None,
     forms: Mapping[str, Any] = {},
 ) -> list[tuple[tuple[str, ...], str]]:
-    """Return names and sentence of each deviation that explains every run; its constants are fitted to the first run.
+    """Fit each deviation's constants to the first run; return names and sentence if the deviation explains every run.
 
-    With a bank, a deviation must explain the first run alone, and every run together with one of the bank's mistakes.
-    With ``forms``, the settings of an admissible form, the search tries only settings that are constant under this
-    form.
+    With a bank of mistakes, a deviation must explain the first run alone, and every run in combination with one mistake
+    from the bank. With ``forms``, the settings of an admissible form, the search tries only settings that are constant
+    under this form.
     """
     found: list[tuple[tuple[str, ...], str]] = []
     explained: set[str] = set()
@@ -120,7 +123,7 @@ def explain_by_constants(
         others = {name: (mistake,) for name, mistake in bank.items()}
     tried = [(family, start) for family in _families(definition) for start in family.starts]
     for family, start in tried:
-        # one constant is a simpler reason than two
+        # one constant is a simpler explanation than two
         if family.name in explained or (explained and len(start) > 1) or (forms and not family.setting):
             continue
         constants = _fit(definition, runs[0], family, tuple(start), tuple(forms.items()))

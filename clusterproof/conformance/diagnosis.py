@@ -1,4 +1,4 @@
-"""Diagnosis of a run that differs: which mistake, variant or other algorithm explains it."""
+"""Find the mistake, variant or other algorithm that explains why runs differ from the definition."""
 
 import itertools
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -15,12 +15,12 @@ from clusterproof.conformance.symptoms import statements
 from clusterproof.conformance.tolerance import Snapshot, first_difference, unit
 
 LONG = 20
-"""Runs with more rounds than this number are compared last.
+"""The search compares runs with more rounds than this number last.
 
 If only such runs differ, the search tries only single mistakes.
 """
 MOST_FORMS = 2
-"""Largest number of settings of an undeclared form under which mistakes are searched."""
+"""Largest number of settings that an undeclared form may change if the search combines the form with mistakes."""
 MOST_MISTAKES = 3
 """Largest number of mistakes in one explanation."""
 STATES = 12
@@ -29,7 +29,7 @@ STATES = 12
 
 @dataclass(frozen=True)
 class Hypothesis:
-    """Mistakes that together explain the observed runs exactly.
+    """Mistakes that together explain the observed runs up to rounding.
 
     Attributes
     ----------
@@ -38,7 +38,7 @@ class Hypothesis:
     sentence
         A description of what the code then does.
     forms
-        Settings of the admissible form that was found together with the mistakes, if it is not the declared form.
+        Settings of the admissible form that the search found together with the mistakes; empty for the declared form.
     """
 
     mistakes: tuple[str, ...]
@@ -46,15 +46,15 @@ class Hypothesis:
     forms: Mapping[str, Any] = field(default_factory=dict)
 
     def __str__(self) -> str:
-        """Return the sentence with the names of the mistakes and the forms."""
+        """Return the sentence, followed by the names of the mistakes and the forms."""
         names = [*self.mistakes, *(f"{name} = {value}" for name, value in self.forms.items())]
         return f"{self.sentence} ({' with '.join(names)})"
 
 
 Cause = str | tuple[str, Any]
-"""A cause: the name of a mistake, or a setting with its value in another admissible form."""
+"""A cause: the name of a mistake, or the name and value of a setting that selects another admissible form."""
 Causes = tuple[Cause, ...]
-"""Causes that act together; mistakes of one line apply in this order."""
+"""Causes that act together. Mistakes that change the same line of the definition are applied in this order."""
 
 
 class _Search:
@@ -78,7 +78,10 @@ class _Search:
         self.ordered = sorted([*self.heads, *self.runs], key=_cost)
 
     def agree(self, causes: Causes, runs: Sequence[Observed]) -> bool:
-        """Return whether causes explain runs; a mistake in the weights excludes the form "unbiased-models"."""
+        """Return whether causes explain runs.
+
+        A mistake in the weights cannot be combined with the form "unbiased-models".
+        """
         mistakes = [self.known[cause] for cause in causes]
         if ("weighting", "unbiased-models") in causes and any(
             "weights" in mistake.changes for mistake in mistakes
@@ -87,13 +90,16 @@ class _Search:
         return agree(self.definition, runs, self.dtype, mistakes=mistakes)
 
     def states(self, causes: Causes, run: Observed) -> Sequence[Snapshot]:
-        """Return the states of the definition with these causes on the probe of a run."""
+        """Run the definition with these causes on a run's probe, and return the states."""
         if not causes:
             return right_states(self.definition, run.probe)
         return snapshots(self.definition, run.probe, mistakes=[self.known[cause] for cause in causes])
 
     def head(self, run: Observed, causes: Causes = ()) -> Observed | None:
-        """Return a run up to the first round that causes do not explain; None if they explain the whole run."""
+        """Cut a run off after the first round that the causes do not explain.
+
+        Return None if they explain every round.
+        """
         difference = first_difference(run.states, self.states(causes, run), self.dtype)
         if difference is None:
             return None
@@ -103,30 +109,36 @@ class _Search:
         )
 
     def hypothesis(self, causes: Causes) -> Hypothesis:
-        """Return causes with their sentences, mistakes first."""
+        """Return a hypothesis with these causes; its sentence describes the mistakes first, and then the forms."""
         mistakes = tuple(cause for cause in causes if isinstance(cause, str))
         forms = dict(cause for cause in causes if not isinstance(cause, str))
         sentences = [self.known[cause].sentence for cause in (*mistakes, *forms.items())]
         return Hypothesis(mistakes, ", and ".join(sentences), forms)
 
     def singles(self, forms: Causes = ()) -> list[Hypothesis]:
-        """Return the mistakes that explain every run, under an admissible form."""
+        """Return the mistakes that alone explain every run, if the definition has the given admissible form."""
         return [
             self.hypothesis((name, *forms)) for name in self.bank if self.agree((name, *forms), self.ordered)
         ]
 
     def singles_in_forms(self) -> Sequence[Hypothesis]:
-        """Return the mistakes that explain every run under an admissible form with the fewest changed settings."""
+        """Return the mistakes that explain every run in another admissible form.
+
+        Forms with fewer changed settings come first.
+        """
         forms = admissible_forms(self.definition, self.runs[0].probe.settings)
         found = (self.singles(tuple(each.items())) for each in forms if len(each) <= MOST_FORMS)
         return next(filter(None, found), [])
 
     def share_a_line(self, cause: Cause, other: Cause) -> bool:
-        """Return whether mistakes change the same line, so that their order matters."""
+        """Return whether two mistakes change the same line of the definition.
+
+        If so, the order of the mistakes matters.
+        """
         return bool(self.known[cause].changes.keys() & self.known[other].changes.keys())
 
     def extended(self, causes: Causes) -> Iterator[Causes]:
-        """Yield the causes with one more cause: a mistake, at every place where order matters, or a setting's form."""
+        """Extend the causes by one mistake or form; if the order of mistakes matters, yield every order."""
         taken = {cause if isinstance(cause, str) else cause[0] for cause in causes}
         full = sum(isinstance(cause, str) for cause in causes) == MOST_MISTAKES
         for cause in self.known:
@@ -138,7 +150,7 @@ class _Search:
                 yield (*causes[:place], cause, *causes[place:])
 
     def several(self) -> Iterator[Sequence[Hypothesis]]:
-        """Yield the pairs that explain every run, then sets of causes that grow from run to run."""
+        """Yield the pairs that explain every run, then larger sets of causes, which are extended run by run."""
         found: list[Causes] = [()]
         done: list[Observed] = []
         pairs = True
@@ -151,7 +163,7 @@ class _Search:
                     doubled = list(self._pairs(run, done))
                     complete = [pair for pair in doubled if self.agree(pair, self.ordered)]
                     yield [self.hypothesis(one) for one in _unordered(complete)]
-                    # a second cause without effect so far is added when a run shows it
+                    # drop a pair whose second cause has had no effect so far: a later run that needs this cause adds it
                     doubled = [pair for pair in doubled if not any({*one} <= {*pair} for one in explained)]
                     explained, pairs = [*explained, *doubled], False
             found = _unordered(explained)[:STATES]
@@ -161,7 +173,7 @@ class _Search:
         yield [self.hypothesis(one) for one in found if len(one) == least]
 
     def _next(self, causes: Causes, run: Observed, done: Sequence[Observed]) -> Iterator[Causes]:
-        """Yield the extensions by one cause that explain the runs so far."""
+        """Extend the causes by one, and yield each extension that explains the runs so far."""
         head = self.head(run, causes)
         runs = sorted([*done, *([] if head is None else [head])], key=_cost)
         yield from (new for new in self.extended(causes) if self.agree(new, runs))
@@ -190,7 +202,7 @@ class _Search:
                     yield pair
 
     def ignored(self) -> Sequence[Hypothesis]:
-        """Return the fewest settings that the code keeps constant although the probes change them."""
+        """Return the smallest sets of settings that explain every run if the code keeps these settings constant."""
         defaults = self.definition.defaults()
         changed_by_probes = [name for name in varied(self.runs) if name in defaults]
         names = [name for name in changed_by_probes if not isinstance(defaults[name], (str, bool))]
@@ -208,13 +220,13 @@ class _Search:
         return ()
 
     def constants(self, bank: bool) -> Iterator[Hypothesis]:
-        """Yield deviations with constants that are fitted to the first short run that differs."""
+        """Yield deviations whose constants are fitted to the shortest run that differs."""
         runs = [min(self.heads, key=_cost), *self.ordered]
         found = explain_by_constants(self.definition, runs, self.dtype, self.bank if bank else None)
         return itertools.starmap(Hypothesis, found)
 
     def constants_in_forms(self) -> Iterator[Hypothesis]:
-        """Yield settings that are constant under an admissible form of one other setting."""
+        """Yield deviations with fitted constants, combined with an admissible form of one setting."""
         for form, known in self.forms.items():
             heads = [head for run in self.runs if (head := self.head(run, (form,))) is not None]
             if heads:
@@ -227,12 +239,12 @@ class _Search:
 
 
 def _cost(run: Observed) -> int:
-    """Return the client rounds of a run."""
+    """Return the number of participants, added up over the rounds of a run."""
     return sum(map(len, run.probe.schedule))
 
 
 def _unordered(found: Iterable[Causes]) -> list[Causes]:
-    """Return the causes without duplicates; of several orders of the same causes, keep the first."""
+    """Remove duplicate sets of causes; if a set occurs in several orders, keep the first."""
     seen = {frozenset(one): one for one in reversed(list(found))}
     return list(seen.values())[::-1]
 
@@ -246,11 +258,11 @@ def varied(runs: Sequence[Observed]) -> list[str]:
 def explain(
     definition: type[Definition], runs: Sequence[Observed], dtype: str
 ) -> tuple[tuple[Hypothesis, ...], str]:
-    """Return the hypotheses that agree with all runs in all quantities, and one sentence.
+    """Return the hypotheses that explain all quantities of all runs, and one sentence.
 
-    The search tries in this order: single mistakes, fitted constants, single mistakes and constants under another
-    admissible form, pairs, three causes, and constants with a mistake. The sentence names another algorithm if that
-    algorithm explains the runs. Otherwise it states properties of every run.
+    The search tries explanations in this order: single mistakes, fitted constants, ignored settings, single mistakes
+    and constants in another admissible form, pairs, three causes, and constants with a mistake. The sentence names
+    another algorithm if that algorithm explains the runs. Otherwise the sentence states properties of the runs.
     """
     search = _Search(definition, runs, dtype)
     several = search.several()
@@ -278,7 +290,10 @@ def explain(
 
 
 def follows(other: type[Definition], runs: Sequence[Observed], dtype: str) -> bool:
-    """Return whether every run agrees with another algorithm, at its defaults for settings that the run lacks."""
+    """Return whether another algorithm explains every run.
+
+    Settings that the run lacks have the other algorithm's defaults.
+    """
     for run in runs:
         if bool(other.clusters) != (run.probe.task.starts is not None):
             return False
@@ -291,7 +306,7 @@ def follows(other: type[Definition], runs: Sequence[Observed], dtype: str) -> bo
 
 
 def admissible_forms(definition: type[Definition], settings: Mapping[str, Any]) -> list[dict[str, Any]]:
-    """Return the settings that distinguish each other admissible form from the declared form, the fewest first."""
+    """For each other admissible form, return the settings that differ from the declared form; the fewest come first."""
     names = definition.variants
     forms = (zip(names, values, strict=True) for values in itertools.product(*names.values()))
     changes = ({name: value for name, value in form if settings[name] != value} for form in forms)
@@ -301,10 +316,10 @@ def admissible_forms(definition: type[Definition], settings: Mapping[str, Any]) 
 def admissible_variant(
     definition: type[Definition], runs: Sequence[Observed], dtype: str
 ) -> dict[str, Any] | None:
-    """Return the fewest changed settings under which every run agrees with the definition; None if there are none.
+    """Return the smallest set of changed settings with which every run agrees with the definition, or None.
 
-    The settings include settings with several admissible values, and a server step that is constant for every requested
-    value.
+    The function tries the settings that select an admissible form. It also tries a server step that ignores the
+    requested value.
     """
     settings = runs[0].probe.settings
     for changed in ({}, *admissible_forms(definition, settings)):
@@ -321,9 +336,9 @@ def admissible_variant(
 def _constant_server_step(
     definition: type[Definition], run: Observed, changed: Mapping[str, Any], dtype: str
 ) -> float | None:
-    """Return the ratio of the observed to the expected change in round 1, if it is the same in all coordinates.
+    """Return the ratio of the observed to the expected change in round 1, or None if coordinates have different ratios.
 
-    A ratio of 1 is not a constant: it means that the server step has no effect.
+    A ratio of 1 does not count as a constant, because such code simply has no server step.
     """
     if not definition.server_step or len(run.states) < 2:
         return None

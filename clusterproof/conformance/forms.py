@@ -1,4 +1,4 @@
-"""Other forms of an implementation: one half of it, a function that makes whole runs, or one that draws a coin."""
+"""Convert a client's or a server's rule, a function for whole runs, or a coin to the form that ``conform`` runs."""
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
@@ -16,7 +16,7 @@ from clusterproof.methods.exact import ExactClient, ExactClients, descend
 
 @dataclass(frozen=True, eq=False)
 class Message:
-    """A message from a client of the reference: its change y_i - x, and its numbers of samples and of local steps."""
+    """A client's message to the server: the change y_i - x, the number of samples and the number of local steps."""
 
     client: int
     change: np.ndarray
@@ -25,7 +25,7 @@ class Message:
 
 
 class FedAvgInHalves(Definition, name="fedavg"):
-    """FedAvg's rule for the half that an implementation does not provide."""
+    """FedAvg's rules for client and server. They replace the rule that an implementation does not provide."""
 
     def trained(self, client: int, received: np.ndarray) -> np.ndarray:
         """Return a client's model after its local steps."""
@@ -41,14 +41,14 @@ class FedAvgInHalves(Definition, name="fedavg"):
 
 
 def from_rules(*, client: Any = None, server: Any = None) -> Start:
-    """Make an implementation of a client's rule, a server's rule, or both; the missing half is FedAvg's.
+    """Make an implementation from a client's rule, a server's rule, or both; FedAvg provides a missing rule.
 
     Parameters
     ----------
     client
         (state, received, gradient, settings) -> (state, message): ``received`` (d,) is the server's model, and
-        ``gradient`` a function of a point. ``settings["local_steps"]`` is the client's number of steps K_i, and
-        ``message`` the change y_i - x (d,). The first state is None.
+        ``gradient`` is a function of a point. ``settings["local_steps"]`` is the client's number of steps K_i, and
+        ``message`` is the change y_i - x (d,). The first state is None.
     server
         (state, x, messages, settings) -> (state, x): ``messages`` is a list of ``Message``. The first state is None.
     """
@@ -85,7 +85,7 @@ def from_rules(*, client: Any = None, server: Any = None) -> Start:
 
 
 def replayed(function: Callable[[ConformanceTask, Mapping[str, Any], Sequence[Sequence[int]]], Any]) -> Start:
-    """Convert a function that runs all rounds into the round form, by calls with longer and longer schedules.
+    """Convert a function that runs all rounds to an implementation with single rounds, by calls with growing schedules.
 
     Parameters
     ----------
@@ -117,20 +117,20 @@ def replayed(function: Callable[[ConformanceTask, Mapping[str, Any], Sequence[Se
 
 
 class ScheduledCoin:
-    """A replacement for the generator from which code draws ProxSkip's coin; it decides for every K-th local step.
+    """A generator for ProxSkip's coin that makes the clients communicate in every K-th local step.
 
-    Give this object to the code in place of its generator, and let ``round`` make ``local_steps`` iterations.
+    Give the code this object as its random generator, and let ``round`` make ``local_steps`` iterations.
 
     Attributes
     ----------
     local_steps
-        Iterations of a round (K), local epochs x batches.
+        Number of iterations per round: K = local epochs x batches.
     """
 
     def __init__(self, task: ConformanceTask, settings: Mapping[str, Any]) -> None:
         self.local_steps, self._draws = FedAvgInHalves(task, settings).steps(0), 0
 
     def random(self, shape: tuple[int, ...] = ()) -> np.ndarray:
-        """Return 0 in each K-th call, which is below every probability, and 1 in all other calls."""
+        """Return 0 in each K-th call and 1 in all other calls; 0 is below every probability."""
         self._draws += 1
         return np.full(shape, float(self._draws % self.local_steps > 0))

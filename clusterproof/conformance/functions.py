@@ -1,4 +1,4 @@
-"""Functions that changes of definitions call: parts of forms and mistakes that are longer than an expression."""
+"""Functions for the changes of definitions. Forms and mistakes call them where one expression is not enough."""
 
 import itertools
 from collections.abc import Callable, Iterator, Sequence
@@ -13,12 +13,12 @@ __all__ = ["mean", "members", "np", "zip_longest"]
 
 
 def weights_of(run: Any) -> Any:
-    """Return the weights of the round's participants, after the changes."""
+    """Return the weights of the round's participants after the run's changes."""
     return run.of_round["weights"]
 
 
 def number_of(run: Any, client: Any) -> int:
-    """Return the number of a client among all clients, found by its gradient."""
+    """Return the number of a client among all clients; the gradient function identifies the client."""
     of_round = run.of_round
     places = [each.gradient is client.gradient for each in of_round["clients"].participants]
     return int(of_round["participants"][places.index(True)])
@@ -30,12 +30,12 @@ def half(value: Any) -> np.ndarray:
 
 
 def at_most(value: np.ndarray, norm: float) -> np.ndarray:
-    """Return a vector clipped to a norm."""
+    """Return a vector, shortened to the given norm if it is longer."""
     return value * min(1.0, norm / max(float(np.linalg.norm(value)), 1e-300))
 
 
 def not_squared(pull: np.ndarray, strength: float, *parts: slice) -> np.ndarray:
-    """Return the gradient of mu / 2 ||y - x||, 0 at x as in autograd, from the gradient of mu / 2 ||y - x||^2.
+    """Convert the gradient of mu / 2 ||y - x||^2 to the gradient of mu / 2 ||y - x||, which is 0 at x, as in autograd.
 
     With ``parts`` of the model, the norm is the sum of the parts' norms.
     """
@@ -51,25 +51,25 @@ def kept(run: Any, key: Any, value: Any, given: Any = None) -> Any:
 
 
 def delayed(run: Any, key: Any, value: Any) -> Any:
-    """Return the value of the previous call, 0 at first."""
+    """Return the value of the previous call; the first call returns 0."""
     before = run.memory.get(key, 0 * np.array(value))
     run.memory[key] = value
     return before
 
 
 def added_up(run: Any, key: str, value: Any) -> Any:
-    """Return the sum of the values of all calls."""
+    """Return the sum of the values given in all calls so far."""
     return kept(run, key, run.memory.get(key, 0.0) + value)
 
 
 def of_participants(run: Any, values: Any, absent: Any) -> np.ndarray:
-    """Return the participants' values in an array of all clients; absent clients get the value ``absent``."""
+    """Return an array with one value per client: the participants' values, and ``absent`` for every absent client."""
     table = np.full(run.task.clients, absent)
     table[list(run.of_round["participants"])] = values
     return table
 
 
-# Functions of weights: they take the run, the weights, and the clients with these weights
+# Functions that change weights. Their arguments are the run, the weights, and the clients with these weights
 
 
 def of_changes(run: Any, average: Any, weights: Any) -> Any:
@@ -78,25 +78,25 @@ def of_changes(run: Any, average: Any, weights: Any) -> Any:
 
 
 def counts(run: Any, clients: Any) -> np.ndarray:
-    """Return n_i, or equal counts if clients have equal weights."""
+    """Return the clients' numbers of samples n_i, or ones if clients have equal weights."""
     samples = run.task.samples if run.weighting == "samples" else np.ones(run.task.clients)
     return np.asarray(samples[list(clients)], dtype=float)
 
 
 def share(run: Any, clients: Any) -> float:
-    """Return these clients' share of the counts of all clients."""
+    """Return the sum of the clients' counts, divided by the sum over all clients."""
     return float(counts(run, clients).sum() / counts(run, range(run.task.clients)).sum())
 
 
 def other_weights(run: Any, _: Any, clients: Any) -> np.ndarray:
-    """Return equal weights if n_i are declared, otherwise weights by n_i."""
+    """Return equal weights if weights proportional to n_i are declared, and vice versa."""
     samples = run.task.samples[list(clients)]
     other = np.ones(len(samples)) if run.weighting == "samples" else samples
     return np.asarray(other / other.sum())
 
 
 def absent_counted(run: Any, weights: Any, clients: Any) -> Any:
-    """Return weights whose divisor is the total of all clients."""
+    """Return weights that were divided by the total count of all clients, including absent clients."""
     return share(run, clients) * np.array(weights)
 
 
@@ -106,7 +106,7 @@ def first_twice(_: Any, weights: Any, __: Any) -> Any:
 
 
 def ones(_: Any, weights: Any, __: Any) -> Any:
-    """Return weights of 1, which make a mean a sum."""
+    """Return weights of 1; they turn a mean into a sum."""
     return np.ones(len(weights))
 
 
@@ -116,7 +116,7 @@ def last(_: Any, weights: Any, __: Any) -> Any:
 
 
 def share_each(run: Any, weights: Any, _: Any) -> Any:
-    """Return k / N for each of k clients."""
+    """Return the weight k / N for each of k clients, where N is the number of all clients."""
     return np.full(len(weights), len(weights) / run.task.clients)
 
 
@@ -133,7 +133,7 @@ def of_all_clusters(run: Any, weights: Any, clients: Any) -> Any:
 
 
 def of_members(run: Any, shares: Callable[..., Any], change: Callable[..., Any]) -> Callable[..., Any]:
-    """Wrap the function ``shares`` so that the weights of a cluster's members are changed, unless all are equal."""
+    """Wrap the function ``shares`` to change the weights of a cluster's members, unless all weights are equal."""
 
     def changed(weights: Any, chosen: Any, cluster: int) -> Any:
         if weights is None or cluster not in chosen:
@@ -151,7 +151,7 @@ def of_members(run: Any, shares: Callable[..., Any], change: Callable[..., Any])
 
 
 class LocalStep(NamedTuple):
-    """Values that a change of a local step may use: client, gradient (or direction) at y, and number of the step.
+    """Values that a change to a local step may use: the client, the gradient (or direction) at y, the step's number.
 
     Steps are numbered from 0 in each round. ``memory`` is kept until the client's round ends.
     """
@@ -165,7 +165,7 @@ class LocalStep(NamedTuple):
 
 
 def in_local_steps(run: Any, gradients: Any, change: Callable[[LocalStep], Any]) -> list[Any]:
-    """Return gradients that are changed in local steps only, not in gradients that a client sends or keeps."""
+    """Change the gradients in local steps only, not the gradients that a client sends or keeps."""
 
     def changed(gradient: Callable[[Any], Any], steps: int) -> Callable[[Any], Any]:
         calls = itertools.count(-run.changed("gradients before steps", 0))
@@ -186,7 +186,7 @@ def in_local_steps(run: Any, gradients: Any, change: Callable[[LocalStep], Any])
 def in_directions(
     run: Any, local: Callable[..., Any], change: Callable[[LocalStep], Any]
 ) -> Callable[..., Any]:
-    """Return local steps along changed directions; a direction is a gradient with all terms that are added to it."""
+    """Return local steps along changed directions; a direction is a gradient plus all terms that the algorithm adds."""
 
     def changed(gradient: Callable[[Any], Any], *others: Any) -> Any:
         calls, memory = itertools.count(), {}  # type: ignore[var-annotated]
@@ -208,7 +208,7 @@ def summed(step: LocalStep) -> Any:
 
 
 def not_zeroed(step: LocalStep) -> Any:
-    """Return the sum of the gradients of a round."""
+    """Return the sum of the client's gradients so far in this round."""
     step.memory["sum"] = step.gradient if step.number == 0 else step.memory["sum"] + step.gradient
     return step.memory["sum"]
 
@@ -216,7 +216,7 @@ def not_zeroed(step: LocalStep) -> Any:
 def with_momentum(
     beta: float, decay: float = 0.0, kept_between: bool = False, ahead: bool = False
 ) -> Callable[[LocalStep], Any]:
-    """Return the change to steps with momentum and weight decay; ``ahead`` means Nesterov's momentum."""
+    """Return a change that adds momentum and weight decay to local steps; ``ahead`` selects Nesterov's momentum."""
 
     def change(step: LocalStep) -> Any:
         memory = step.run.memory if kept_between else step.memory
@@ -228,7 +228,7 @@ def with_momentum(
 
 
 def in_own_rounds(factor: float) -> Callable[[LocalStep], Any]:
-    """Return the change to steps that shrink by a factor after every round in which the client takes part."""
+    """Return a change that multiplies a client's step size by a factor after each round in which it took part."""
 
     def change(step: LocalStep) -> Any:
         before, memory = ("rounds", step.client), step.run.memory
@@ -240,7 +240,7 @@ def in_own_rounds(factor: float) -> Callable[[LocalStep], Any]:
 
 
 def with_weight_decay(run: Any, local: Callable[..., Any]) -> Callable[..., Any]:
-    """Return local steps that add the declared weight decay to their first argument, a gradient."""
+    """Return local steps that add the declared weight decay to the gradient in their first argument."""
     decay = run.declared("weight_decay")
 
     def decayed(gradient: Callable[[Any], Any], *others: Any) -> Any:
@@ -250,22 +250,22 @@ def with_weight_decay(run: Any, local: Callable[..., Any]) -> Callable[..., Any]
 
 
 def without_changes(run: Any, client: Any) -> ExactClient:
-    """Return a client whose local steps have weight decay if it is declared, but no mistake."""
+    """Return a client without mistakes. Its local steps have weight decay if weight decay is declared."""
     return ExactClient(client.gradient, path=with_weight_decay(run, descend), pulled=pulled)
 
 
 def next_model(run: Any, clients: Any, ends: Any) -> Any:
-    """Return the server's next model from the ends of local steps, with the run's changes of their mean."""
+    """Compute the server's next model from the models after local steps, with the run's changes to their mean."""
     mean_of_models = run.changed("mean of models", clients.mean(ends), {"step_size": run.step_size})
     return run.model + run.of_round["server_step_size"] * (mean_of_models - run.model)
 
 
 class _Asked(Exception):
-    """An exception that a gradient raises, in place of returning its value, to reveal its client."""
+    """An exception that a gradient raises, instead of returning a value, to reveal which client it belongs to."""
 
 
 def client_of(run: Any, gradient: Callable[[Any], Any]) -> int:
-    """Return the client that evaluates a gradient, or a direction that uses it; code may call these in any order."""
+    """Return the client that a gradient, or a direction, belongs to; the code may treat the clients in any order."""
     run.of_round["asked"] = _Asked
     try:
         gradient(run.model)
@@ -279,7 +279,10 @@ def client_of(run: Any, gradient: Callable[[Any], Any]) -> int:
 def noted(
     run: Any, local: Callable[..., Any], start: Callable[[Any], Any] = lambda model: model
 ) -> Callable[..., Any]:
-    """Return local steps whose ends are stored for the round; ``start`` maps the received model to their start."""
+    """Return local steps that start at ``start(model)`` for the received model.
+
+    Their last models are stored for the round.
+    """
 
     def changed(gradient: Any, model: Any, *others: Any) -> Any:
         end = local(gradient, start(model), *others)
@@ -295,7 +298,7 @@ def in_a_row(run: Any, local: Callable[..., Any]) -> Callable[..., Any]:
 
 
 def from_own(run: Any, local: Callable[..., Any]) -> Callable[..., Any]:
-    """Return local steps that start where the client's own last steps ended."""
+    """Return local steps that start where the client's own steps ended in its previous round."""
 
     def changed(gradient: Any, model: Any, *others: Any) -> Any:
         client = client_of(run, gradient)
@@ -315,7 +318,7 @@ def starts_in_a_row(model: Any, clients: Any, controls: Any, step_size: Any) -> 
         model = descend(corrected(client.gradient, control), model, step_size, client.steps)
 
 
-# Choices of a cluster
+# Choice of a cluster by a client
 
 
 def last_choice(run: Any, choice: int) -> int:
@@ -346,7 +349,7 @@ def refreshed(run: Any, control: Any) -> Any:
 
 
 def moves_with_model(run: Any, moved: Any) -> list[Any]:
-    """Return the changes of the participants' new controls if they use the server's new model instead of x."""
+    """Return the changes of the participants' new controls if these use the server's new model instead of x."""
     if run.settings["option"] == "I":
         at = run.task.gradient
         return [at(i, moved) - at(i, run.model) for i in run.of_round["participants"]]
@@ -354,7 +357,7 @@ def moves_with_model(run: Any, moved: Any) -> list[Any]:
 
 
 def first_from_mean(run: Any, after: Any) -> Any:
-    """Return the change of the first participant's new control if it comes from the mean of the models."""
+    """Return how much the first participant's new control changes if it is computed from the mean of the models."""
     if run.settings["option"] == "I":
         return 0 * run.model
     first = run.of_round["participants"][0]
@@ -364,18 +367,18 @@ def first_from_mean(run: Any, after: Any) -> Any:
 
 
 def in_loop(run: Any, new: Any, own: Any) -> Any:
-    """Return a new control, and store its change for the clients after this one."""
+    """Return a client's new control, and store the change of the control for later clients of the round."""
     run.of_round.setdefault("moves", []).append(new - own)
     return new
 
 
 def moved_in_loop(run: Any, control: Any) -> Any:
-    """Return c after the previous clients of the round have changed it."""
+    """Return the server's control c after the changes by previous clients of the round."""
     return control + sum(run.of_round.get("moves", [0.0])) / run.task.clients
 
 
 def shared_control(local: Callable[..., Any], clients: Any, control: Any) -> Sequence[Any]:
-    """Return ends and new controls of clients whose controls are one shared array."""
+    """Return the last models and the new controls of clients if all controls are stored in one shared array."""
     found = []
     for client in clients.participants:
         found.append(local(client, control))

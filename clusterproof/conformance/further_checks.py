@@ -1,4 +1,4 @@
-"""Checks in addition to the probes: repeatability, symmetries, absent clients, aliasing and fixed points."""
+"""Further checks of an implementation: repeatability, symmetries, absent clients, aliasing and fixed points."""
 
 import io
 from collections.abc import Callable, Mapping, Sequence
@@ -15,15 +15,15 @@ from clusterproof.conformance.tasks import ConformanceTask, random_task
 from clusterproof.conformance.tolerance import Snapshot, first_difference, fixed_point_tolerance, unit
 
 EQUIVARIANCE_UNITS = 10.0
-"""Allowed distance of two runs of the implementation, in units of ``tolerance.unit``."""
+"""Allowed distance between two runs of the implementation, in units of ``tolerance.unit``."""
 SHIFT, SCALE, ORDER = 3.0, 4.0, (2, 0, 3, 1)
 
 Run = Callable[..., Observed]
-"""(probe, after_round=None) -> the implementation's observed run."""
+"""Function that runs the implementation on a probe: (probe, after_round=None) -> observed run."""
 Outcome = tuple[str, str]
-"""Result of a check: ``"passed"``, ``"failed"`` or ``"skipped"``, and a sentence.
+"""Result of a check: ``"passed"``, ``"failed"`` or ``"skipped"``, and a sentence with the reason.
 
-Checks use the last run, in which most settings change.
+Checks repeat the last probe, because it changes most settings from their defaults.
 """
 
 
@@ -35,7 +35,7 @@ def _compared(first: Sequence[Snapshot], second: Sequence[Snapshot], dtype: str,
 
 
 def _repeatable(report: Report, run: Run) -> Outcome:
-    """Compare two starts bit for bit, after draws from global generators."""
+    """Start the run a second time, after draws from global generators, and compare both runs bit for bit."""
     last = report.runs[-1]
     with undisturbed(io.StringIO()):
         advance_generators()
@@ -53,7 +53,7 @@ def _repeatable(report: Report, run: Run) -> Outcome:
 
 
 def _moved(report: Report, run: Run, shift: float, scale: float) -> Outcome:
-    """Compare the run on a shifted or scaled task with the shifted or scaled run."""
+    """Shift or scale the task, and check that the run is shifted or scaled in the same way."""
     last = report.runs[-1]
     if last.probe.task.features is not None:
         return "skipped", "losses of a two-class task do not move with the model"
@@ -67,7 +67,7 @@ def _moved(report: Report, run: Run, shift: float, scale: float) -> Outcome:
     moved = f"shifted by {shift:g}" if shift else f"scaled by {scale:g}"
     cause = "a pull to a point, such as weight decay" if shift else "a length that is fixed, such as clipping"
     what = f"the run on the task {moved} is not the {moved.split()[0]} run (is there {cause}?)"
-    # models are points, controls are gradients; assignments stay unchanged
+    # models move like points, controls move like gradients, and assignments stay unchanged
     shifts = dict.fromkeys(("model", "personal", "group_models"), shift)
     scales = {"assignments": 1.0, "groups": 1.0}
     expected = [
@@ -78,7 +78,7 @@ def _moved(report: Report, run: Run, shift: float, scale: float) -> Outcome:
 
 
 def _order(report: Report, run: Run) -> Outcome:
-    """Compare a run whose clients have another order with the reordered run."""
+    """Reorder the clients of the task, and check that the run is reordered in the same way."""
     large = [one for one in report.runs if one.probe.task.clients >= len(ORDER)]
     if not large:
         return "skipped", f"no run has {len(ORDER)} clients"
@@ -108,7 +108,7 @@ def _order(report: Report, run: Run) -> Outcome:
 
 
 def _absent(report: Report, run: Run) -> Outcome:
-    """Check that the states of absent clients stay unchanged."""
+    """Check that a client's states do not change in a round without it."""
     one = {one.probe.name: one for one in report.runs}.get("participation")
     names = [name for name in ("controls", "personal") if name in report.runs[0].states[0]]
     if one is None or not names:
@@ -122,7 +122,7 @@ def _absent(report: Report, run: Run) -> Outcome:
 
 
 def _control_mean(report: Report, run: Run) -> Outcome:
-    """Check that the server's control is the mean of the clients' controls."""
+    """Check in every round that the server's control is the mean of the clients' controls."""
     if not {"control", "controls"} <= set(report.runs[0].states[0]):
         return "skipped", "control and controls are not both offered"
     for one in report.runs:
@@ -134,7 +134,7 @@ def _control_mean(report: Report, run: Run) -> Outcome:
 
 
 def _aliasing(report: Report, run: Run) -> Outcome:
-    """Check whether user code that writes to a returned array changes the run; the verdict ignores this check."""
+    """Write to a returned array, and check whether this changes the run; the verdict does not depend on this check."""
     last = report.runs[-1]
     for name in [name for name in last.states[0] if name != "assignments"]:
 
@@ -157,7 +157,7 @@ def _aliasing(report: Report, run: Run) -> Outcome:
 
 
 def _fixed_point(report: Report, run: Run) -> Outcome:
-    """Check that the run after 120 rounds is at the fixed point that linear algebra gives."""
+    """Compute the fixed point with linear algebra, and check that the run has reached it after 120 rounds."""
     definition = DEFINITIONS[report.algorithm]
     if report.runs[0].probe.task.features is not None:
         return "skipped", "cross-entropy has no fixed point in closed form"
@@ -185,12 +185,12 @@ def _fixed_point(report: Report, run: Run) -> Outcome:
 def fixed_point(
     algorithm: str, task: ConformanceTask, settings: Mapping[str, Any]
 ) -> dict[str, np.ndarray] | None:
-    """Return the fixed point's quantities under full participation and full batches; None for other algorithms.
+    """Return the quantities at the fixed point for full participation and full batches, or None if we know no formula.
 
-    A client covers the part C_i = (I - (I - eta B_i)^K) B_i^-1 A_i of its way to b_i. Here B_i = A_i + mu I with
-    FedProx's mu, and B_i = A_i otherwise. The fixed point of FedAvg, FedAvgM, FedNova (equal K) and FedProx is (sum p_i
-    C_i)^-1 sum p_i C_i b_i. For FedLin the fixed point is the optimum with weights p_i. For SCAFFOLD, ProxSkip and
-    FedDyn the fixed point is the optimum with equal weights.
+    In one round client i moves by C_i (b_i - x), where C_i = (I - (I - eta B_i)^K) B_i^-1 A_i. Here B_i is A_i + mu I
+    for FedProx and A_i otherwise. The fixed point of FedAvg, FedAvgM, FedNova (equal K) and FedProx is (sum p_i C_i)^-1
+    sum p_i C_i b_i. For FedLin the fixed point is the minimiser of the mean loss with weights p_i. For SCAFFOLD,
+    ProxSkip and FedDyn it is the minimiser of the mean loss with equal weights.
     """
     if settings.get("weight_decay") or settings.get("schedule", "constant") != "constant":
         return None
@@ -229,11 +229,11 @@ CHECKS: dict[str, Callable[[Report, Run], Outcome]] = {
     "aliasing": _aliasing,
     "fixed-point": _fixed_point,
 }
-"""Checks in addition to the probes."""
+"""The further checks, indexed by name."""
 
 
 def additional_checks(report: Report, run: Run, names: Sequence[str]) -> list[Check]:
-    """Carry out the named checks; a check whose run is unusable is skipped with the reason."""
+    """Carry out the named checks; if the run of a check is unusable, skip the check and give the reason."""
     checks = []
     for name in names:
         try:

@@ -1,4 +1,4 @@
-"""Comparison of an implementation with a definition, and a search for the algorithm that an implementation follows."""
+"""Compare an implementation with one definition, or find the algorithm that an implementation follows."""
 
 import functools
 import traceback
@@ -35,7 +35,7 @@ from clusterproof.conformance.tolerance import first_difference, unit
 from clusterproof.methods import METHODS
 
 EARLY = 6
-"""Number of first rounds in which the rounding of single precision is visible in double precision."""
+"""Number of first rounds in which a float64 comparison already detects single-precision rounding."""
 
 
 @checked
@@ -56,31 +56,32 @@ def conform(
     Parameters
     ----------
     start
-        An algorithm of this library (a class, or an instance, whose options are then declared settings), or an
-        implementation. An implementation is a function: ``start(task, settings)`` returns a run with
-        ``run.round(participants)`` and ``run.model``, an array (d,), or (P, d) for a clustered algorithm.
-        ``run.control`` (d,), ``run.controls`` (N, d), ``run.personal`` (N, d) and ``run.assignments`` (N,) are compared
-        if the run has them. The mapping ``start.conform_options``, if there is one, gives ``supports``, ``dtype`` and
-        ``loss`` where they are None.
+        An algorithm of this library, or an implementation. The algorithm is a class, or an instance; the options of an
+        instance become declared settings. An implementation is a function: ``start(task, settings)`` returns a run with
+        ``run.round(participants)`` and ``run.model``. The model is an array (d,), or (P, d) for a clustered algorithm.
+        If the run has ``run.control`` (d,), ``run.controls`` (N, d), ``run.personal`` (N, d) or ``run.assignments``
+        (N,), they are compared as well. If ``supports``, ``dtype`` or ``loss`` is None, the value comes from the
+        mapping ``start.conform_options``, if it exists.
     algorithm
-        Name of the definition, see ``definitions.DEFINITIONS``, or a method: a function below ``@method``.
+        Name of the definition, see ``definitions.DEFINITIONS``, or a method, that is, a function decorated with
+        ``@method``.
     settings
         Settings that are fixed for all probes, such as ``{"option": "I"}``.
     supports
         Features that the implementation can vary, among ``"batches"``, ``"server-step"``, ``"participation"`` and
-        ``"strengths"``; by default all of them. Probes that need more are skipped.
+        ``"strengths"``; by default all features. Probes that need other features are skipped.
     dtype
-        Type in which the implementation computes, ``"float32"`` or ``"float64"``; if None, the model's type.
+        Type in which the implementation computes, ``"float32"`` or ``"float64"``; None stands for the model's type.
     checks
-        Names of the probes and checks to carry out; all if None.
+        Names of the probes and checks to carry out; None stands for all.
     timeout
         Seconds that a run may take, on systems with timers.
     loss
         Loss of the tasks, by default ``"quadratic"``. ``"cross-entropy"`` is for code that accepts no other loss.
-        Clients then have two classes (``two_class``) and full batches, and no symmetry or fixed point is checked.
+        Then the task is ``two_class``, clients use full batches, and ``conform`` checks no symmetry and no fixed point.
     explained
         Whether to search for the likely cause of a difference, and for known mistakes that the runs do not rule out.
-        This search takes most of the time.
+        Most of the time is spent on this search.
 
     Returns
     -------
@@ -156,7 +157,7 @@ def _authority(definition: type[Definition]) -> str:
 def _require_usable(
     definition: type[Definition], blank: Report, runs: Sequence[Observed], run: Callable[[Probe], Observed]
 ) -> None:
-    """Require the declared type, the task's start, a model that moves, and rounds that depend on their participants."""
+    """Raise ``Unusable`` if the type or start is wrong, the model never moves, or a round ignores its participants."""
     for one in runs:
         if blank.declared == "float64" and one.dtype == "float32":
             raise Unusable("float64 is declared, but the model is float32; declare dtype='float32'")
@@ -179,7 +180,7 @@ def _require_usable(
     (before, first), (_, second) = ([state["model"] for state in one.states] for one in alone)
     defined = [snapshots(definition, one.probe)[1]["model"] for one in alone]
     allowed = unit(1, before, alone[0].dtype)
-    # a step of about the size of rounding, in the code or in the definition, tells nothing about the participants
+    # if a step of the code or of the definition is as small as rounding, equal models do not show ignored participants
     moves = [np.abs(one - other).max() for one, other in ((first, before), (defined[0], defined[1]))]
     if np.array_equal(first, second) and min(moves) > allowed:
         raise Unusable(
@@ -189,7 +190,7 @@ def _require_usable(
 
 
 def judge(report: Report, explained: bool = True) -> Report:
-    """Return the report with the verdict on its runs."""
+    """Return the report with the verdict on the observed runs."""
     definition, runs = DEFINITIONS[report.algorithm], report.runs
     dtype = report.declared or runs[0].dtype
     undeclared_double = report.declared is None and dtype == "float64"
@@ -200,7 +201,7 @@ def judge(report: Report, explained: bool = True) -> Report:
     early = all(check.outcome == "passed" or check.since <= EARLY for check in compared)
     if localised is not None and undeclared_double and early:
         single, difference = _compare(definition, runs, "float32")
-        # if a mistake explains the difference in double precision, the mistake is the cause, not a remaining float32
+        # if a mistake explains the difference in double precision, the cause is the mistake, not a leftover float32
         if difference is None and not (explained and explain(definition, runs, dtype)[0]):
             compared, localised, dtype = single, None, "float32"
             sentence = (
@@ -246,11 +247,11 @@ def _is_single(values: np.ndarray) -> bool:
 
 
 def _unseen(report: Report, definition: type[Definition]) -> tuple[Hypothesis, ...]:
-    """Return the known mistakes that these runs would not reveal, although other probes would."""
+    """Return the known mistakes that these runs would not reveal, although the complete set of probes would."""
     # code without a server step size cannot misuse it
     probes, _ = make_probes(definition, report.settings, [one for one in SUPPORTS if one != "server-step"])
     expected = [snapshots(definition, one) for one in probes]
-    # short runs first: most mistakes show there
+    # short runs first: they reveal most mistakes
     runs = sorted(report.runs, key=lambda run: len(run.states))
     return tuple(
         Hypothesis((name,), mistake.sentence)
@@ -290,7 +291,7 @@ def _with_checks(report: Report, further: Sequence[Check]) -> Report:
 
 @checked
 def assert_conforms(start: Any, algorithm: str | Callable[..., Any], **options: Any) -> Report:
-    """Raise unless an implementation conforms; the options are the options of ``conform``.
+    """Raise ``AssertionError`` unless an implementation conforms; the options are the same as for ``conform``.
 
     Raises
     ------
@@ -305,10 +306,10 @@ def assert_conforms(start: Any, algorithm: str | Callable[..., Any], **options: 
 
 @checked
 def infer(start: Start, *, supports: Iterable[str] | None = None, **options: Any) -> tuple[Report, ...]:
-    """Return the reports of all algorithms that an implementation conforms to or, if there are none, is a variant of.
+    """Find the algorithms that an implementation conforms to; if there are none, find those with a matching variant.
 
-    The implementation receives the settings of all algorithms. If names clash, the settings of the algorithm under
-    comparison apply.
+    The implementation receives the settings of all algorithms. If two algorithms have settings of the same name, the
+    current algorithm's setting applies.
 
     Parameters
     ----------
@@ -318,7 +319,8 @@ def infer(start: Start, *, supports: Iterable[str] | None = None, **options: Any
     Returns
     -------
     tuple
-        Reports with the verdict ``"conforms"``, or ``"variant"`` if there are none; empty if no algorithm agrees.
+        The reports with the verdict ``"conforms"``. If there are none, the reports with the verdict ``"variant"``; the
+        tuple is empty if no algorithm agrees.
     """
     everything = ChainMap(*(definition.defaults() for definition in DEFINITIONS.values()))
 
@@ -328,7 +330,7 @@ def infer(start: Start, *, supports: Iterable[str] | None = None, **options: Any
 
     found = []
     for definition in DEFINITIONS.values():
-        # a constant server step is inferred, and no symmetry tells algorithms apart
+        # the search infers a constant server step, and no symmetry distinguishes two algorithms
         known = [name for name in probe_names(definition) if name not in ("server-step", "clusters")]
         report = conform(
             complete, definition.name, supports=supports, checks=known, explained=False, **options

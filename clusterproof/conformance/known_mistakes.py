@@ -10,16 +10,16 @@ from clusterproof.conformance.definitions import DEFINITIONS
 
 @dataclass(frozen=True, eq=False)
 class Mistake:
-    """A known mistake, or a form that was not declared.
+    """A known mistake, or an admissible form that the user did not declare.
 
     Attributes
     ----------
     changes
-        Changes of the definition, see the module ``changes``.
+        Changes to the definition, see the module ``changes``.
     sentence
-        A description of what code with this mistake does, to help its author find it.
+        A description of what the code does, to help its author find the mistake.
     settings
-        Settings that the mistake fixes, for every requested value.
+        Settings that have a fixed value under this mistake, regardless of the requested value.
     """
 
     changes: Mapping[str, Change]
@@ -39,4 +39,4 @@ def _bank(algorithm: str) -> dict[str, Mistake]:
 
 
 KNOWN_MISTAKES = {algorithm: _bank(algorithm) for algorithm in DEFINITIONS}
-"""Mistakes by the name of the algorithm and their own name; the algorithm's own mistakes come first."""
+"""Mistakes, indexed by algorithm and then by name; mistakes from the algorithm's own file come first."""

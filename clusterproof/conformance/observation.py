@@ -1,4 +1,4 @@
-"""Run an implementation on a probe, and copy its quantities after every round."""
+"""Run an implementation on a probe, and copy the compared quantities after every round."""
 
 import contextlib
 import copy
@@ -22,23 +22,23 @@ from clusterproof.conformance.tasks import ConformanceTask
 from clusterproof.conformance.tolerance import Snapshot, is_bounded
 
 Start = Callable[[ConformanceTask, Mapping[str, Any]], Any]
-"""An implementation: (task, settings) -> run, with ``run.round(participants)`` and ``run.model``."""
+"""An implementation: (task, settings) -> run. The run has ``run.round(participants)`` and ``run.model``."""
 
 LONGEST = 10**6
-"""Largest limit of the time of a probe, in seconds."""
+"""Largest admissible time limit of a probe, in seconds."""
 TIMEOUT = 60.0
-"""Default limit of the time of a probe, in seconds."""
+"""Default time limit of a probe, in seconds."""
 
 
 class Unusable(Exception):
-    """An implementation that cannot be run as required; the message gives the reason and the remedy."""
+    """Error for an implementation that ``conform`` cannot run; the message gives the reason and the remedy."""
 
 
 class Settings(dict[str, Any]):
-    """The settings for an implementation. If a setting is missing, the error names the existing settings."""
+    """The settings passed to an implementation. If code asks for an unknown setting, the error lists all settings."""
 
     def __missing__(self, name: str) -> Any:
-        """Raise the error of a dictionary, with the existing names."""
+        """Raise ``KeyError`` with a list of all settings."""
         raise KeyError(f"settings has no {name!r}; it has {', '.join(self)}")
 
 
@@ -59,17 +59,17 @@ def observe(
     definition
         The algorithm; its quantities are copied if the run offers them.
     probe
-        Task, settings and participants of the run; the task's arrays are copies.
+        Task, settings and participants of the run. The implementation receives copies of the task's arrays.
     after_round
-        Function that is called with the run at the start and after every round, after its quantities are copied.
+        Function that is called with the run at the start and after every round, when the quantities have been copied.
     timeout
-        Seconds after which the run is unusable.
+        Seconds after which the run is stopped as unusable.
 
     Returns
     -------
     Observed
-        Quantities before the first and after each round, as float64, up to the first value that is above 1e8 or not
-        finite. The result also has the type of the model, ``"float32"`` or ``"float64"``.
+        Quantities before the first round and after each round, as float64. They end at the first value that is above
+        1e8 or not finite. The result also states the type of the model, ``"float32"`` or ``"float64"``.
 
     Raises
     ------
@@ -99,7 +99,7 @@ def observe(
         except TimeLimitExceeded:
             rule = f"a run takes more than {timeout:g} s; raise the timeout if it is only slow"
             raise Unusable(rule) from None
-        except BaseException as error:  # any error, even SystemExit, is the fault of the third-party code
+        except BaseException as error:  # any error, even SystemExit, comes from the third-party code
             raise Unusable(_describe(error, printed.getvalue())) from error
     for name, array in probe.task.arrays().items():
         if not np.array_equal(getattr(given, name), array):
@@ -114,14 +114,14 @@ def observe(
 
 
 def _offered(run: Any, shapes: Mapping[str, tuple[int, ...]]) -> dict[str, np.ndarray]:
-    """Return copies of the quantities that a run has."""
+    """Copy every quantity of the definition that a run has."""
     if getattr(run, "model", None) is None:
         raise Unusable(f"{type(run).__name__} has no model: give the server's model as its attribute `model`")
     offered = {}
     for name, shape in shapes.items():
         given = getattr(run, name, None)
         if given is None or (name != "model" and inspect.isroutine(given)):
-            continue  # a method of that name is not the quantity
+            continue  # a method with the name of a quantity is not the quantity
         value = as_array(given, f"run.{name}")
         if name not in ("assignments", "groups") and (value.dtype.kind != "f" or value.dtype.itemsize < 4):
             raise Unusable(f"run.{name} has the type {value.dtype}; compute in float32 or float64")
@@ -142,7 +142,7 @@ def _shape_remedy(value: np.ndarray, shape: tuple[int, ...]) -> str:
 
 
 def as_array(value: Any, name: str) -> np.ndarray:
-    """Return a copy of an array, a list or a tensor (detached, from any device)."""
+    """Copy an array, a list or a tensor to a new array; a tensor may be on any device."""
     if inspect.ismethod(value):
         raise Unusable(f"{name} is a method; make it a property, with the decorator @property")
     try:
@@ -157,20 +157,22 @@ def as_array(value: Any, name: str) -> np.ndarray:
 
 
 def _describe(error: BaseException, printed: str) -> str:
-    """Return class, message and place of an exception in the implementation, in one line."""
+    """Describe an exception in the implementation in one line: class, message and place."""
     frames = [frame for frame in traceback.extract_tb(error.__traceback__) if frame.filename != __file__]
     place = f" at {frames[-1].filename}:{frames[-1].lineno}" if frames else ""
     tail = printed.strip().splitlines()[-1:]
     shown = f"; it printed {tail[0]!r}" if tail else ""
     remedy = ""
-    if isinstance(error, TypeError) and not frames:  # the call itself, not a line of the implementation
+    if (
+        isinstance(error, TypeError) and not frames
+    ):  # the call itself failed, not a line of the implementation
         remedy = "; start must take (task, settings) and round a list of clients"
     return f"the implementation raises {error_line(error)}{place}{shown}{remedy}"
 
 
 @contextlib.contextmanager
 def undisturbed(printed: io.StringIO) -> Iterator[None]:
-    """Capture printed text, ignore warnings, and restore the global state of random generators and torch."""
+    """Capture printed text, ignore warnings, and afterwards restore the global state of random generators and torch."""
     with contextlib.ExitStack() as stack:
         stack.callback(random.setstate, random.getstate())
         stack.callback(np.random.set_state, np.random.get_state())  # noqa: NPY002 - the global generator is restored
@@ -188,7 +190,7 @@ def undisturbed(printed: io.StringIO) -> Iterator[None]:
 
 
 def advance_generators() -> None:
-    """Draw from the global generators; ``undisturbed`` restores their states."""
+    """Draw from the global random generators; ``undisturbed`` later restores the generators."""
     random.random()
     np.random.random()  # noqa: NPY002 - this must change the global generator
     torch: Any = sys.modules.get("torch")

@@ -19,7 +19,7 @@ ANSWERS = {
     "unusable": "{implementation} cannot be compared with {algorithm}: {sentence}.",
     "inconclusive": "{implementation} was not compared with {algorithm}: {sentence}.",
 }
-"""First line of the page by verdict."""
+"""First line of the page for each verdict."""
 SYMBOLS = {
     "y_i": "model of client i",
     "g_i": "its gradient",
@@ -31,15 +31,15 @@ SYMBOLS = {
     "sum_S": "sum over participants",
     "1/N": "share of one of N clients",
 }
-"""Meanings of the symbols in the formulas of a round."""
+"""Meaning of each symbol in the formulas of a round."""
 MOST_LISTED = 4
 """Largest number of hypotheses that a page lists."""
 WIDTH, MARGIN = 80, 15
-"""Widths, in columns, of the page and of the names at its left."""
+"""Width of the page, and width of the left column with the labels, in characters."""
 
 
 def page(report: Report) -> str:
-    """Return the page: the answer, its cause, the checks, the sizes of the runs, the definition, the next command."""
+    """Return the page: the answer, the likely cause, checks, sizes of the runs, the definition and the next command."""
     heading = ANSWERS[report.verdict].format(
         implementation=report.implementation, algorithm=report.algorithm, sentence=report.sentence
     )
@@ -109,7 +109,7 @@ def _definition(report: Report) -> Iterator[str]:
 
 
 def describe(definition: type[Definition]) -> str:
-    """Return the name of a definition, its source, its round, its settings, and the forms that can be declared."""
+    """Describe a definition: its name, source, formulas, settings, and the forms that a user can declare."""
     lines = [definition.name, *_origin(definition.source, definition.equation, definition.paper_was_read)]
     lines += _entry("settings", [_settings(definition.defaults())])
     forms = {**definition.variants, **definition.choices}
@@ -149,7 +149,7 @@ def _listed(hypotheses: Sequence[Hypothesis]) -> list[str]:
 
 
 def _entry(label: str, texts: Iterable[str]) -> list[str]:
-    """Return texts, with a name at the left of the first text."""
+    """Wrap texts to lines, with a label to the left of the first line."""
     found = [
         line
         for text in texts

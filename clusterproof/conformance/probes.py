@@ -1,4 +1,4 @@
-"""Probes: runs for the comparison of implementation and definition, from the plainest to the most general."""
+"""Probes: the runs on which implementation and definition are compared, from the simplest to the most general."""
 
 import tomllib
 from collections.abc import Iterable, Mapping, Sequence
@@ -15,17 +15,17 @@ from clusterproof.conformance.tasks import ConformanceTask, random_task, two_cla
 from clusterproof.conformance.tolerance import Snapshot, first_difference, is_bounded
 
 SUPPORTS = ("batches", "server-step", "participation", "strengths")
-"""Features that an implementation may be unable to vary."""
+"""Features that an implementation may vary; code that cannot vary one of them can leave it out."""
 
 
 @dataclass(frozen=True, eq=False)
 class Probe:
-    """One run: its task, complete settings and the participants of each round.
+    """One run, described by a task, a value for every setting, and the participants of each round.
 
     Attributes
     ----------
     name
-        Name of the probe, used in ids of tests.
+        Name of the probe, which is also part of a test's id.
     meaning
         The likely cause if this is the first probe that fails.
     """
@@ -39,7 +39,7 @@ class Probe:
 
 @dataclass(frozen=True, eq=False)
 class Observed:
-    """An implementation's observed run on a probe: its states, and the type of its model."""
+    """An implementation's observed run on a probe: the states, and the type of the model."""
 
     probe: Probe
     states: Sequence[Snapshot]
@@ -64,9 +64,9 @@ def probe_names(definition: type[Definition]) -> tuple[str, ...]:
 
 
 def strengths(definition: type[Definition]) -> dict[str, Any]:
-    """Return other values of an algorithm's own numbers: the definition's values, or 0.6 of the default.
+    """Return a second value for each strength of an algorithm: the definition's value, or 0.6 times the default.
 
-    Counts are raised by one. The server's step has a separate probe.
+    Counts increase by one. The server's step size has a separate probe.
     """
     numbers = {
         name: value + 1 if isinstance(value, int) else 0.6 * value
@@ -77,7 +77,7 @@ def strengths(definition: type[Definition]) -> dict[str, Any]:
 
 
 def filling_a_batch(samples: Sequence[int], batch_size: int | None) -> tuple[int, ...]:
-    """Return numbers of samples raised to a full batch; otherwise `drop_last` would leave a client without a step."""
+    """Raise each number of samples to at least one batch; otherwise `drop_last` would leave a client without a step."""
     return tuple(int(count) + max(0, (batch_size or 0) - int(min(samples))) for count in samples)
 
 
@@ -94,11 +94,11 @@ def make_probes(
     definition
         The algorithm.
     chosen
-        Settings that the user fixed; no probe changes them.
+        Settings that the user fixed; no probe changes these settings.
     supports
-        The ``SUPPORTS`` that the implementation can vary.
+        Features from ``SUPPORTS`` that the implementation can vary.
     loss
-        ``"quadratic"``, or ``"cross-entropy"`` for the task ``two_class``, which allows full batches only.
+        ``"quadratic"``, or ``"cross-entropy"``, which uses the task ``two_class`` and full batches only.
 
     Returns
     -------
@@ -147,7 +147,7 @@ def make_probes(
 
 
 def _with_undecided(task: ConformanceTask, client: int) -> ConformanceTask:
-    """Return the task with another last start, where the client's loss is 0.01 % less than at the best other start."""
+    """Move the last start to a point where the client's loss is 0.01 % lower than at the best of the other starts."""
     if task.starts is None:
         return task
     least = min(task.loss(client, start) for start in task.starts[:-1])
@@ -163,16 +163,16 @@ def snapshots(
     mistakes: Sequence[Mistake] = (),
     changed: Mapping[str, Any] | None = None,
 ) -> list[Snapshot]:
-    """Return every quantity of the reference before the first and after each round.
+    """Run the reference, and return every quantity before the first round and after each round.
 
     Parameters
     ----------
     definition, probe
         The definition and the probe to run it on.
     mistakes
-        Mistakes with which the reference runs.
+        Mistakes that are built into the reference.
     changed
-        Settings that replace settings of the probe.
+        Settings with values that replace the probe's values.
     """
     settings = {**probe.settings, **(changed or {})}
     for mistake in mistakes:
@@ -194,7 +194,7 @@ def _stored_states(definition: Any, probe: Probe) -> Sequence[Snapshot]:
 
 
 def right_states(definition: Any, probe: Probe) -> Sequence[Snapshot]:
-    """Return ``snapshots`` of the definition itself, computed once for each probe."""
+    """Return ``snapshots`` of the definition without mistakes, which are computed once per probe."""
     return _stored_states(definition, probe)
 
 
@@ -206,7 +206,7 @@ def agree(
     mistakes: Sequence[Mistake] = (),
     changed: Mapping[str, Any] | None = None,
 ) -> bool:
-    """Return whether the reference, with these mistakes and settings, agrees with all observed runs."""
+    """Return whether the reference agrees with all observed runs if it has these mistakes and settings."""
     for run in runs:
         expected = snapshots(definition, run.probe, mistakes=mistakes, changed=changed)
         if any(value.shape != expected[0].get(name, value).shape for name, value in run.states[0].items()):

@@ -1,4 +1,4 @@
-"""Conformance as tests: one test for each probe and check, all from one run."""
+"""Conformance tests for pytest: one comparison gives one test per probe and check."""
 
 import functools
 from collections.abc import Callable, Mapping
@@ -15,12 +15,12 @@ from clusterproof.conformance.settings import find_definition
 
 @dataclass(frozen=True, eq=False)
 class ConformanceCheck:
-    """One probe or check as a test that runs when it is called.
+    """One probe or check as a callable test.
 
     Attributes
     ----------
     algorithm, name
-        Names of the definition and of the probe or check; together they are the test's id.
+        Names of the definition and of the probe or check; together they form the test's id.
     """
 
     algorithm: str
@@ -32,7 +32,10 @@ class ConformanceCheck:
         return f"{self.algorithm}-{self.name}"
 
     def __call__(self) -> None:
-        """Raise ``AssertionError`` with the check's result and the likely cause; skip the test if it was skipped."""
+        """Raise ``AssertionError`` with the result and the likely cause if the check failed.
+
+        Skip the test if it was skipped.
+        """
         report = self.report()
         if report.verdict in ("unusable", "inconclusive"):
             raise AssertionError(str(report))
@@ -46,9 +49,9 @@ class ConformanceCheck:
 
 
 def checks(start: Start, algorithm: str, **options: Any) -> list[ConformanceCheck]:
-    """Return a callable for each probe and check; the options are the options of ``conform``.
+    """Return one callable per probe and check; the options are the same as for ``conform``.
 
-    The first callable that is called runs and diagnoses the implementation once for all callables.
+    The first call, of any of the callables, runs and diagnoses the implementation for all callables.
     """
     definition = find_definition(algorithm)
     report = functools.cache(lambda: conform(start, algorithm, **options))
@@ -59,16 +62,16 @@ def checks(start: Start, algorithm: str, **options: Any) -> list[ConformanceChec
 def parametrize_with_checks(
     start: Start, algorithm: str, *, expected_failures: Mapping[str, str] | None = None, **options: Any
 ) -> Any:
-    """Return the pytest mark that runs a test for each probe and check, as its argument ``check``.
+    """Return a pytest mark that runs a test once per probe and check, which the test receives as argument ``check``.
 
     Parameters
     ----------
     start, algorithm
         See ``conform``.
     expected_failures
-        Reasons by the names of checks that must fail (strict xfail).
+        Checks that must fail (strict xfail): a mapping from the check's name to the reason.
     options
-        Options of ``conform``.
+        The same options as for ``conform``.
     """
     import pytest
 

@@ -18,18 +18,18 @@ STATUS = {"conforms": 0, "differs": 1, "unusable": 2, "inconclusive": 3, "varian
 
 @dataclass(frozen=True)
 class Check:
-    """One comparison.
+    """The result of one probe or check.
 
     Attributes
     ----------
     name
-        Name of the probe or check, used in ids of tests.
+        Name of the probe or check, which is also part of a test's id.
     outcome
         ``"passed"``, ``"failed"`` or ``"skipped"``.
     sentence
         The difference, or the reason why the check was skipped.
     since
-        Number of the round after which the run differs; 0 if it agrees.
+        Number of the round after which the run differs; 0 if the run agrees.
     """
 
     name: str
@@ -40,7 +40,7 @@ class Check:
 
 @dataclass(frozen=True)
 class Localisation:
-    """The first probe that fails, and the first entry that differs in it."""
+    """The first probe that fails, and the first entry that differs in the run on this probe."""
 
     probe: str
     meaning: str
@@ -49,7 +49,7 @@ class Localisation:
 
 @dataclass(frozen=True)
 class Reached:
-    """The smallest and the largest sizes of the runs, and the largest numbers in them.
+    """Smallest and largest sizes of the runs, and the largest norms that occur.
 
     Attributes
     ----------
@@ -78,37 +78,39 @@ class Report:
     implementation
         Name of the class or function that was compared.
     algorithm, equation, source, paper_was_read, quantities
-        The definition, whether it was compared with the paper's own text, and the quantities that can be compared.
+        Facts about the definition, whether we compared it with the original paper, and the quantities that can be
+        compared.
     verdict
-        ``"conforms"``; ``"variant"`` if the code conforms to an admissible form that is not the declared one;
-        ``"differs"``. It is ``"unusable"`` if the code cannot be run as required. It is ``"inconclusive"`` if no probe
-        could be run, or the runs cannot tell the algorithm from FedAvg.
+        ``"conforms"``, ``"differs"``, or ``"variant"`` if the code conforms to an admissible form other than the
+        declared form. The verdict is ``"unusable"`` if the code cannot be run as required. It is ``"inconclusive"`` if
+        no probe could be run, or if the runs cannot distinguish the algorithm from FedAvg.
     sentence
-        The verdict's reason, or the likely cause.
+        The reason for the verdict, or the likely cause of a difference.
     likely
-        Hypotheses about the cause; each alone explains every run.
+        Hypotheses about the cause of a difference. Each hypothesis explains every run by itself.
     unseen
-        Known mistakes that the runs do not rule out although they agree.
+        Known mistakes that an agreeing implementation could still have, because the runs do not rule them out.
     checks
-        Every comparison.
+        The result of every probe and check.
     localised
-        First place where the runs differ; None if they agree.
+        First place where a run differs from the definition; None if all runs agree.
     settings, changed
-        Declared settings, and settings of the admissible form that was found in place of the declared form.
+        The declared settings, and the settings of a variant that differ from the declared form.
     supports
         Features that the implementation can vary.
     declared, dtype
-        The declared type, if there is one, and the type that determines the tolerance.
+        The declared type, or None, and the type that determines the tolerance.
     runs
         The observed run on each probe.
     reached
-        Sizes that the runs reached; None if there are no runs.
+        Sizes that occurred in the runs; None if there are no runs.
     not_compared
         Quantities of the definition that the runs do not offer.
     not_varied
-        Settings, and participation, that had one value in all runs; forms are not listed.
+        Settings that had one value in all runs, and ``"participation"`` if all clients always took part. Settings that
+        select a form are not listed.
     traceback
-        Traceback of the error that an unusable implementation raised; empty if it raised none.
+        Traceback of the error that an unusable implementation raised; an empty string if it raised no error.
     """
 
     implementation: str
@@ -140,16 +142,16 @@ class Report:
         return STATUS[self.verdict]
 
     def __str__(self) -> str:
-        """Return the page, see ``page``."""
+        """Return the printed page, see ``page``."""
         return page(self)
 
     def json(self) -> str:
-        """Return the report with every number of its runs."""
+        """Return the report as JSON, with every number of the runs."""
         return msgspec.json.format(msgspec.json.encode(self, enc_hook=np.ndarray.tolist), indent=1).decode()
 
 
 def with_runs(report: Report, runs: Sequence[Observed]) -> Report:
-    """Return the report with its runs, and with the sizes and settings that they reached, compared and varied."""
+    """Add runs to a report, with their sizes, the quantities not compared and the settings not varied."""
     settings = [run.probe.settings for run in runs]
     constant = [
         name

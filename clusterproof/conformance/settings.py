@@ -1,4 +1,4 @@
-"""The arguments of ``conform``: names of algorithms, settings and supports."""
+"""Check the arguments of ``conform``: the algorithm, the settings and the supported features."""
 
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any
@@ -25,28 +25,28 @@ LOSSES = ("quadratic", "cross-entropy")
 
 
 def find_definition(algorithm: str | Callable[..., Any]) -> type[Definition]:
-    """Return the definition of an algorithm, by its name, or of a method from its text.
+    """Return the definition with the given name, or make a definition from the text of a method.
 
     Raises
     ------
     InvalidArgument
-        If there is no definition of that name; the message proposes the nearest. If a method has the name of an
-        algorithm of this library.
+        If there is no definition with this name; the message proposes the nearest name. If a method has the same name
+        as an algorithm of this library.
     """
     if not isinstance(algorithm, str) and algorithm in METHODS:
         return _declared_method(algorithm)
     if not isinstance(algorithm, str):
-        rule = "must be the name of a definition, or a method, a function below @method"
+        rule = "must be the name of a definition, or a method (a function decorated with @method)"
         raise InvalidArgument("algorithm", brief(algorithm), rule, "write a name such as 'scaffold'")
     check_name("algorithm", algorithm, list(DEFINITIONS))
     return DEFINITIONS[algorithm]
 
 
 def _declared_method(rule: Callable[..., Any]) -> type[Definition]:
-    """Return the definition of a method, and register it by name."""
+    """Make the definition of a method, and register it under the method's name."""
     name = METHODS[rule].name
     if (FOLDER / f"{name}.toml").is_file():
-        remedy = f"write algorithm={name!r}, or give yours another name"
+        remedy = f"write algorithm={name!r}, or give your method another name"
         raise InvalidArgument(
             "algorithm", name, "must not be the name of an algorithm of this library", remedy
         )
@@ -56,12 +56,12 @@ def _declared_method(rule: Callable[..., Any]) -> type[Definition]:
 
 
 def check_settings(definition: type[Definition], settings: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the settings of the algorithm, with admissible values.
+    """Check the settings of an algorithm, and return them with admissible values.
 
     Raises
     ------
     InvalidArgument
-        If the algorithm does not have a setting, or its value is not admissible.
+        If the algorithm does not have a setting, or the setting's value is not admissible.
     """
     defaults = {**DECLARED, **definition.defaults()}
     words = {"schedule": tuple(SCHEDULES), **definition.choices, **definition.variants}
@@ -73,7 +73,7 @@ def check_settings(definition: type[Definition], settings: Mapping[str, Any]) ->
         if isinstance(default, (str, bool)):
             check_choice(name, value, words.get(name, (default,)), remedy=remedy)
         elif isinstance(default, float):
-            # mistakes of code with smaller steps are smaller than its rounding errors
+            # with smaller steps, the effect of a mistake is smaller than rounding errors
             check_number(name, value, at_least=0.01 if name == "step_size" else 0, remedy=remedy)
         elif (default, value) != (None, None):  # the setting is a count; the batch size may be None
             check_count(name, value, at_least=1, remedy=remedy)
@@ -114,8 +114,6 @@ def check_declared(
     chosen = options.get("loss", LOSSES[0]) if loss is None else loss
     check_choice("loss", chosen, LOSSES, remedy="the default is 'quadratic'")
     if chosen == "cross-entropy" and settings.get("batch_size") is not None:
-        rule = (
-            "must be None with cross-entropy: rows of a two-class task differ, so that minibatches are random"
-        )
+        rule = "must be None with cross-entropy: a two-class task has different samples, so minibatches are random"
         raise InvalidArgument("batch_size", settings["batch_size"], rule, "leave it out")
     return tuple(name for name in SUPPORTS if name in given), declared, chosen

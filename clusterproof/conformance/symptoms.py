@@ -1,4 +1,4 @@
-"""True sentences about the runs that differ from the definition, for the case that no known mistake explains them."""
+"""Facts about the runs that differ from the definition. They are reported if no known mistake explains the runs."""
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
@@ -11,21 +11,21 @@ from clusterproof.conformance.probes import Observed, right_states
 from clusterproof.conformance.tolerance import Snapshot, first_difference, unit
 
 HALF = 2 * float(np.finfo("float16").eps)
-"""Largest change that a few roundings to half precision make in a round, for an entry of size 1."""
+"""Largest change of an entry of size 1 that we attribute to a few roundings to half precision per round."""
 
 
 @dataclass(frozen=True)
 class Compared:
-    """A run and the states of the definition on its probe.
+    """A run, and the states that the definition has on the same probe.
 
     Attributes
     ----------
     run, expected
         States of the implementation and of the definition.
     local_steps
-        The largest number of local steps of a client in each round.
+        The largest number of local steps of any client, per round.
     since
-        Round after which the states first differ; None if they agree.
+        Number of the round after which the states first differ; None if all states agree.
     """
 
     run: Observed
@@ -39,11 +39,11 @@ class Compared:
 
 
 Feature = Callable[[Compared, int], bool]
-"""Whether the first rounds of a run have a property."""
+"""Function of a run and a number of rounds: whether the run has a property in these first rounds."""
 
 
 def statements(definition: type[Definition], runs: Sequence[Observed], dtype: str) -> Iterator[str]:
-    """Yield sentences that are true of all runs: which quantities never move or are right, and which runs differ."""
+    """Yield facts about all runs: which quantities never move, which are right, and which runs differ."""
     expected = [right_states(definition, run.probe) for run in runs]
     names = [name for name in expected[0][0] if name in runs[0].states[0]]
     for name in names:
@@ -71,7 +71,7 @@ def statements(definition: type[Definition], runs: Sequence[Observed], dtype: st
 
 
 def _quantities(names: Sequence[str]) -> str:
-    """Return a subject and its verb, from the names of quantities or probes."""
+    """Join names of quantities to a subject, and add the verb."""
     noun, verb = ("quantity", "is") if len(names) == 1 else ("quantities", "are")
     return f"the {noun} `{'`, `'.join(names)}` {verb}"
 
@@ -88,11 +88,12 @@ def _compared(
 
 
 def distinction(compared: Sequence[Compared]) -> str | None:
-    """Return the property that exactly the differing runs have, if the runs separate it; otherwise None.
+    """Return the property that all differing runs and no other runs have, or None if the runs do not single one out.
 
-    No run differs before it has the property. If several properties qualify, the first rounds of the runs decide: the
-    property must appear in the round after which a run differs. The runs separate the property in two cases. Either a
-    run that differs and a run that agrees are equal in all other properties, or there are two runs of each kind.
+    No run may differ before it has the property. If several properties qualify, the first rounds of the runs decide:
+    each run must differ exactly from the round on in which the property appears. The runs single out the property in
+    two cases. Either a differing and an agreeing run are equal in all other properties, or there are at least two
+    differing and two agreeing runs.
     """
     whole = [len(one.run.states) - 1 for one in compared]
     if all(one.since is not None for one in compared):
@@ -121,7 +122,7 @@ def distinction(compared: Sequence[Compared]) -> str | None:
 
 
 def features(compared: Sequence[Compared]) -> Iterator[tuple[str, Feature]]:
-    """Yield properties of runs, with numbers from these runs, and settings that differ from the first run's."""
+    """Yield properties that may distinguish runs: sizes, and settings that differ from the first run's settings."""
     first = min((one.since for one in compared if one.since is not None), default=1)
     few = max((max(one.local_steps) for one in compared if one.since is None), default=1)
     yield f"at least {first} rounds", lambda _, rounds: rounds >= first
@@ -131,7 +132,7 @@ def features(compared: Sequence[Compared]) -> Iterator[tuple[str, Feature]]:
     )
     yield "absent clients", lambda one, rounds: any(_absent(one, number) for number in range(rounds))
     yield "a cluster without members in a round", lambda one, rounds: bool(_empty(one, rounds).any())
-    # useless if every cluster has members at first
+    # this property is useless if every cluster has members at first
     if any(_empty(one, 1).any() for one in compared):
         yield "a cluster that loses all its members", _emptied
     yield "minibatches", lambda one, _: one.run.probe.settings["batch_size"] is not None
@@ -153,7 +154,7 @@ def _absent(one: Compared, number: int) -> bool:
 
 
 def _empty(one: Compared, rounds: int) -> np.ndarray:
-    """Return which clusters have no member in each of the first rounds, booleans (rounds, P)."""
+    """Return for each of the first rounds which clusters have no member, booleans (rounds, P)."""
     if "assignments" not in one.expected[0]:
         return np.zeros((rounds, 1), dtype=bool)
     clusters = np.arange(len(one.expected[0]["model"]))
@@ -174,7 +175,7 @@ def _never_moves(name: str, runs: Sequence[Sequence[Snapshot]]) -> bool:
 def _first_wrong_round(
     name: str, runs: Sequence[Observed], expected: Sequence[Sequence[Snapshot]], dtype: str
 ) -> int | None:
-    """Return the number of the first round after which a quantity differs in any run."""
+    """Return the number of the first round after which a quantity differs in at least one run."""
     rounds = []
     for run, wanted in zip(runs, expected, strict=True):
         found = [{name: state[name]} for state in run.states]
@@ -186,7 +187,7 @@ def _first_wrong_round(
 def _coordinates(
     runs: Sequence[Observed], expected: Sequence[Sequence[Snapshot]], dtype: str
 ) -> Iterator[str]:
-    """Yield the coordinates of the model that are right in every run, if others are not."""
+    """Yield a sentence about the model's coordinates that are right in every run, if other coordinates are wrong."""
     wrong: set[int] = set()
     for run, wanted in zip(runs, expected, strict=True):
         for number, (state, one) in enumerate(zip(run.states, wanted, strict=False)):

@@ -11,10 +11,10 @@ from clusterproof.synthetic import QuadraticMixture
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class ConformanceTask:
-    """N clients with the losses f_i(w) = (w - b_i)' A_i (w - b_i) / 2, and the start of the server.
+    """N clients with the losses f_i(w) = (w - b_i)' A_i (w - b_i) / 2, and the server's model at the start.
 
-    The task of ``two_class`` has other losses: f_i is the mean cross-entropy of a client's samples. A sample's two
-    logits are W x, where the entries of W (2, p) are the model (d = 2 p).
+    The task of ``two_class`` has other losses: f_i is the mean cross-entropy of a client's samples. The two logits of a
+    sample x are W x; the model consists of the entries of W (2, p), so d = 2 p.
 
     Attributes
     ----------
@@ -29,10 +29,10 @@ class ConformanceTask:
     starts
         The models before the first round of an algorithm with P clusters, (P, d); None for other algorithms.
     groups
-        The group of each client, integers (N,), if the clients form groups of similar clients; None for other tasks.
+        The group of each client, integers (N,), if there are groups of similar clients; None for other tasks.
     features, labels
-        Samples x and their classes, 0 or 1, (N, n, p) and (N, n); client i has the first n_i samples. They are None for
-        quadratic losses. If they are given, ``curvatures`` and ``optima`` are zero and unused.
+        Samples x and their classes, 0 or 1, (N, n, p) and (N, n); client i has the first n_i samples. Both are None for
+        quadratic losses. Otherwise ``curvatures`` and ``optima`` are zero and unused.
     """
 
     curvatures: np.ndarray
@@ -75,28 +75,28 @@ class ConformanceTask:
         if self.features is None:
             return np.asarray(self.curvatures[client])
         rows = self.rows(client)[0]
-        # p (1 - p) of two classes
+        # p (1 - p), where p is the probability of one of two classes
         weights = np.exp(self._log_probabilities(client, model).sum(axis=1)) / len(rows)
         return np.asarray(np.kron([[1.0, -1.0], [-1.0, 1.0]], (weights[:, None] * rows).T @ rows))
 
     def hessian_product(self, client: int, model: np.ndarray, vector: np.ndarray) -> np.ndarray:
-        """Return the Hessian of f_i at a model times a vector (d,)."""
+        """Return the product of the Hessian of f_i at a model with a vector (d,)."""
         return np.asarray(self.hessian(client, model) @ vector)
 
     def _log_probabilities(self, client: int, model: np.ndarray) -> np.ndarray:
-        """Return the logarithms of softmax(W x) of each sample, (n_i, 2)."""
+        """Return log softmax(W x) for each sample x of client i, (n_i, 2)."""
         logits = self.rows(client)[0] @ model.reshape(2, -1).T
         return np.asarray(logits - np.logaddexp(logits[:, :1], logits[:, 1:]))
 
     def rows(self, client: int) -> tuple[np.ndarray, np.ndarray]:
-        """Return a client's data as n_i identical samples, so that any batch has the client's exact gradient.
+        """Return a client's data as n_i identical samples; any batch of them has the client's exact gradient.
 
         Returns
         -------
         tuple
             Samples X = sqrt(d / 2) L_i' with A_i = L_i L_i', (n_i, d, d), and targets X b_i (n_i, d). The mean over
-            samples and outputs of (X w - target)^2 is f_i(w) for every batch. For ``two_class`` the result is samples
-            (n_i, p), which differ, and classes (n_i,).
+            samples and outputs of (X w - target)^2 is f_i(w) for every batch. For ``two_class`` the samples (n_i, p)
+            differ, and the targets are classes (n_i,).
         """
         if self.features is not None and self.labels is not None:
             count = self.samples[client]
@@ -106,7 +106,7 @@ class ConformanceTask:
         return repeated, repeated @ self.optima[client]
 
     def moved(self, shift: float = 0.0, scale: float = 1.0) -> Self:
-        """Return the image of the task under w -> scale w + shift; gradients are multiplied by ``scale``."""
+        """Move the task by the map w -> scale w + shift; gradients are then multiplied by ``scale``."""
         return replace(
             self,
             optima=scale * self.optima + shift,
@@ -115,16 +115,16 @@ class ConformanceTask:
         )
 
     def permuted(self, order: Sequence[int]) -> Self:
-        """Return the task with reordered clients: its client k is client ``order[k]`` of this task."""
+        """Reorder the clients: client k of the new task is client ``order[k]`` of this task."""
         of_clients = {name: value for name, value in self.arrays().items() if not name.startswith("start")}
         return replace(self, **{name: value[list(order)] for name, value in of_clients.items()})
 
     def arrays(self) -> dict[str, np.ndarray]:
-        """Return the fields that are not None."""
+        """Return every field that is not None."""
         return {name: value for name, value in vars(self).items() if value is not None}
 
     def to_quadratic_mixture(self) -> QuadraticMixture:
-        """Return clients of quadratic losses as a task of the library, with one cluster per model of ``starts``."""
+        """Convert clients with quadratic losses to a task of the library, with one cluster per model in ``starts``."""
         labels = np.arange(self.clients) % (1 if self.starts is None else len(self.starts))
         return QuadraticMixture(
             hessians=self.curvatures, centers=self.optima, labels=labels, client_samples=self.samples
@@ -132,7 +132,7 @@ class ConformanceTask:
 
     @classmethod
     def from_quadratic_mixture(cls, task: QuadraticMixture, start: Any) -> Self:
-        """Return the clients of a task of the library, with ``start`` (d,) or one model per cluster (P, d)."""
+        """Convert the clients of a library task, with ``start`` (d,), or (P, d) for one model per cluster."""
         starts = np.array(start, dtype=float, ndmin=2)
         return cls(
             curvatures=task.hessians,
@@ -155,10 +155,10 @@ def random_task(
     samples
         Number of samples of each client.
     clusters
-        Number of models that a clustered algorithm starts from; 0 for other algorithms.
+        Number of models from which a clustered algorithm starts; 0 for other algorithms.
     groups
-        Number of groups with optima in orthogonal directions and nearly equal clients, at most 3; 0 for clients that
-        differ.
+        Number of groups, at most 3. Clients in one group are nearly equal, and the groups' optima lie in orthogonal
+        directions. Without groups (0), all clients differ.
     dimension
         Number of parameters (d).
     """
@@ -174,7 +174,7 @@ def random_task(
         centres = np.linalg.qr(generator.standard_normal((dimension, dimension)))[0][labels]
         optima = 2 * centres + 0.1 * optima
         curvatures = curvatures[0] + 0.1 * curvatures
-    # starts near different optima, so that each is some client's best model in the first round
+    # starts near different optima, so that each model is the best one for some client in the first round
     starts = 0.6 * optima[:clusters] + 0.2 * generator.standard_normal((clusters, dimension))
     return ConformanceTask(
         curvatures=(curvatures + np.swapaxes(curvatures, -1, -2)) / 2,
@@ -189,7 +189,7 @@ def random_task(
 def two_class(seed: int, samples: Sequence[int], *, clusters: int = 0) -> ConformanceTask:
     """Draw clients with two classes, for code that accepts no loss other than cross-entropy.
 
-    Samples have two features; the samples of a client differ, so that only full batches have its exact gradient.
+    Each sample has two features. A client's samples differ, so only full batches have the client's exact gradient.
 
     Parameters
     ----------

@@ -1,4 +1,4 @@
-"""Tolerances for the distance of a run in floating point from the reference in float64."""
+"""Tolerances for the distance between a run in floating point and the reference in float64."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -6,32 +6,32 @@ from dataclasses import dataclass
 import numpy as np
 
 Snapshot = Mapping[str, np.ndarray]
-"""Quantities of an implementation, or of the reference, after a round."""
+"""The quantities of an implementation or of the reference after a round, indexed by name."""
 
 
 def unit(rounds: int, expected: np.ndarray, dtype: str) -> float:
-    """Return the largest error that rounding can explain: 300 eps (1 + t) max(1, ||expected||_inf)."""
+    """Return the largest error after round t that rounding can explain: 300 eps (1 + t) max(1, ||expected||_inf)."""
     largest = float(np.abs(expected[np.isfinite(expected)]).max(initial=1.0))
     return least_unit(rounds, dtype) * largest
 
 
 def least_unit(rounds: int, dtype: str) -> float:
-    """Return the unit for entries of size at most 1."""
+    """Return ``unit`` for entries of size at most 1."""
     return 300 * float(np.finfo(dtype).eps) * (1 + rounds)
 
 
 def fixed_point_tolerance(dtype: str) -> float:
-    """Return the allowed distance from a fixed point in closed form."""
+    """Return the allowed distance between a run and a fixed point in closed form."""
     return 1e4 * float(np.finfo(dtype).eps) + 1e-9
 
 
 def is_bounded(snapshot: Snapshot) -> bool:
-    """Return whether every entry is finite and at most 1e8 in size; a run is compared until this fails."""
+    """Return whether every entry is finite and at most 1e8 in size; a run is compared only as long as this is true."""
     return all(bool((np.abs(value) <= 1e8).all()) for value in snapshot.values())
 
 
 def by_appearance(groups: np.ndarray) -> np.ndarray:
-    """Return groups (N,) numbered 0, 1, ... in the order of their first clients, as floats."""
+    """Renumber groups (N,) as 0, 1, ... in the order of their first clients; return floats."""
     _, first, inverse = np.unique(groups, return_index=True, return_inverse=True)
     return np.argsort(np.argsort(first))[inverse].astype(float)
 
@@ -45,9 +45,9 @@ class Difference:
     quantity, round
         The quantity, and the number of the round (0 is the start).
     index
-        Place in the array: (coordinate,), (client or cluster, coordinate), or (client, client, coordinate).
+        Index in the array: (coordinate,), (client or cluster, coordinate), or (client, client, coordinate).
     observed, expected
-        Both values.
+        The value of the run and the value of the reference.
     """
 
     quantity: str
@@ -57,7 +57,7 @@ class Difference:
     expected: float
 
     def __str__(self) -> str:
-        """Return quantity, round, place and both values."""
+        """Describe the difference: quantity, round, index and both values."""
         of_clients = ("controls", "personal", "group_models", "differences", "duals")
         owner = "client" if self.quantity in of_clients else "model"
         names: tuple[str, ...] = (owner, owner, "coordinate")[-len(self.index) :]
@@ -75,10 +75,10 @@ def first_difference(
     *,
     allowed: float = 1.0,
 ) -> Difference | None:
-    """Return the first difference of two runs by more than the allowed units in a quantity that both have, or None.
+    """Return the first difference above the allowed units in a quantity that both runs have, or None.
 
-    A run that stopped early is compared as far as it went. Controls are compared up to one sign for the whole run,
-    because either sign is a convention. Groups are compared up to their numbers.
+    If a run stopped early, only its rounds are compared. Controls may have the opposite sign throughout a run, because
+    the sign is a convention. Groups may be numbered differently.
     """
     signs: dict[str, float] = {}
     for name in {"control", "controls"} & observed[0].keys() & expected[0].keys():
@@ -93,10 +93,10 @@ def first_difference(
             if name == "groups" and not np.array_equal(value, reference):
                 value, reference = by_appearance(value), by_appearance(reference)
             distances = np.abs(value - reference)
-            if distances.max(initial=0.0) <= near:  # holds for any unit
+            if distances.max(initial=0.0) <= near:  # this is below any unit
                 continue
             scale = unit(number, reference, dtype)
-            # a value that is not finite is infinitely far from a finite one, and equal to another that is not finite
+            # a non-finite value counts as infinitely far from a finite value, and as equal to another non-finite value
             units = np.where(np.isfinite(distances), distances / scale, np.inf)
             units = np.where(np.isfinite(value) | np.isfinite(reference), units, 0.0)
             if units.max(initial=0.0) > allowed:

@@ -61,7 +61,7 @@ def test_such_code_conforms_and_a_mistake_is_named() -> None:
 
 
 def test_minibatches_are_refused_with_the_reason() -> None:
-    with pytest.raises(InvalidArgument, match="rows of a two-class task differ"):
+    with pytest.raises(InvalidArgument, match="a two-class task has different samples"):
         conform(HardWired, "fedprox", settings={"batch_size": 2})
 
 

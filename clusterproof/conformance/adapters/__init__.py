@@ -1,1 +1,1 @@
-"""Ready adapters; each imports its library only when it is used."""
+"""Ready-made adapters for other libraries. Each adapter imports the other library only when you use the adapter."""

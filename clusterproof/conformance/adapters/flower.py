@@ -1,4 +1,4 @@
-"""Flower strategies as the server of an algorithm; the clients make exact gradient steps."""
+"""Adapters that use a Flower strategy as the server of an algorithm; the clients take exact gradient steps."""
 
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import AbstractContextManager, nullcontext
@@ -16,7 +16,7 @@ from clusterproof.methods.exact import descend
 
 
 class _StrategyRun(FedAvgInHalves):
-    """The clients of a strategy; the model is sent as two arrays."""
+    """Clients that train for a strategy; server and clients send the model as two arrays."""
 
     conform_options = MappingProxyType(
         {"supports": ("batches", "participation", "strengths"), "dtype": "float64"}
@@ -44,7 +44,8 @@ def fit_strategy(make: Callable[..., Any]) -> Start:
     Parameters
     ----------
     make
-        (settings, initial parameters) -> strategy. Clients that receive ``proximal_mu`` use it.
+        (settings, initial parameters) -> strategy. A client that receives ``proximal_mu`` adds this proximal term to
+        its loss.
     """
     from flwr.common import Code, FitRes, Status, ndarrays_to_parameters, parameters_to_ndarrays
 
@@ -81,8 +82,8 @@ def train_strategy(make: Callable[..., Any]) -> Start:
     Parameters
     ----------
     make
-        (settings) -> strategy. Give the strategy ``min_train_nodes=1`` and ``min_available_nodes=1``, the numbers of
-        clients for which it waits. Clients that receive ``proximal-mu`` use it.
+        (settings) -> strategy. Set ``min_train_nodes=1`` and ``min_available_nodes=1``: the strategy waits for these
+        numbers of clients. A client that receives ``proximal-mu`` adds this proximal term to its loss.
     """
     from flwr.app import ArrayRecord, ConfigRecord, Message, MetricRecord, RecordDict
 
@@ -113,7 +114,7 @@ def train_strategy(make: Callable[..., Any]) -> Start:
 
 
 def _server_process() -> AbstractContextManager[Any]:
-    """Identify this process as a server; otherwise recent versions of Flower make no messages."""
+    """Identify this process as a server; otherwise recent versions of Flower create no messages."""
     try:
         from flwr.supercore.task_identity import TaskIdentity
     except ImportError:

@@ -1,4 +1,4 @@
-"""The library's own algorithms, run round by round through their public protocol."""
+"""Adapter that runs the library's own algorithms round by round through their public protocol."""
 
 import functools
 from collections.abc import Mapping, Sequence
@@ -26,17 +26,17 @@ INAPPLICABLE = {
     ("method", "fedavg"): ("proximal",),
     ("method", "per-fedavg"): ("proximal",),
 }
-"""Parameters that the library's classes reject if another parameter has a certain value."""
+"""For a parameter's name and value, the other parameters that the library's classes then reject."""
 
 
 class _Scheduled:
-    """Replacement of the stream that draws participants: the schedule's participants have the lowest keys."""
+    """Random stream that always draws the scheduled participants: it gives them the lowest keys."""
 
     def __init__(self) -> None:
         self.participants: list[int] = []
 
     def random(self, shape: tuple[int, ...]) -> np.ndarray:
-        """Return keys of all clients."""
+        """Return one key per client: 0 for the scheduled participants and 1 for all others."""
         keys = np.ones(shape)
         keys[..., self.participants] = 0.0
         return keys
@@ -51,7 +51,7 @@ class _Scheduled:
 
 
 class _InOrder:
-    """Replacement of the stream that draws an order of the participants: it keeps their order."""
+    """Random stream that never shuffles: it keeps the participants in the order in which they are given."""
 
     def random(self, shape: tuple[int, ...]) -> np.ndarray:
         """Return ascending keys."""
@@ -65,7 +65,7 @@ class _Clients(QuadraticMixture):
     Attributes
     ----------
     samples
-        Number of samples of a mini-batch; None without batches.
+        Number of samples in a mini-batch; None if every step uses all samples.
     by_epochs
         Whether a local step is a pass over a client's mini-batches.
     """
@@ -83,7 +83,7 @@ class _Clients(QuadraticMixture):
     def local_steps(
         self, points: Any, clients: Any, generator: Any, descent: Descent, **others: Any
     ) -> Trained:
-        """Carry out local steps; a pass over the samples is a step for each of them."""
+        """Carry out local steps; a pass over the samples takes one step per sample."""
         if self.by_epochs and self.samples is not None:
             batches = -(-np.asarray(self.client_samples)[clients] // self.samples)
             descent = replace(descent, steps=descent.steps * batches[..., None])
@@ -94,7 +94,7 @@ class _Clients(QuadraticMixture):
 
 
 def _of_all_pairs(clients: int, values: np.ndarray) -> np.ndarray:
-    """Return vectors of the pairs i < j, (M, d), as vectors of all ordered pairs, (N, N, d)."""
+    """Convert one vector per pair i < j, (M, d), to one vector per ordered pair, (N, N, d)."""
     table = np.zeros((clients, clients, values.shape[-1]))
     table[np.triu_indices(clients, 1)] = values
     return np.asarray(table - np.swapaxes(table, 0, 1))
@@ -106,8 +106,8 @@ def from_algorithm(algorithm: str | type[Algorithm[Any]] | Algorithm[Any], **par
     Parameters
     ----------
     algorithm
-        Class of the algorithm, its name on the command line, or an instance. Settings determine the parameters of the
-        same names; an instance keeps its other parameters.
+        Class of the algorithm, its name on the command line, or an instance. Each setting replaces the parameter of the
+        same name; an instance keeps its other parameters.
     parameters
         Further parameters that are not settings, such as FPFC's ``reuse_memory``.
     """
@@ -116,7 +116,7 @@ def from_algorithm(algorithm: str | type[Algorithm[Any]] | Algorithm[Any], **par
     known = {one.name for one in fields(of_name)}
     needs = {"server-step": "server_step_size", "participation": "participation"}
     supported = ["strengths", *(support for support, parameter in needs.items() if parameter in known)]
-    by_epochs = of_name is FedNova  # FedNova equals FedAvg if all clients take equally many steps
+    by_epochs = of_name is FedNova  # FedNova equals FedAvg if all clients take the same number of steps
     supported += ["batches"] * by_epochs
 
     class AlgorithmRun:

@@ -1,4 +1,4 @@
-"""Servers of PFLlib: ``Server(args, times)`` makes its clients, and ``train()`` runs the rounds."""
+"""Adapter for the servers of PFLlib: ``Server(args, times)`` creates the clients, and ``train()`` runs the rounds."""
 
 import io
 from collections.abc import Callable, Mapping, Sequence
@@ -20,8 +20,10 @@ ZEROS = (
     *("dlg_eval", "dlg_gap", "batch_num_per_client", "few_shot", "top_cnt", "auto_break", "time_select"),
     *("random_join_ratio", "learning_rate_decay", "global_rounds"),
 )
-"""Arguments of servers and clients that are set to 0. Most then have no effect; ``global_rounds`` = 0 means one
-round."""
+"""Arguments of servers and clients that the adapter sets to 0.
+
+Most arguments then have no effect; ``global_rounds`` = 0 means one round.
+"""
 
 
 def pfllib_server(
@@ -30,17 +32,17 @@ def pfllib_server(
 ) -> Start:
     """Make an implementation from a server class: each round calls its ``train()`` with ``global_rounds = 0``.
 
-    ``select_clients()`` returns the participants, and ``num_join_clients`` is their number. Methods that evaluate or
-    save are left out. The adapter replaces CrossEntropyLoss. It also replaces ``read_client_data`` in every module that
-    has this function. For data loaders with ``drop_last=True``, call ``conform`` with ``settings={"drop_last": True}``.
-    A subclass of the returned class can offer more quantities, such as ``control``; it finds the server in
-    ``self.server``.
+    ``select_clients()`` returns the participants, and ``num_join_clients`` is the number of participants. The adapter
+    switches off the methods that evaluate or save. The adapter replaces CrossEntropyLoss. It also replaces
+    ``read_client_data`` in every module that has this function. For data loaders with ``drop_last=True``, call
+    ``conform`` with ``settings={"drop_last": True}``. A subclass of the returned class can offer more quantities, such
+    as ``control``: the server is ``self.server``.
 
     Parameters
     ----------
     cls
-        Class of the server, called as ``cls(args, 0)``. The server has ``clients``, in their order, and its model is
-        ``global_model``.
+        Class of the server, called as ``cls(args, 0)``. The server's attribute ``clients`` lists the clients in order,
+        and ``global_model`` is the model.
     arguments
         (settings) -> further attributes of ``args``, such as the algorithm's own parameters.
     """
@@ -93,7 +95,7 @@ def pfllib_server(
 
 
 def _task_data(task: ConformanceTask) -> AbstractContextManager[None]:
-    """Let every imported ``read_client_data`` return a client's rows and targets."""
+    """Let every imported ``read_client_data`` return the samples and targets of the task's client."""
 
     def read(_dataset: str, client: int, *_: Any, **__: Any) -> list[tuple[torch.Tensor, torch.Tensor]]:
         rows, targets = (torch.tensor(array, dtype=torch.float64) for array in task.rows(client))

@@ -1,4 +1,4 @@
-"""Conformance tasks for PyTorch code: a module, data loaders and a loss; an optimiser as a client's local steps."""
+"""Conformance tasks for PyTorch code: as module, data and loss, and with an optimiser that takes the local steps."""
 
 import sys
 from collections.abc import Callable, Iterator, Sequence
@@ -29,13 +29,13 @@ __all__ = [
 ]
 
 loss = nn.MSELoss()
-"""Mean squared error over samples and outputs, which makes a client's loss exactly f_i."""
+"""Mean squared error over samples and outputs. With this error a client's loss is exactly f_i."""
 
 
 class LinearModel(nn.Module):
-    """The model w in two parameter tensors, of 1 and d - 1 entries.
+    """Module with the model w in two parameter tensors, one with 1 entry and one with d - 1 entries.
 
-    Two tensors reveal mistakes in code that treats tensors one by one.
+    With two tensors, mistakes show in code that treats tensors one by one.
     """
 
     def __init__(self, start: torch.Tensor) -> None:
@@ -44,7 +44,7 @@ class LinearModel(nn.Module):
         self.rest = nn.Parameter(start[1:].clone())
 
     def forward(self, rows: torch.Tensor) -> torch.Tensor:
-        """Return X w of samples, (B, d, d) -> (B, d), or the logits of a two-class task's samples, (B, p) -> (B, 2)."""
+        """Return X w for samples X, (B, d, d) -> (B, d). For a two-class task, return the logits, (B, p) -> (B, 2)."""
         entries = torch.cat([self.first, self.rest])
         return rows @ entries if rows.ndim == 3 else rows @ entries.reshape(2, -1).T
 
@@ -62,7 +62,10 @@ def loader(
     dtype: torch.dtype = torch.float32,
     drop_last: bool = False,
 ) -> DataLoader:
-    """Return a client's data. For quadratic losses its samples are equal, so any batch has the exact gradient."""
+    """Return a client's data.
+
+    For quadratic losses all samples of a client are equal, so any batch has the exact gradient.
+    """
     rows, targets = task.rows(client)
     labels = torch.tensor(targets, dtype=dtype if task.labels is None else torch.long)
     data = TensorDataset(torch.tensor(rows, dtype=dtype), labels)
@@ -82,7 +85,7 @@ def load_flat(model: nn.Module, values: np.ndarray) -> None:
 
 @contextmanager
 def replaced(name: str, new: Any, old: Any = None) -> Iterator[None]:
-    """Replace the object with this name in every imported module; if ``old`` is given, only where it is ``old``."""
+    """Replace the object with this name in every imported module; if ``old`` is given, replace only ``old`` itself."""
     with ExitStack() as stack:
         for place in list(sys.modules.values()):
             found = getattr(place, "__dict__", {}).get(name)
@@ -93,9 +96,9 @@ def replaced(name: str, new: Any, old: Any = None) -> Iterator[None]:
 
 @contextmanager
 def replaced_losses() -> Iterator[None]:
-    """Replace CrossEntropyLoss by MSELoss, for code whose loss cannot be chosen.
+    """Replace CrossEntropyLoss with MSELoss, for code that accepts no choice of loss.
 
-    Afterwards ``torch.nn``, ``torch.nn.functional`` and the modules that imported either name are restored.
+    Afterwards restore ``torch.nn``, ``torch.nn.functional`` and the modules that imported either name.
     """
     functional = nn.functional
     with (

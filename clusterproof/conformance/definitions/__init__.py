@@ -1,4 +1,4 @@
-"""The definitions of ``conform``, by algorithm: a rule, and the content of its file in ``algorithms``."""
+"""The definitions for ``conform``. Each one combines a rule with the content of a file in ``algorithms``."""
 
 from clusterproof.conformance.changes import FOLDER
 from clusterproof.conformance.definitions.base import DECLARED, Definition
@@ -8,6 +8,6 @@ DEFINITIONS: dict[str, type[Definition]] = {
     for path in sorted(FOLDER.glob("*.toml"))
     if path.stem != "general"
 }
-"""Every definition, by its name for ``conform --as``."""
+"""Every definition, indexed by the name to give to ``conform --as``."""
 
 __all__ = ["DECLARED", "DEFINITIONS", "Definition"]

@@ -1,4 +1,4 @@
-"""Runs of definitions: the arguments of a rule in a round, and the states that a run keeps for the next round."""
+"""Runs of definitions: compute the rule's arguments in each round, and keep states for the next round."""
 
 import math
 from collections.abc import Callable, Mapping, Sequence
@@ -27,7 +27,7 @@ from clusterproof.methods.exact import ExactClient, ExactClients, descend, desce
 SHARED = {**table("general")["settings"], "batch_size": None}
 """Settings of every algorithm, with their defaults."""
 DECLARED = table("general")["declared"]
-"""Settings that an implementation receives only if they are declared; otherwise they have these values."""
+"""Settings that an implementation receives only if the user declares them, with their values otherwise."""
 
 SCHEDULES: dict[str, Callable[[int, float, int], float]] = {
     "constant": lambda t, rate, rounds: 1.0,
@@ -36,12 +36,15 @@ SCHEDULES: dict[str, Callable[[int, float, int], float]] = {
     "cosine": lambda t, rate, rounds: (1 + math.cos(math.pi * min(t / rounds, 1))) / 2,
     "warm-up": lambda t, rate, rounds: min(1.0, (t + 1) / rounds),
 }
-"""Factors of the clients' step size in round t = 0, 1, ..., from ``schedule_rate`` and ``schedule_rounds``."""
+"""Functions of t, ``schedule_rate`` and ``schedule_rounds``.
+
+Their value multiplies the clients' step size in round t.
+"""
 
 OF_EACH = ("gradients", "losses", "products", "steps")
-"""Arguments with a function or number for each client."""
+"""Arguments that hold one function or number per client."""
 OF_CLIENTS = ("steps", "gradients", "weights")
-"""Values of a method's clients that changes of the definition may replace."""
+"""Values belonging to a method's clients that changes of the definition may replace."""
 
 READ_BY: dict[str, str] = {
     "server_step_size": "server_step",
@@ -49,7 +52,10 @@ READ_BY: dict[str, str] = {
     "drop_last": "steps",
     "reshuffle": "steps",
 }
-"""For each shared setting, the argument of a rule that depends on it. Rules without this argument lack the setting."""
+"""For each shared setting, the argument of a rule that depends on the setting.
+
+A rule without this argument lacks it.
+"""
 
 VERBS: dict[str, tuple[Callable[..., Any], ...]] = {
     "descend": (descend, pulled),
@@ -58,19 +64,19 @@ VERBS: dict[str, tuple[Callable[..., Any], ...]] = {
     "chosen": (ExactClient.choice,),
     "mean_by": (ExactClients.mean_by,),
 }
-"""Functions that carry out a method's calls to its clients; changes may alter these functions."""
+"""For each operation of clients that a method can call, the functions that carry it out. Changes may alter them."""
 LOCAL_STEPS = {"path": descend, "path_with_momentum": descend_with_momentum, "pulled": pulled}
-"""Attributes of a client that make its local steps, and their functions."""
+"""Attributes of a client that take local steps, and the function that each attribute calls."""
 
 
 def reads_clients(rule: Callable[..., Any]) -> bool:
-    """Return whether a rule is a text of methods, a function of the clients as one value."""
+    """Return whether a rule is a method's text, that is, whether its first argument stands for all clients."""
     return rule in METHODS or parameters(rule)[0] == "clients"
 
 
 @cache
 def arguments_of(rule: Callable[..., Any]) -> tuple[str, ...]:
-    """Return the names of a rule's arguments; the steps come first, since changes of other arguments may use them."""
+    """Return the names of a rule's arguments; ``steps`` comes first, because changes of other arguments may use it."""
     if not reads_clients(rule):
         return tuple(sorted(parameters(rule), key="steps".__ne__))
     settings = keywords(rule)
@@ -79,24 +85,24 @@ def arguments_of(rule: Callable[..., Any]) -> tuple[str, ...]:
 
 @dataclass(frozen=True)
 class ChangedClient(ExactClient):
-    """A client whose operations are the changed functions of a run."""
+    """A client that uses the changed functions of a run for its operations."""
 
     functions: Mapping[str, Callable[..., Any]] = field(default_factory=dict)
 
     def choice(self, models: Any) -> Any:
-        """Return the number of the model that the client chooses."""
+        """Return the index of the model that the client chooses."""
         choice: Callable[..., Any] = self.functions.get("choice", ExactClient.choice)
         return choice(self, models)
 
 
 @dataclass(frozen=True)
 class ChangedClients(ExactClients):
-    """All participants as one value, whose operations are the changed functions of a run."""
+    """All participants as one value that uses the changed functions of a run for its operations."""
 
     functions: Mapping[str, Callable[..., Any]] = field(default_factory=dict)
 
     def mean_by(self, values: Any, chosen: Any, kept: Any) -> Any:
-        """Return the mean of each cluster's participants."""
+        """Return the mean of the participants' values in each cluster."""
         mean_by: Callable[..., Any] = self.functions.get("mean_by", ExactClients.mean_by)
         return mean_by(self, values, chosen, kept)
 
@@ -107,56 +113,59 @@ class Definition:
     Parameters
     ----------
     task
-        Losses, numbers of samples and the start.
+        Task with the losses, the numbers of samples and the start.
     settings
-        Complete settings.
+        A value for every setting.
     mistakes
-        Changes of the definition, see ``changes``; none for the definition itself.
+        Changes to the definition, see ``changes``; an empty sequence runs the definition itself.
     """
 
     name: ClassVar[str]
     equation: ClassVar[str]
-    """One round in formulas, as reports print it."""
+    """The formulas of one round, as printed in reports."""
     source: ClassVar[str]
     paper_was_read: ClassVar[bool] = False
-    """Whether the definition was compared with the paper's own text."""
+    """Whether we compared the definition with the original paper."""
     own_settings: ClassVar[Mapping[str, Any]] = {}
     strengths: ClassVar[Mapping[str, float]] = {}
-    """Other values of the algorithm's strengths, for the probe that changes each strength."""
+    """For each strength of the algorithm, another value, which one probe uses."""
     variants: ClassVar[Mapping[str, tuple[Any, ...]]]
-    """Settings with the values of all admissible forms; Clusterproof also looks for forms that are not declared."""
+    """Settings that select an admissible form, with all their values. Clusterproof also looks for undeclared forms."""
     choices: ClassVar[Mapping[str, tuple[Any, ...]]] = {}
-    """Values of further settings that are texts; Clusterproof compares only with the declared value."""
+    """Further settings with strings as values. Clusterproof compares only with the declared value."""
     lengths: ClassVar[str] = ""
-    """Strengths that have a unit of the models or of the losses, so that the run does not scale with the task."""
+    """Strengths measured in units of the models or losses. With them, a scaled task does not give the scaled run."""
     server_step: ClassVar[str] = ""
-    """The setting that is the step of the server; empty if the algorithm has none."""
+    """The setting for the server's step size; an empty string if the algorithm has none."""
     quantities: ClassVar[tuple[str, ...]] = ("model",)
     required: ClassVar[tuple[str, ...]] = ()
     """Quantities that an implementation must report, because the comparison depends on them."""
     needs_all_clients: ClassVar[bool] = False
     """Whether a round is defined only if no client is absent."""
     equal_steps: ClassVar[bool] = False
-    """Whether all clients take equally many local steps."""
+    """Whether all clients take the same number of local steps."""
     clusters: ClassVar[int] = 0
-    """Number of models of the probes' starts; 0 for an algorithm with one model."""
+    """Number of models at the start of a probe; 0 for an algorithm with one model."""
     forms: ClassVar[Sequence[Mapping[str, Any]]] = ()
-    """Changes of the rule for the given values of settings."""
+    """Each mapping has values of settings, and the changes to the rule that these values require."""
 
     states: ClassVar[tuple[str, ...]] = ("model",)
-    """Values that the rule returns in this order, and receives in the next round. All except models start at 0."""
+    """Names of the values that the rule returns, in this order, and receives in the next round.
+
+    All except models start at 0.
+    """
     of_clients: ClassVar[tuple[str, ...]] = ()
-    """States with a row for each client; the rule receives the rows of the participants."""
+    """States with one row per client; the rule receives only the rows of the participants."""
     of_all: ClassVar[bool] = False
-    """Whether the rule receives gradients and steps of all clients, and not only of the participants."""
+    """Whether the rule receives the gradients and steps of all clients, including absent clients."""
     weight_decay: ClassVar[Mapping[str, str]] = {"descend": "with_weight_decay(run, {})"}
-    """Changes of the rule if weight decay is declared."""
+    """Changes to the rule if the user declares weight decay."""
     pinning: ClassVar[Mapping[str, Sequence[Any]]] = {}
-    """Settings under which the first participants are assigned to one cluster each, in place of random participants."""
+    """Settings with which each cluster is assigned one of the first participants instead of a random participant."""
     rule: ClassVar[Callable[..., Any]]
-    """The function of a round: it maps the arguments that it names to the values of ``states``."""
+    """The function that computes a round: it maps its arguments to the values of ``states``."""
     calls: ClassVar[tuple[Any, ...]] = ()
-    """Further functions that changes can change or call."""
+    """Further functions that a change can alter or call."""
 
     def __init_subclass__(cls, name: str = "") -> None:
         """Read the file of an algorithm, if a name is given."""
@@ -190,7 +199,7 @@ class Definition:
         self.memory: dict[Any, Any] = {}
         """Values that mistakes remember from round to round; a definition does not use them."""
         self.of_round: dict[Any, Any] = {}
-        """Values that last until the round ends."""
+        """Values that are kept until the round ends."""
         self.step_size, self.finished = settings["step_size"], 0
         made = [
             form["changes"]
@@ -200,13 +209,13 @@ class Definition:
         if self.declared("weight_decay"):
             made.append(self.weight_decay)
         self.changes: dict[str, list[Change]] = {}
-        """Changes by name, in their order."""
+        """Changes indexed by name, in the order in which they are applied."""
         for changes in (*made, *mistakes):
             for name, change in changes.items():
                 self.changes.setdefault(name, []).append(change)
         self.functions = changed_functions(self)
         self.of_each: dict[int, tuple[Any, ...]] = {}
-        """Entries of ``OF_EACH`` of the clients that have taken part."""
+        """Values of the arguments ``OF_EACH`` for every client that has taken part so far."""
         self.model: Any = np.array(task.starts if self.clusters else task.start, dtype=float)
         for name in self.states:
             rows = (task.clients,) if name in self.of_clients else ()
@@ -219,48 +228,51 @@ class Definition:
 
     @classmethod
     def arguments(cls) -> tuple[str, ...]:
-        """Return the names of a round's arguments; a change may change each of them."""
+        """Return the names of the rule's arguments; a change may alter each argument."""
         return arguments_of(cls.rule)
 
     @classmethod
     def defaults(cls) -> dict[str, Any]:
-        """Return every setting of the rule, with its default; settings that are texts only if there is a choice."""
+        """Return every setting of the rule with its default.
+
+        Weighting is omitted if the algorithm has only one weighting.
+        """
         lacking = {name for name, argument in READ_BY.items() if argument not in cls.arguments()}
         lacking |= {"weighting"} - cls.variants.keys()
         return {name: value for name, value in {**SHARED, **cls.own_settings}.items() if name not in lacking}
 
     @classmethod
     def starts(cls, settings: Mapping[str, Any], clients: int) -> int:
-        """Return the number of models of a probe's starts; 0 for an algorithm that starts from one model."""
+        """Return the number of models at the start of a probe; 0 for an algorithm that starts from one model."""
         return clients if settings.get("start") == "own" else cls.clusters
 
     @classmethod
     def is_pinning(cls, settings: Mapping[str, Any]) -> bool:
-        """Return whether the first participants are assigned to one cluster each."""
+        """Return whether each cluster is assigned one of the first participants."""
         return any(settings[name] in values for name, values in cls.pinning.items())
 
     @classmethod
     def least_participants(cls, settings: Mapping[str, Any]) -> int:
-        """Return the number of participants below which a round is not defined."""
+        """Return the smallest number of participants for which a round is defined."""
         return cls.clusters if cls.is_pinning(settings) else 1
 
     @classmethod
     def order_matters(cls, settings: Mapping[str, Any]) -> bool:
-        """Return whether the order of the clients has an effect because it replaces a random choice."""
+        """Return whether the order of the clients affects the result because it replaces a random choice."""
         return cls.is_pinning(settings) or bool(cls.required)
 
     @classmethod
     def judged(cls, settings: Mapping[str, Any], states: Sequence[Snapshot]) -> Mapping[str, Any]:
-        """Return the settings for the comparison of a run, including its required reports."""
+        """Return the settings for the comparison of a run. They include the quantities that the run must report."""
         reported = {name: [state[name].astype(int) for state in states] for name in cls.required}
         return {**settings, "reported": reported} if reported else settings
 
     def declared(self, name: str) -> Any:
-        """Return a setting of ``DECLARED``."""
+        """Return a setting's declared value, or its value in ``DECLARED`` if the user has not declared it."""
         return self.settings.get(name, DECLARED[name])
 
     def changed(self, name: str, value: Any, known: Mapping[str, Any] = {}) -> Any:
-        """Return a value after the run's changes of that name."""
+        """Return a value after the run's changes with the given name."""
         for change in self.changes.get(name, ()):
             value = changed(self, change, value, known)
         return value
@@ -274,7 +286,7 @@ class Definition:
         return int(max(1, samples // size)) if self.settings["drop_last"] else int(-(-samples // size))
 
     def steps(self, client: int) -> int:
-        """Return the client's number of local steps, K_i = local_epochs x batches; 1 if a round is a step."""
+        """Return the client's number of local steps, K_i = local_epochs x batches; 1 if a round is one step."""
         return (
             int(self.settings["local_epochs"] * self.batches(client))
             if "local_epochs" in self.settings
@@ -283,11 +295,11 @@ class Definition:
 
     @property
     def weighting(self) -> str:
-        """Weighting of the clients; equal weights if the algorithm has no such setting."""
+        """Weighting of the clients. If the algorithm has no such setting, all clients have equal weights."""
         return str(self.settings.get("weighting", "clients"))
 
     def weights(self, participants: Sequence[int]) -> np.ndarray:
-        """Return the weights p_i of the participants, which add up to 1 unless they are unbiased."""
+        """Return the weights p_i of the participants. They add up to 1 unless the setting asks for unbiased weights."""
         weighting, size = self.weighting, len(participants)
         if weighting == "clients":
             return np.full(size, 1 / size)
@@ -300,7 +312,7 @@ class Definition:
         return np.asarray(counts / counts.sum())
 
     def of_client(self, client: int) -> tuple[Any, ...]:
-        """Return a client's entries of ``OF_EACH``."""
+        """Return a client's values of the arguments ``OF_EACH``."""
         if client not in self.of_each:
             self.of_each[client] = (
                 partial(self.evaluated, self.task.gradient, client),
@@ -311,14 +323,14 @@ class Definition:
         return self.of_each[client]
 
     def evaluated(self, quantity: Callable[..., Any], client: int, *where: np.ndarray) -> Any:
-        """Return a loss or gradient of a client at a model, and note the client for changes."""
+        """Return the loss or gradient of a client at a model, and store the client's number for changes."""
         self.of_round["client"] = client
         if "asked" in self.of_round:
             raise self.of_round["asked"]
         return quantity(client, *where)
 
     def given(self, participants: Sequence[int]) -> dict[str, Any]:
-        """Return the arguments that the rule may name."""
+        """Return every argument that a rule can have."""
         clients = range(self.task.clients) if self.of_all else participants
         return {
             **self.settings,
@@ -338,7 +350,7 @@ class Definition:
         }
 
     def round(self, participants: Sequence[int]) -> None:
-        """Carry out one communication round, with the step size that is scheduled for it."""
+        """Carry out one communication round, with the step size scheduled for this round."""
         names = ("schedule_rate", "schedule_rounds")
         factor = SCHEDULES[self.declared("schedule")](self.finished, *map(self.declared, names))
         self.step_size = np.float64(self.settings["step_size"] * factor)
@@ -347,7 +359,7 @@ class Definition:
         self.finished += 1
 
     def exchange(self, participants: Sequence[int]) -> None:
-        """Carry out what clients and server do in a round."""
+        """Carry out the operations of clients and server in a round."""
         known = self.of_round
         known |= self.given(list(participants))
         known["rows"] = rows = self.changed("rows", known["participants"])
@@ -373,7 +385,7 @@ class Definition:
             setattr(self, name, np.array(value))
 
     def round_of_clients(self, known: dict[Any, Any]) -> Any:
-        """Return the result of a method's round, for clients with the run's changes."""
+        """Return the result of one round of a method, with the run's changes to the clients."""
         rule, functions = type(self).rule, self.functions
         local = {field: functions.get(each.__name__, each) for field, each in LOCAL_STEPS.items()}
         values = zip(*(known[name] for name in OF_EACH), strict=True)

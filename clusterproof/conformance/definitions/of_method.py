@@ -1,4 +1,7 @@
-"""Definitions from a method's text, for example from a user's file: ``conform`` then knows the method's settings."""
+"""Make a definition from a method's text, for example from a user's file.
+
+``conform`` then knows the method's settings.
+"""
 
 from __future__ import annotations
 
@@ -19,7 +22,7 @@ def held(name: str) -> str:
 def definition_of(rule: Callable[..., Any]) -> type[Definition]:
     """Return the definition of a method.
 
-    Its equation is the first line of the method's docstring; strengths are varied around their defaults.
+    The definition's equation is the first line of the method's docstring. Strengths are varied around their defaults.
     """
     method, general = METHODS[rule], table("general")
     defaults = {
@@ -46,7 +49,7 @@ def definition_of(rule: Callable[..., Any]) -> type[Definition]:
 
 
 def _first(method: Method, name: str) -> Callable[[Any, Any], Any]:
-    """Return the change that makes a state start where the method declares."""
+    """Return the change that gives a state the initial value that the method declares."""
 
     def first(run: Any, zero: Any) -> Any:
         start = method.start(name, run.settings)

@@ -1,6 +1,7 @@
-"""Algorithms without a method in ``methods``: CFL and SoFL, whose server splits the clients, and GL-CFL.
+"""Definitions of three algorithms that have no method in ``methods``: CFL, SoFL and GL-CFL.
 
-Their rounds compare all updates, or gradients with moves, and a method cannot express this.
+A round of CFL or SoFL compares all updates with each other, and a round of GL-CFL compares gradients with moves. A
+method cannot express these comparisons.
 """
 
 from collections.abc import Callable, Mapping
@@ -12,7 +13,7 @@ from clusterproof.methods.exact import descend, mean, members, shares
 
 
 def averaged(models: Any, updates: Any, groups: Any, weights_of: Callable[[Any], Any]) -> Any:
-    """Return the models after each group has moved by the mean of its updates."""
+    """Return the models after each group has moved by the mean update of its clients."""
     after = models.copy()
     for group in np.unique(groups):
         members = [i for i in sorted(updates) if groups[i] == group]
@@ -33,7 +34,7 @@ def is_ready(sent: Any, weights: Any, reference: float, settings: Mapping[str, A
 
 
 def bipartition(similarities: np.ndarray, linkage: str) -> np.ndarray:
-    """Merge the two most similar of n clusters until two are left; return booleans (n,), True for one of them.
+    """Merge the two most similar of n clusters until two are left; return booleans (n,), True for one of the two.
 
     The similarity of two clusters is the largest similarity of two members for single linkage, and the smallest for
     complete linkage.
@@ -48,7 +49,7 @@ def bipartition(similarities: np.ndarray, linkage: str) -> np.ndarray:
 
 
 def halves(sent: np.ndarray, settings: Mapping[str, Any]) -> np.ndarray | None:
-    """Return booleans (n,) of the two parts of a group with these updates; None if noise explains the cut."""
+    """Cut a group with these updates in two; return booleans (n,), or None if noise explains the cut."""
     lengths = np.linalg.norm(sent, axis=1)
     units = sent / np.where(lengths > 0, lengths, 1.0)[:, None]
     cosines = np.clip(units @ units.T, -1, 1)
@@ -69,10 +70,10 @@ def cfl_round(
     settings: Mapping[str, Any],
     finished: int,
 ) -> tuple[Any, Any, Any]:
-    """Return models, groups and the largest update of the first round after a round.
+    """Return models and groups after a round, and the largest update of the first round.
 
-    The paper does not treat absent clients. Here, if a group's participants meet the conditions, its absent clients
-    train and count in the same round. The group is split if all its members also meet the conditions.
+    The paper does not treat absent clients. Here, if a group's participants meet the conditions for a split, the absent
+    clients of the group also train in the same round. The group is split if all members meet the conditions.
     """
 
     def update(i: int) -> Any:
@@ -127,7 +128,7 @@ def sofl_round(
         due = bool(np.linalg.norm(sent.mean(axis=0)) < 0.1 * np.linalg.norm(sent, axis=1).max())
     if (
         due and not clustered
-    ):  # into the groups that the run reports; the definition itself uses the groups of the task
+    ):  # split into the groups that the run reports; the definition itself uses the groups of the task
         clustered = True
         after = (
             groups_of_task
@@ -139,7 +140,10 @@ def sofl_round(
 
 
 def likeness(gradient: Any, change: Any, step_size: Any, count: int, settings: Mapping[str, Any]) -> float:
-    """Return S_ik, by (3) or as the negative distance printed below it; the printed sign uses the gradient itself."""
+    """Return S_ik, from (3) or as the negative distance printed below (3).
+
+    With the printed sign, (3) uses the gradient itself.
+    """
     descent = settings["sign"] == "descent"
     if settings["similarity"] == "euclidean":
         apart = gradient + change / step_size if descent else count * gradient - change
@@ -160,7 +164,7 @@ def gradient_loss_round(
     finished: int,
     weights: Any,
 ) -> tuple[Any, Any, Any]:
-    """Return the models after a round, their moves, and each participant's choice: lines 3 to 14 of Algorithm 1."""
+    """Return the models after a round, their moves, and each participant's choice (lines 3 to 14 of Algorithm 1)."""
     weight, rule, summed = settings["weight"], settings["empty_cluster"], settings["loss_reduction"] == "sum"
 
     def score(i: int, k: int) -> Any:  # (4); batches are the numbers of samples in a client's mini-batch

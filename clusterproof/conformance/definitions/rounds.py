@@ -1,4 +1,4 @@
-"""Rounds of methods as ``conform`` compares them: with the clients' choices, the iterations of a round, and groups."""
+"""Rounds of methods for ``conform``. They also return what it compares, such as the clients' choices and groups."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
@@ -20,7 +20,7 @@ from clusterproof.methods.pairs import fpfc, shrinkage
 def proxskip_round(
     clients: Any, model: Any, controls: Any, *, step_size: Any, probability: Any
 ) -> tuple[Any, Any]:
-    """Return x and all h_i after K iterations; only the last iteration communicates."""
+    """Return x and all h_i after K iterations; the clients communicate only in the last iteration."""
     settings = {"step_size": step_size, "probability": probability}
     ends = list(clients.to_all(model))
     for number in range(1, max(client.steps for client in clients.participants)):
@@ -59,7 +59,7 @@ def cfl_mgd_round(
     normalisation: str,
     empty_cluster: str,
 ) -> tuple[Any, ...]:
-    """Return models, the clusters' and participants' momenta and delayed gradients, and each participant's choice."""
+    """Return models, momenta and delayed gradients of clusters and participants, and each participant's choice."""
     chosen, delayed = clients.chosen(models), update_order == "as-printed"
     settings = {"step_size": step_size, "momentum": momentum, "chosen": chosen}
     option_1 = {**settings, "divisors": divisors_of(clients, models, chosen, normalisation)}
@@ -89,7 +89,10 @@ def cfl_mgd_round(
 
 
 def divisors_of(clients: Any, models: Any, chosen: Sequence[int], normalisation: str) -> Sequence[int]:
-    """Return the divisor of each cluster's sum of gradients in (5), 1 for an empty cluster, whose sum is 0."""
+    """Return the divisor of each cluster's sum of gradients in (5).
+
+    An empty cluster has the sum 0 and the divisor 1.
+    """
     if normalisation == "cluster":
         return [max(1, chosen.count(cluster)) for cluster in range(len(models))]
     return [clients.count if normalisation == "clients" else len(chosen)] * len(models)
@@ -125,7 +128,7 @@ def fusion_round(
 
 
 def groups_of(differences: np.ndarray, threshold: float) -> Any:
-    """Return the connected components of the pairs with ||theta_ij|| <= nu, (N,)."""
+    """Return the connected component of each client, (N,); clients i and j are connected if ||theta_ij|| <= nu."""
     lengths = np.linalg.norm(differences, axis=-1)
     near = (lengths <= threshold) | np.eye(len(lengths), dtype=bool)
     # the powers of the adjacency matrix connect all clients of a component
@@ -134,6 +137,6 @@ def groups_of(differences: np.ndarray, threshold: float) -> Any:
 
 
 def group_models_of(models: np.ndarray, groups: np.ndarray, samples: np.ndarray) -> Any:
-    """Return the mean of the models of each client's group with weights n_i, (N, d)."""
+    """Return for each client the mean model of the client's group, with weights n_i, (N, d)."""
     weights = (groups[:, None] == groups[None]) * samples
     return weights @ models / weights.sum(axis=1, keepdims=True)
