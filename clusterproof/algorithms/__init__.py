@@ -1,6 +1,6 @@
 """Federated algorithms for every array library.
 
-Clusterproof checks the theory on these classes, and trains networks with them.
+Clusterproof checks the theory on runs of these classes, and trains networks with the same classes.
 """
 
 from typing import Any
@@ -37,10 +37,10 @@ ALGORITHMS: dict[str, type[Algorithm[Any]]] = Registry(
         for algorithm in sorted(
             classes_below(__name__, Algorithm, direct=True), key=lambda each: getattr(each, "name", "")
         )
-        if hasattr(algorithm, "name")  # a base class of several algorithms has no name
+        if hasattr(algorithm, "name")  # a common base class of several algorithms has no name
     ),
 )
-"""The algorithms by name.
+"""All algorithms, indexed by name.
 
 :meta hide-value:
 """

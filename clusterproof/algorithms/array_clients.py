@@ -1,8 +1,9 @@
-"""The clients of a method as arrays of any library: ``run`` and ``train`` use them to compute a round.
+"""A method's clients as arrays of any library. ``run`` and ``train`` compute each round with these arrays.
 
-A value of the clients is an array with a row for each participant, (..., k, d). A vector of the server has one row,
-(..., 1, d). One line of a method therefore computes all clients at once. Local steps and sums of gradients are delayed
-until some code needs each client's result. A task may then compute or draw their sum without computing the summands.
+A value of the clients is an array with one row per participant, (..., k, d). A vector of the server has one row, (...,
+1, d). One line of a method therefore computes the values of all clients at once. Local steps and gradients are delayed
+until other code needs the result of each client. If only a sum is needed, the task may compute or draw the sum without
+the summands.
 """
 
 from __future__ import annotations
@@ -23,7 +24,7 @@ from clusterproof.common.randomness import Randomness
 class Undone:
     """An array that is computed only when other code uses it."""
 
-    __array_ufunc__ = None  # NumPy then uses the operators of this class, not of the entries
+    __array_ufunc__ = None  # NumPy then uses the operators of this class, not operators on single entries
 
     @cached_property
     def array(self) -> Array:
@@ -68,7 +69,7 @@ def done(value: Any) -> Any:
 
 @dataclass(frozen=True, eq=False)
 class Received(Undone):
-    """The models that clients received, as an array that is computed when needed."""
+    """The models that the clients received, as an array that is computed when needed."""
 
     models: Array
     chosen: Array
@@ -81,7 +82,7 @@ class Received(Undone):
 
 @dataclass(frozen=True, eq=False)
 class Gradients(Undone):
-    """The gradients of clients at the models that they received."""
+    """The gradients of the clients at their received models, computed when needed."""
 
     client: ArrayClient
     received: Received
@@ -92,7 +93,7 @@ class Gradients(Undone):
         return self.client.gradient(self.received.array)
 
     def sums(self) -> Array:
-        """Return the sums of the gradients over each cluster's participants, (..., P, d)."""
+        """Return one sum per cluster of its participants' gradients, (..., P, d)."""
         client, received = self.client, self.received
         if client.sums is not None and client.sums[0] is received.chosen:
             return client.sums[1]
@@ -101,7 +102,7 @@ class Gradients(Undone):
 
 @dataclass(frozen=True, eq=False)
 class Ends(Undone):
-    """The clients' models after local steps from the models that they received, with ``buffers`` for momentum."""
+    """The clients' models after local steps from their received models; ``buffers`` are the momenta at the start."""
 
     client: ArrayClient
     received: Received
@@ -111,7 +112,7 @@ class Ends(Undone):
 
     @cached_property
     def trained(self) -> Trained:
-        """Result of the clients' local steps, computed when needed."""
+        """The result of the clients' local steps, computed when needed."""
         momenta = None if self.buffers is None else rows(self.buffers, self.received.chosen)
         return self.client.trained(self.received.array, self.descent, buffers=momenta)
 
@@ -121,11 +122,11 @@ class Ends(Undone):
         return self.trained.points
 
     def sums(self, weights: Array | None) -> Array:
-        """Return the sums of the models over each cluster's participants, (..., P, d)."""
+        """Return one weighted sum per cluster of its participants' models, (..., P, d)."""
         return self.both_sums(weights)[0]
 
     def both_sums(self, weights: Array | None) -> tuple[Array, Array | None]:
-        """Return the sums of models and the sums of buffers, from one training of the clients."""
+        """Train the clients once, and return the sums of their models and the sums of their buffers."""
         if self.summed is None:
             client, received = self.client, self.received
             found = client.task.local_sums(
@@ -144,7 +145,7 @@ class Ends(Undone):
 
 @dataclass(frozen=True, eq=False)
 class Half(Undone):
-    """The models (0) or the buffers (1) after local steps with momentum."""
+    """One part of the result of local steps with momentum: the models (0) or the buffers (1)."""
 
     ends: Ends
     part: int
@@ -155,7 +156,7 @@ class Half(Undone):
         return self.ends.trained[self.part]
 
     def sums(self, weights: Array | None) -> Any:
-        """Return the sums of the vectors over each cluster's participants, (..., P, d)."""
+        """Return one weighted sum per cluster of its participants' vectors, (..., P, d)."""
         return self.ends.both_sums(weights)[self.part]
 
 
@@ -167,7 +168,7 @@ class ArrayClient:
     task, clients, generator
         The task, the participants (..., k), and the source of their samples.
     asked
-        Requested number of local steps. Each consists of as many gradient steps as the task has in one local step.
+        Requested number of local steps. The task defines how many gradient steps make up one local step.
     reshuffled
         Whether a local step is a pass over the stored samples in a new order.
     """
@@ -195,13 +196,13 @@ class ArrayClient:
         return self.asked if self._taken is None else self._taken
 
     def gradient(self, points: Any) -> Any:
-        """Return the gradients of all clients at their points, or at the server's model."""
+        """Return the gradients of all clients at one point per client, or at the server's model."""
         if isinstance(points, Received):
             return Gradients(self, points)
         return self.task.gradients(self._at_each(points), self.clients, self.generator)
 
     def product(self, points: Any, directions: Any) -> Array:
-        """Return the products of the clients' Hessians at points with directions."""
+        """Return the product of each client's Hessian, at the client's point, with the client's direction."""
         points, directions = self._at_each(points), self._at_each(directions)
         return self.task.hessian_products(points, directions, self.clients, self.generator)
 
@@ -216,7 +217,7 @@ class ArrayClient:
     ) -> Any:
         """Return the models after the local steps y <- y - step_size (g(y) + plus + pull (y - to)).
 
-        ``along`` replaces the gradient g by another direction, a function of the points.
+        If ``along`` is given, this function of the points replaces the gradient g as direction.
         """
         received = start if isinstance(start, Received) else self._received(start)
         if received is None or plus is not None or along is not None or not (pull is None or to is start):
@@ -234,7 +235,7 @@ class ArrayClient:
         to: Any = None,
         along: Callable[[Any], Any] | None = None,
     ) -> Any:
-        """Return the models after ``count`` local steps."""
+        """Return the models after ``count`` local steps; the other arguments are the same as for ``descend``."""
         if along is not None:
             return self._along(count, self._at_each(start), step_size, plus, pull, to, along)
         anchors = None if pull is None or to is start else self._at_each(to)
@@ -245,9 +246,9 @@ class ArrayClient:
     def descend_with_momentum(
         self, start: Received, buffer: Received, step_size: float, momentum: float, delayed: bool = False
     ) -> Any:
-        """Return models [0] and buffers [1] after the local steps u <- momentum u + g(y), y <- y - step_size u.
+        """Return the models and the buffers after the local steps u <- momentum u + g(y), y <- y - step_size u.
 
-        If ``delayed``, y moves along the u of the previous step.
+        If ``delayed`` is True, y moves along the value of u from the previous step.
         """
         if not delayed:
             ends = Ends(self, start, Descent(step_size, self.asked, momentum), buffers=buffer.models)
@@ -276,13 +277,13 @@ class ArrayClient:
         return points
 
     def _received(self, start: Any) -> Received | None:
-        """Return a server's vector as the ``Received`` model of all clients; return None for vectors of clients."""
+        """Return a server's vector as the ``Received`` model of all clients, or None for vectors of the clients."""
         if isinstance(start, Undone) or start.shape[-2] != 1:
             return None
         return Received(start, array_namespace(self.clients).zeros_like(self.clients))
 
     def _at_each(self, vector: Any) -> Array:
-        """Return an array with one row per client, from a vector of the server or of the clients."""
+        """Return an array with one row per client; a vector of the server is repeated for every client."""
         if isinstance(vector, Undone):
             return vector.array
         if vector.shape[-2] == self.clients.shape[-1]:
@@ -296,13 +297,13 @@ class ArrayClients:
     Parameters
     ----------
     task
-        The task.
+        The federated problem.
     clients
         Participants, (..., k).
     randomness
-        The streams of the run.
+        The random streams of the run.
     weights
-        Weights of the participants in a mean, (..., k); equal if None.
+        Weights of the participants in a mean, (..., k); None stands for equal weights.
     local_steps, reshuffled
         See ``asked`` and ``reshuffled`` of ``ArrayClient``.
     """
@@ -327,19 +328,19 @@ class ArrayClients:
         return self.task.clients
 
     def each(self, line: Callable[..., Any], *values: Any) -> Any:
-        """Apply one line of the method to all clients and their values, and return the results."""
+        """Apply a function of a client and its values to all clients at once, and return the results."""
         return line(self._client, *values)
 
     def map(self, line: Callable[..., Any], *values: Any) -> Any:
-        """Apply one line of the method to the clients' values, and return the results."""
+        """Apply a function of a client's values to all clients at once, and return the results."""
         return line(*map(done, values))
 
     def to_all(self, vector: Array) -> Array:
-        """Return a vector of the server, unchanged, as all clients receive it."""
+        """Return a vector of the server unchanged, because all clients receive the same vector."""
         return vector
 
     def mean(self, values: Any) -> Any:
-        """Return the mean of the clients' vectors, (..., 1, d), or of numbers."""
+        """Return the mean of the clients' vectors, (..., 1, d), or the mean of one number per client."""
         if isinstance(values, Ends) and values.received.models.shape[-2] == 1:
             return values.sums(self.weights) / self._whole()
         values = done(values)
@@ -358,27 +359,27 @@ class ArrayClients:
         return array_namespace(values).sum(values, axis=-2, keepdims=True)
 
     def where(self, holds: Array, one: Any, other: Any) -> Array:
-        """Return the first value for clients that meet the condition, (..., 1, 1), and the second for all others."""
+        """Return the first value where the condition (..., 1, 1) is true, and the second value elsewhere."""
         one, other = done(one), done(other)
         return array_namespace(one).where(holds, one, other)
 
     def sign(self, value: Array) -> Array:
-        """Return the sign of every entry of a vector of the server."""
+        """Return the sign of every entry of one of the server's vectors."""
         return array_namespace(value).sign(value)
 
     def _whole(self) -> Any:
-        """Return the sum of the participants' weights or, without weights, the number of participants."""
+        """Return the sum of the participants' weights, or the number of participants if there are no weights."""
         if self.weights is None:
             return self.clients.shape[-1]
         return array_namespace(self.weights).sum(self.weights, axis=-1)[..., None, None]
 
-    # ---- operations with a model for each cluster
+    # ---- operations with one model per cluster
 
     def chosen(self, models: Array, *, and_sum: bool = False) -> Array:
-        """Return the number of the model that each client chooses, the model of smallest loss, (..., k).
+        """Return the index of the model with the smallest loss for each client, (..., k).
 
-        If ``and_sum``, the round needs only the sums of the gradients at these models, and the task may compute both at
-        once.
+        With ``and_sum``, the method declares that it needs gradients at these models only as sums. The task may then
+        compute the choices and the sums at once.
         """
         if not and_sum:
             return choose_clusters(self.task, models, self.clients, self._randomness.assignment)
@@ -390,18 +391,24 @@ class ArrayClients:
         return Received(models, chosen)
 
     def mean_by(self, values: Any, chosen: Array, kept: Array) -> Array:
-        """Return the mean of each cluster's participants, (..., P, d); an empty cluster keeps its value."""
+        """Return the mean of the participants' values per cluster, (..., P, d).
+
+        A cluster without participants keeps its value.
+        """
         if isinstance(values, Ends | Half):
             sizes = cluster_sizes(chosen, kept.shape[-2], dtype=kept.dtype, weights=self.weights)
             return divide(values.sums(self.weights), sizes, kept)
         return average_by_cluster(done(values), chosen, kept, self.weights)
 
     def total_by(self, values: Any, chosen: Array, models: Array) -> Array:
-        """Return the sum over each cluster's participants, (..., P, d); 0 for a cluster without participants."""
+        """Return the sum of the participants' values per cluster, (..., P, d).
+
+        It is 0 for a cluster without participants.
+        """
         if isinstance(values, Gradients):
             return values.sums()
         return sums_by_cluster(done(values), one_hot(chosen, models.shape[-2], dtype=models.dtype))
 
     def each_cluster(self, line: Callable[..., Any], *values: Any) -> Any:
-        """Apply one line of the method to every cluster's values, and return the results."""
+        """Apply a function of a cluster's values to all clusters at once, and return the results."""
         return line(*values)

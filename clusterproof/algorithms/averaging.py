@@ -1,4 +1,4 @@
-"""Averages over the clients of each cluster, and the checks that the averaging algorithms share."""
+"""Averages over each cluster's clients, and the parameter checks that several algorithms share."""
 
 from __future__ import annotations
 
@@ -14,12 +14,15 @@ from clusterproof.common.validation import check_descent, check_number
 
 
 def choose_clusters(task: Task, models: Array, clients: Array, generator: np.random.Generator) -> Array:
-    """Assign each participant (..., k) to the model (..., P, d) of smallest loss, CFL-MGD (8); ties go to the first."""
+    """Assign each participant (..., k) to the model (..., P, d) with the smallest loss.
+
+    In a tie, the first model wins.
+    """
     return argmin_smallest_index(task.losses(models, clients, generator))
 
 
 def cluster_sizes(assignments: Array, clusters: int, *, dtype: object, weights: Array | None = None) -> Array:
-    """Return the number of participants of each cluster, or the sum of their weights (..., k), as floats (..., P)."""
+    """Return for each cluster the number of participants, or the sum of their weights (..., k), as floats (..., P)."""
     membership = _weighted(one_hot(assignments, clusters, dtype=dtype), weights)
     return array_namespace(assignments).sum(membership, axis=-2)
 
@@ -27,9 +30,9 @@ def cluster_sizes(assignments: Array, clusters: int, *, dtype: object, weights: 
 def average_by_cluster(
     values: Array, assignments: Array, fallback: Array, weights: Array | None = None
 ) -> Array:
-    """Average over each cluster's participants; an empty cluster keeps its fallback.
+    """Average the participants' values per cluster; a cluster without participants gets its fallback value.
 
-    CFL-MGD (6) is 0 / 0 for an empty cluster; the fallback defines the result.
+    Formula (6) of CFL-MGD is 0 / 0 for a cluster without participants; the fallback defines the result.
 
     Parameters
     ----------
@@ -52,7 +55,10 @@ def _weighted(membership: Array, weights: Array | None) -> Array:
 
 
 def divide(sums: Array, sizes: Array, fallback: Array) -> Array:
-    """Divide the clusters' sums (..., P, d) by their sizes (..., P); a cluster of size 0 keeps its fallback."""
+    """Divide one sum per cluster (..., P, d) by the cluster's size (..., P).
+
+    A cluster of size 0 gets its fallback value.
+    """
     xp = array_namespace(sums)
     sizes = sizes[..., None]
     occupied = sizes > 0
@@ -68,7 +74,9 @@ def check_averaging(algorithm: Any) -> None:
 
 def check_server_step_size(server_step_size: float) -> None:
     """Require a positive number, or raise ``InvalidArgument``."""
-    check_number("server_step_size", server_step_size, above=0, remedy="1 takes the clients' mean")
+    check_number(
+        "server_step_size", server_step_size, above=0, remedy="1 moves to the mean of the clients' models"
+    )
 
 
 def check_proximal(proximal: float) -> None:

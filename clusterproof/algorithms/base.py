@@ -1,9 +1,9 @@
-"""The protocol of tasks and algorithms: what a task computes, and the members of an algorithm.
+"""Base classes of tasks and algorithms: the functions that a task computes, and the members of an algorithm.
 
-Arrays belong to any array-API library. Models are flattened to vectors: ``(..., P, d)`` for the server and ``(..., k,
-d)`` for the k participating clients, with any number of leading replicate axes. ``clients`` is an integer array ``(...,
-k)`` of participants' indices. Its leading axes broadcast against the models' axes, so under full participation ``(m,)``
-is enough.
+Arrays may come from any array-API library. Models are flattened to vectors: ``(..., P, d)`` for the server and ``(...,
+k, d)`` for the k participating clients, with any number of leading replicate axes. ``clients`` is an integer array
+``(..., k)`` with the participants' indices. The leading axes of ``clients`` broadcast against the models' leading axes,
+so the shape ``(m,)`` is enough under full participation.
 """
 
 from __future__ import annotations
@@ -40,8 +40,8 @@ class Descent:
     steps
         Number of steps of every client, or one number per client, integers (..., k, 1).
     reshuffled
-        Whether a step is a pass over the client's stored samples in a new uniform order, with one gradient step on
-        each of them.
+        Whether a step is a pass over the client's stored samples in a new uniform order, with one gradient step per
+        sample.
     """
 
     step_size: float
@@ -57,8 +57,8 @@ class Trained(NamedTuple):
     Attributes
     ----------
     points, buffers, steps
-        w and u, (..., k, d), and the number of gradient steps: the same for all clients, or one per client, (..., k,
-        1). Without momentum, buffers are None unless the caller gave them.
+        w and u, (..., k, d), and the number of gradient steps. This is one number for all clients, or one per client,
+        (..., k, 1). Without momentum, buffers are None unless the caller gave initial buffers.
     """
 
     points: Array
@@ -69,9 +69,9 @@ class Trained(NamedTuple):
 class Task(metaclass=CheckedCalls):
     """A federated problem: m clients in P true clusters, models of d parameters.
 
-    A subclass has three attributes, as fields or properties, and the abstract members. All other members have a
-    default: a sum is computed from its summands, and local steps are a loop over ``gradients``. An optional computation
-    that the task lacks raises ``InvalidArgument``.
+    A subclass defines the three attributes below, as fields or properties, and the abstract members. All other members
+    have a default: sums are computed from the summands, and local steps call ``gradients`` in a loop. If a task lacks
+    an optional computation, a call raises ``InvalidArgument``.
 
     Attributes
     ----------
@@ -83,7 +83,9 @@ class Task(metaclass=CheckedCalls):
         Number of parameters of a model (d).
     """
 
-    if TYPE_CHECKING:  # at run time a property would be the default of a dataclass's field of that name
+    if (
+        TYPE_CHECKING
+    ):  # at run time a property would become the default value of a dataclass field of the same name
 
         @property
         def labels(self) -> np.ndarray:
@@ -100,7 +102,7 @@ class Task(metaclass=CheckedCalls):
     @property
     @abstractmethod
     def settings(self) -> Mapping[str, Any]:
-        """Arguments that recreate the task, as plain JSON values, and its name as ``task``."""
+        """Arguments that recreate the task, as plain JSON values; the entry ``task`` is the name of the task."""
 
     @abstractmethod
     def initial_models(self, count: int, shape: tuple[int, ...], generator: np.random.Generator) -> Array:
@@ -115,7 +117,7 @@ class Task(metaclass=CheckedCalls):
 
     @abstractmethod
     def gradients(self, points: Array, clients: Array, generator: np.random.Generator) -> Array:
-        """Return the gradient of each participant's loss at its own point, on a separate sample.
+        """Return the gradient of each participant's loss at the participant's own point, on a separate sample.
 
         ``points`` is (..., k, d) and ``clients`` is (..., k); the result is (..., k, d).
         """
@@ -123,21 +125,21 @@ class Task(metaclass=CheckedCalls):
     def gradient_sums(
         self, models: Array, clients: Array, assignments: Array, generator: np.random.Generator
     ) -> Array:
-        """Return the sum over each cluster's participants of their gradients at the cluster's model.
+        """Return per cluster the sum of the participants' gradients at the cluster's model.
 
         ``models`` is (..., P, d), ``clients`` and ``assignments`` are (..., k); the result is (..., P, d). With
-        gradient averaging, the server receives only this sum; a task may draw it from its law without drawing the
-        summands.
+        gradient averaging, the server needs only these sums. A task may draw each sum from the distribution of the sum,
+        without drawing the summands.
         """
         gradients = self.gradients(rows(models, assignments), clients, generator)
         return sums_by_cluster(gradients, one_hot(assignments, models.shape[-2], dtype=models.dtype))
 
     def choose_and_sum(self, models: Array, clients: Array, randomness: Randomness) -> tuple[Array, Array]:
-        """Return the model of smallest loss of each participant, and each cluster's ``gradient_sums``.
+        """Return per participant the index of the model with the smallest loss, and the ``gradient_sums`` for them.
 
-        ``models`` is (..., P, d) and ``clients`` is (..., k); the results are (..., k), where ties go to the first
-        model, and (..., P, d). Losses draw from ``randomness.assignment`` and gradients from ``randomness.gradient``. A
-        task whose losses and gradients share the residuals may compute the residuals once.
+        ``models`` is (..., P, d) and ``clients`` is (..., k); the results are (..., k) and (..., P, d). In a tie, the
+        first model wins. Losses draw from ``randomness.assignment`` and gradients from ``randomness.gradient``. A task
+        whose losses and gradients share the residuals may compute the residuals once.
         """
         chosen = argmin_smallest_index(self.losses(models, clients, randomness.assignment))
         return chosen, self.gradient_sums(models, clients, chosen, randomness.gradient)
@@ -166,7 +168,7 @@ class Task(metaclass=CheckedCalls):
         anchors
             Centres of the proximal term, (..., k, d). If None, they are the starting points.
         corrections
-            Vectors to add to all gradients, (..., k, d). If None, they are zero.
+            Vectors that are added to all gradients, (..., k, d). If None, they are zero.
         """
         anchors = points if anchors is None else anchors
         momentum, proximal, steps = descent.momentum, descent.proximal, descent.steps
@@ -196,7 +198,7 @@ class Task(metaclass=CheckedCalls):
         buffers: Array | None = None,
         weights: Array | None = None,
     ) -> tuple[Array, Array | None]:
-        """Return the sums over each cluster's participants of their points and buffers after ``local_steps``.
+        """Return per cluster the sums of the participants' points and buffers after ``local_steps``.
 
         Parameters
         ----------
@@ -204,7 +206,7 @@ class Task(metaclass=CheckedCalls):
             Models and buffers from which the participants of each cluster start, (..., P, d). If ``buffers`` is None,
             the buffers start at zero.
         clients, assignments
-            Participants and the cluster of each, integers (..., k).
+            Participants and their clusters, integers (..., k).
         generator, descent
             See ``local_steps``.
         weights
@@ -213,7 +215,8 @@ class Task(metaclass=CheckedCalls):
         Returns
         -------
         tuple
-            Sums (..., P, d); the second is None if the participants have no buffers.
+            The sums of the points and of the buffers, each (..., P, d). The second entry is None if the participants
+            have no buffers.
         """
         membership = one_hot(assignments, models.shape[-2], dtype=models.dtype)
         membership = membership if weights is None else membership * weights[..., None]
@@ -230,7 +233,7 @@ class Task(metaclass=CheckedCalls):
         return len(self.labels)
 
     def reference_optima(self, target: str) -> np.ndarray | None:
-        """Return the optima that an algorithm approximates; None, the default, if they are unknown.
+        """Return the optima that an algorithm approximates, or None, the default, if the optima are unknown.
 
         ``target`` is ``"clusters"`` for (P, d), ``"pooled"`` for (1, d) or ``"clients"`` for
         (m, d).
@@ -239,16 +242,16 @@ class Task(metaclass=CheckedCalls):
 
     @property
     def client_samples(self) -> np.ndarray:
-        """Number of samples of each client (n_i), (m,), for weights by samples."""
+        """Number of samples of each client (n_i), (m,), for ``weighting="samples"``."""
         raise self._lacks("client_samples", "use weighting = 'clients'")
 
     @property
     def stored_samples(self) -> int:
-        """Number of stored samples of every client, over which a reshuffled step passes."""
+        """Number of stored samples that every client has; a reshuffled local step passes over all of them."""
         raise self._lacks("stored_samples", "leave `reshuffle` out")
 
     def sample_gradients(self, points: Array, clients: Array, samples: Array) -> Array:
-        """Return the gradients of one stored sample of each participant at its own point.
+        """Return the gradient of one stored sample per participant, at the participant's own point.
 
         ``points`` is (..., k, d), ``clients`` is (..., k), and ``samples`` are integers (..., k) below
         ``stored_samples``; the result is (..., k, d).
@@ -258,7 +261,7 @@ class Task(metaclass=CheckedCalls):
     def hessian_products(
         self, points: Array, directions: Array, clients: Array, generator: np.random.Generator
     ) -> Array:
-        """Return Hessian-vector products of each participant's loss, on a separate sample.
+        """Return one Hessian-vector product per participant, with the loss on a sample not used for other results.
 
         ``points`` and ``directions`` are (..., k, d), ``clients`` is (..., k); the result is (..., k, d).
         """
@@ -267,7 +270,7 @@ class Task(metaclass=CheckedCalls):
     def losses_and_gradients(
         self, models: Array, clients: Array, generator: np.random.Generator
     ) -> tuple[Array, Array]:
-        """Return the losses and gradients of all models on the same sample of each participant.
+        """Return the losses and gradients of all models, with one sample per participant for both.
 
         ``models`` is (..., P, d) and ``clients`` is (..., k); the results are (..., k, P) and
         (..., k, P, d).
@@ -275,7 +278,7 @@ class Task(metaclass=CheckedCalls):
         raise self._lacks("losses_and_gradients", "use ifca")
 
     def accuracies(self, points: Array, clients: Array) -> Array:
-        """Return the share of each client's test data that its model classifies correctly.
+        """Return the share of a client's test data that the client's model classifies correctly, for each client.
 
         ``points`` is (..., k, d) and ``clients`` (..., k); the result is (..., k), in [0, 1].
         """
@@ -284,7 +287,7 @@ class Task(metaclass=CheckedCalls):
     def _gradients_of_steps(
         self, points: Array, clients: Array, generator: np.random.Generator, descent: Descent
     ) -> Iterator[Callable[[Array], Array]]:
-        """Yield the function of points (..., k, d) that gives the gradients of each local step."""
+        """Yield for each local step a function that maps points (..., k, d) to gradients."""
         steps = descent.steps
         for _ in range(steps if isinstance(steps, int) else int(array_namespace(steps).max(steps))):
             if not descent.reshuffled:
@@ -305,13 +308,16 @@ class Task(metaclass=CheckedCalls):
 
 
 def _where(active: Array | bool, values: Array, others: Array) -> Array:
-    """Return ``values`` for the active clients, booleans (..., k, 1), and ``others`` for the rest; True means all."""
+    """Return ``values`` where ``active``, booleans (..., k, 1), is True, and ``others`` elsewhere.
+
+    True stands for all.
+    """
     return values if active is True else array_namespace(values).where(active, values, others)
 
 
 @dataclass(frozen=True)
 class State:
-    """Base class of the algorithms' states.
+    """Base class for the states of algorithms.
 
     Attributes
     ----------
@@ -333,10 +339,9 @@ StateT = TypeVar("StateT", bound=State)
 
 @dataclass(frozen=True, kw_only=True)
 class Algorithm(Generic[StateT], metaclass=CheckedCalls):
-    """Parameters of a federated algorithm, with pure ``initialise`` and ``step``.
+    """A federated algorithm: its parameters, and the pure functions ``initialise`` and ``step``.
 
-    Subclasses are frozen dataclasses whose fields are keyword-only, stored unchanged and
-    validated on construction.
+    Subclasses are frozen dataclasses. Their fields are keyword-only, stored unchanged and validated on construction.
     """
 
     name: ClassVar[str]
@@ -347,15 +352,15 @@ class Algorithm(Generic[StateT], metaclass=CheckedCalls):
 
     @abstractmethod
     def model_count(self, task: Task) -> int:
-        """Return the number of models of the server on this task (P)."""
+        """Return P, the number of models that the server keeps on this task."""
 
     def draw_models(self, task: Task, shape: tuple[int, ...], randomness: Randomness) -> Array:
-        """Draw starting points (*shape, P, d); by default with the task's ``initial_models``."""
+        """Draw starting points (*shape, P, d), by default with the task's ``initial_models``."""
         return task.initial_models(self.model_count(task), shape, randomness.initialisation)
 
     @abstractmethod
     def initialise(self, models: Array, task: Task) -> StateT:
-        """Return the state before the first round from starting points (..., P, d)."""
+        """Return the state before the first round, from starting points (..., P, d)."""
 
     @abstractmethod
     def step(self, state: StateT, task: Task, randomness: Randomness) -> StateT:
@@ -363,24 +368,24 @@ class Algorithm(Generic[StateT], metaclass=CheckedCalls):
 
     @classmethod
     def state_class(cls) -> type[Any]:
-        """Return the class of the states, from the annotation of ``initialise``."""
+        """Return the class of the states, as annotated in ``initialise``."""
         kind: type[Any] = get_type_hints(cls.initialise).get("return", Any)
         return kind
 
     @property
     def has_personal_step(self) -> bool:
-        """Whether clients deploy the result of ``personalise`` instead of the received model."""
+        """Whether clients use the result of ``personalise`` instead of the received model."""
         return False
 
     def personalise(self, points: Array, clients: Array, task: Task, randomness: Randomness) -> Array:
-        """Return the models that clients (..., k) deploy after they received ``points`` (..., k, d)."""
+        """Return the models that clients (..., k) use after they have received ``points`` (..., k, d)."""
         return points
 
     @property
     def dynamics(self) -> Algorithm[Any]:
-        """The algorithm whose recursion this one follows, by default this algorithm itself.
+        """The algorithm with the same recursion as this algorithm, by default this algorithm itself.
 
-        The bounds of that algorithm apply to this one.
+        The bounds on the returned algorithm then also apply to this algorithm.
 
         A custom implementation of CFL-MGD, for example, returns ``CFLMGD`` with its parameters and can then be
         checked against the theorems on CFL-MGD.
@@ -389,18 +394,18 @@ class Algorithm(Generic[StateT], metaclass=CheckedCalls):
 
     @property
     def settings(self) -> dict[str, Any]:
-        """Name and parameters, as plain JSON values; see ``own_name``."""
+        """Name (see ``own_name``) and parameters, as plain JSON values."""
         parameters = {field.name: getattr(self, field.name) for field in fields(self)}
         return {"algorithm": own_name(type(self)), **parameters}
 
 
 def own_name(kind: type[Algorithm[Any]]) -> str:
-    """Return the name of an algorithm or, if a different algorithm has the same name, the name of its class."""
+    """Return an algorithm's name, or the name of its class if the algorithm's name is inherited from the library."""
     return kind.__name__ if inherits_from_library(kind, "name") else kind.name
 
 
 def inherits_from_library(kind: type, attribute: str) -> bool:
-    """Return whether a user's class inherits an attribute from one of this library's classes."""
+    """Return whether a class outside this library inherits an attribute from a class of this library."""
     of_library = [each.__module__.startswith("clusterproof.") for each in kind.__mro__]
     defining = [attribute in vars(each) for each in kind.__mro__]
     return not of_library[0] and any(defining) and of_library[defining.index(True)]
@@ -412,7 +417,7 @@ def resolve_clusters(clusters: int | None, task: Task) -> int:
     Raises
     ------
     InvalidArgument
-        If there would be more clusters than clients.
+        If there are more clusters than clients.
     """
     count = task.clusters if clusters is None else clusters
     if count > task.clients:

@@ -1,4 +1,4 @@
-"""Bipartition of clients that minimises the largest similarity across the cut."""
+"""Split clients into two groups such that the largest similarity between the groups is minimal."""
 
 from __future__ import annotations
 
@@ -6,9 +6,9 @@ import numpy as np
 
 
 def cosine_similarities(updates: np.ndarray, others: np.ndarray | None = None) -> np.ndarray:
-    """Return the cosines of the angles between two sets of vectors, (n, k); 0 for zero vectors.
+    """Return the cosines of the angles between two sets of vectors, (n, k); a zero vector has cosine 0.
 
-    ``updates`` are (n, d) and ``others`` (k, d). If ``others`` is None, ``updates`` are compared with themselves.
+    ``updates`` are (n, d) and ``others`` (k, d). If ``others`` is None, ``updates`` are compared with each other.
     """
     first, second = (_unit(vectors) for vectors in (updates, updates if others is None else others))
     return np.asarray(np.clip(first @ second.T, -1.0, 1.0))
@@ -17,9 +17,9 @@ def cosine_similarities(updates: np.ndarray, others: np.ndarray | None = None) -
 def bipartition(similarities: np.ndarray, linkage: str = "single") -> np.ndarray:
     """Split clients into two groups by hierarchical clustering with the distance 1 - similarity.
 
-    Single linkage minimises the largest similarity across the cut exactly. The last merge of Kruskal's algorithm cuts
-    the weakest edge of the maximum spanning tree, and every cut crosses some edge of that tree. Complete linkage, which
-    CFL's public code uses, does not minimise it.
+    With single linkage, the largest similarity across the cut is minimal: the cut removes the weakest edge of the
+    maximum spanning tree, and every cut crosses some edge of this tree. With complete linkage, as in CFL's public code,
+    the largest similarity is not always minimal.
 
     ``similarities`` is symmetric (n, n) with n >= 2. The result is booleans (n,), True for the group without the first
     client; both groups are non-empty.

@@ -28,10 +28,10 @@ from clusterproof.common.validation import (
 )
 
 STATIONARY = 0.1
-"""A cluster is split only if its mean update divided by its largest update is at most this ratio (SoFL, 4.1)."""
+"""Largest ratio of mean update to largest update, in norm, at which a cluster may be split (SoFL, 4.1)."""
 
 INCONGRUENT = 0.25
-"""A cluster is split only if its largest update divided by the first round's largest update is at least this ratio."""
+"""Smallest ratio of a cluster's largest update to the first round's largest update at which it may be split."""
 
 
 @dataclass(frozen=True)
@@ -46,7 +46,7 @@ class PartitionState(State):
     rounds
         Number of finished rounds, an integer () on the host.
     clusters
-        An unused field, which saved states contain.
+        An unused field, which older saved states contain.
     """
 
     assignments: Array
@@ -72,39 +72,40 @@ class RecursiveState(PartitionState):
 
 @dataclass(frozen=True, kw_only=True)
 class CFL(Algorithm[RecursiveState]):
-    """FedAvg in every cluster; a stationary cluster with conflicting updates is split in two.
+    """FedAvg in every cluster; a cluster near a stationary point with conflicting updates is split in two.
 
     A cluster of more than two participants is split when the norm of its mean update is below
-    ``mean_threshold`` while its largest update is above ``client_threshold``. The split is computed from
-    the cosines of the updates, and the averages of the same round use the new clusters.
+    ``mean_threshold`` while its largest update is above ``client_threshold``. The split depends on the cosines between
+    the updates, and the averages of the same round use the new clusters.
 
     Parameters
     ----------
     step_size
         Step size (eta), positive.
     local_steps
-        Gradient steps of a client in a round.
+        Number of gradient steps that a client takes per round.
     mean_threshold
         Norm of a cluster's mean update below which it may be split (eps_1), in units of the models. If None, it is a
         tenth of the cluster's largest update of the round.
     client_threshold
         Norm of a client's update above which its cluster may be split (eps_2), at least ``mean_threshold``. Give both
-        thresholds or neither. If None, it is a quarter of the largest update of the first round. This presumes that the
-        start is as far from the optima as the clusters are from each other.
+        thresholds or neither. If None, it is a quarter of the first round's largest update. This default makes sense if
+        the start is about as far from the optima as the clusters are from each other.
     linkage
-        ``"single"`` minimises the largest similarity across the cut exactly; the public code has ``"complete"``.
+        ``"single"`` minimises the largest similarity across the cut; the public code uses ``"complete"``.
     warm_up
         Rounds before the first split.
     participation
         Fraction of clients in a round, in (0, 1]. If a cluster's participants meet the conditions of a split, the
-        server requests the updates of all its members in the same round. The server splits the cluster if these updates
-        also meet the conditions.
+        server requests the updates of all members in the same round. It splits the cluster if these updates also meet
+        the conditions.
     weighting
         Weight of a client in averages and in the mean for eps_1: ``"clients"`` (equal) or ``"samples"`` (n_i / n).
     noise_ratio
-        The paper's gamma_max, in [0, 1): bound on the noise of a client's update in units of the update. A cluster is
-        split only if sqrt((1 - a) / 2) is larger, where a is the largest cosine across the cut. The split then
-        separates no two clients with the same distribution. If None, there is no such test, as in the public code.
+        The paper's gamma_max, in [0, 1): bound on the noise of a client's update, relative to the norm of the update. A
+        cluster is split only if sqrt((1 - a) / 2) is larger, where a is the largest cosine across the cut. The split
+        then separates no two clients with the same distribution. If None, the cut is always accepted, as in the public
+        code.
 
     Raises
     ------
@@ -114,10 +115,10 @@ class CFL(Algorithm[RecursiveState]):
 
     Notes
     -----
-    Sattler, Mueller and Samek (2020), Algorithm 2, whose weights are |D_i| / |D|. The public code numbers split clients
-    by their position in the cluster. Such numbers are correct only in the first split. In this class clients keep their
-    ids. A run starts from one model; ``models`` then has one row per client. A zero update has cosine 0 with every
-    other update.
+    Sattler, Mueller and Samek (2020), Algorithm 2, with weights |D_i| / |D|. The public code numbers the clients of a
+    split by their position in the cluster; such numbers are correct only in the first split. In this class clients keep
+    their ids. A run starts from one model; after that, ``models`` has one row per client. A zero update has cosine 0
+    with every other update.
     """
 
     name: ClassVar[str] = "cfl"
@@ -136,8 +137,13 @@ class CFL(Algorithm[RecursiveState]):
     def __post_init__(self) -> None:
         """Validate the parameters."""
         check_descent(self.step_size, None, "model", self.local_steps)
-        check_choice("linkage", self.linkage, ("single", "complete"), remedy="'single' is exact")
-        check_count("warm_up", self.warm_up, at_least=0, remedy="the public code has 20 rounds")
+        check_choice(
+            "linkage",
+            self.linkage,
+            ("single", "complete"),
+            remedy="'single' is the exact rule",
+        )
+        check_count("warm_up", self.warm_up, at_least=0, remedy="the public code uses 20 rounds")
         check_participation(self.participation)
         check_weighting(self.weighting)
         if self.noise_ratio is not None:
@@ -145,7 +151,7 @@ class CFL(Algorithm[RecursiveState]):
             check_number("noise_ratio", self.noise_ratio, at_least=0, below=1, remedy=remedy)
         small, large = self.mean_threshold, self.client_threshold
         if small is not None and large is not None:
-            check_number("mean_threshold", small, above=0, remedy="the public code has 0.4")
+            check_number("mean_threshold", small, above=0, remedy="the public code uses 0.4")
             remedy = "it may not be below mean_threshold"
             check_number("client_threshold", large, at_least=small, remedy=remedy)
         elif small is not large:
@@ -154,7 +160,7 @@ class CFL(Algorithm[RecursiveState]):
             raise InvalidArgument(missing, None, rule, "give both or neither")
 
     def model_count(self, task: Task) -> int:
-        """Return 1: all clients start from one model."""
+        """Return 1, because all clients start from one model."""
         require_sizes(self.weighting, task)
         return 1
 
@@ -198,7 +204,7 @@ class CFL(Algorithm[RecursiveState]):
         return average_in_clusters(state, all_clients, updates, like(counted, models), weights=counts)
 
     def _descend(self, models: Array, clients: Array, task: Task, randomness: Randomness) -> Array:
-        """Return the updates of clients (..., k) from their clusters' models, (..., k, d)."""
+        """Train clients (..., k) from the models of their clusters, and return the updates, (..., k, d)."""
         received = rows(models, clients)
         descent = Descent(self.step_size, self.local_steps)
         points, _, _ = task.local_steps(received, clients, randomness.gradient, descent)
@@ -208,7 +214,7 @@ class CFL(Algorithm[RecursiveState]):
     def _ready_clusters(
         self, voters: np.ndarray, updates: np.ndarray, reference: np.ndarray, sizes: np.ndarray
     ) -> list[tuple[tuple[int, ...], int]]:
-        """Return the replicates and clusters whose participants meet the conditions of a split."""
+        """List the clusters whose participants meet the conditions for a split, as pairs of replicate and cluster."""
         weights = np.broadcast_to(sizes, voters.shape)
         return [
             (replicate, int(cluster))
@@ -228,7 +234,7 @@ class CFL(Algorithm[RecursiveState]):
         reference: float,
         weights: np.ndarray | None = None,
     ) -> None:
-        """Split the cluster of clients ``ids`` in ``members`` (m,), in place, if it meets the conditions.
+        """Split the cluster with the clients ``ids`` if it meets the conditions; update ``members`` (m,) in place.
 
         ``updates`` (m, d) and ``weights`` (m,) cover all clients. If None, the weights are one.
         """
@@ -246,7 +252,7 @@ class CFL(Algorithm[RecursiveState]):
         members[ids[side]] = members.max() + 1
 
     def _ready(self, updates: np.ndarray, reference: float, weights: np.ndarray) -> bool:
-        """Return whether a cluster of more than two clients has a small mean update and a large update."""
+        """Return whether a cluster has more than two clients, a small mean update, and at least one large update."""
         if len(updates) <= 2:
             return False
         mean, largest = mean_and_largest(updates, weights)
@@ -256,7 +262,7 @@ class CFL(Algorithm[RecursiveState]):
 
 
 def mean_and_largest(updates: np.ndarray, weights: np.ndarray | None = None) -> tuple[float, float]:
-    """Return the norm of the mean of updates (k, d) with weights (k,), and the largest norm."""
+    """Return the norm of the weighted mean of updates (k, d), and the largest norm of an update."""
     mean = np.average(updates, axis=0, weights=weights)
     return float(np.linalg.norm(mean)), float(np.linalg.norm(updates, axis=1).max())
 
@@ -279,11 +285,11 @@ def average_in_clusters(
     *,
     weights: Array | None = None,
 ) -> PartitionT:
-    """Add to every cluster's model the mean of its participants' updates; an empty cluster keeps its model.
+    """Add the participants' mean update to each cluster's model; a cluster without participants keeps its model.
 
-    ``state`` has the models before the round and the clusters after it. ``updates`` (..., k, d) and ``weights``
-    (..., k) belong to clients (..., k). If ``weights`` is None, all weights are one. If ``clients`` are all clients,
-    ``counted`` (..., m) selects the clients that are averaged.
+    ``state`` has the models before the round and the clusters after the round. ``updates`` (..., k, d) and ``weights``
+    (..., k) belong to ``clients`` (..., k). If ``weights`` is None, all weights are one. If ``clients`` contains every
+    client, ``counted`` (..., m) selects the clients that enter the mean.
     """
     xp = array_namespace(state.models)
     members = state.assignments

@@ -30,11 +30,11 @@ class MomentumState(State):
     Attributes
     ----------
     buffers
-        Momentum buffers: one per cluster, (..., P, d), or one per client, (..., m, d), with
-        ``momentum_owner="client"``.
+        Momentum buffers: one per cluster, (..., P, d). With ``momentum_owner="client"`` there is one per client, (...,
+        m, d).
     pending
-        Gradients that ``update_order="as-printed"`` applies in the next round, of the buffers' shape. They are zero
-        before the first round, and always with ``"momentum-first"``.
+        Gradients that ``update_order="as-printed"`` applies in the next round, in the shape of the buffers. They are
+        zero before the first round. With ``"momentum-first"`` they are always zero.
     """
 
     buffers: Array
@@ -45,7 +45,7 @@ class MomentumState(State):
 class CFLMGD(Algorithm[MomentumState]):
     """IFCA with momentum: option I (gradient averaging) and option II (model averaging).
 
-    Option I, with G_p the normalised sum of the gradients of cluster p's participants::
+    Option I, where G_p is the normalised sum of the gradients of the participants in cluster p::
 
         w_p <- momentum * w_p + G_p        chi_p <- chi_p - step_size * w_p
 
@@ -62,13 +62,13 @@ class CFLMGD(Algorithm[MomentumState]):
     local_steps
         Local steps of option II (H).
     momentum_owner
-        With ``"server"``, each cluster has one buffer, defined by the second line of (32). ``"client"`` is option I as
-        printed: every client keeps u_i, even when it moves to another cluster. After the round, it receives its
+        With ``"server"``, each cluster has one buffer, which follows the second line of (32). ``"client"`` is option I
+        as printed: every client keeps u_i, even when it moves to another cluster. After the round, it receives its
         cluster's mean (line 15).
     update_order
         ``"momentum-first"`` follows (3), (4) and the indices of line 20. ``"as-printed"`` reads chi^t in line 2 as the
-        newest model and applies the two equations of line 20 one after the other. This delays the gradient by a step.
-        This order is stable only for beta + eta l_p lambda < 1.
+        newest model and applies the two equations of line 20 one after the other. The gradient then acts one step
+        later, and the method is stable only for beta + eta l_p lambda < 1.
     reset_momentum
         Whether every round of option II starts with zero momentum.
     participation
@@ -81,12 +81,12 @@ class CFLMGD(Algorithm[MomentumState]):
         momentum, as in (32). With ``"freeze"``, the cluster keeps its model and its momentum. Option II, where (6) is
         0/0, always freezes.
     least_share
-        Share of the participants for which every starting model must have the smallest loss. Other starts are drawn
-        again, as in IFCA's public code. If None, the first draw is used.
+        Share of the participants for which every starting model must have the smallest loss. Clusterproof redraws all
+        other starts, as in IFCA's public code. If None, it uses the first draw.
     restarts
-        Number of starts that are tried; the start with the smallest mean of the clients' smallest losses is used.
+        Number of starts to try. The run uses the start for which the mean of the clients' smallest losses is smallest.
     trial_rounds
-        Rounds for which each start is tried, if there are several.
+        Number of rounds in the trial of each start, if there are several starts.
 
     Raises
     ------
@@ -95,8 +95,8 @@ class CFLMGD(Algorithm[MomentumState]):
 
     Notes
     -----
-    Zhao et al. (2023), Algorithm 1 and (3)-(10). The sum in (5) is over the cluster's participants in the round,
-    so that the step of cluster p is eta l_p at full participation.
+    Zhao et al. (2023), Algorithm 1 and (3)-(10). The sum in (5) is over the cluster's participants in the round. At
+    full participation, the step of cluster p is therefore eta l_p.
     """
 
     name: ClassVar[str] = "cfl-mgd"
@@ -213,7 +213,7 @@ class CFLMGD(Algorithm[MomentumState]):
         return replace(state, models=updated, buffers=after[0], pending=after[1])
 
     def _average_models(self, state: MomentumState, on: ArrayClients) -> MomentumState:
-        """Carry out option II, (4), (6) and line 16; with delayed gradients, apply line 20 as printed."""
+        """Carry out option II: (4), (6) and line 16, or line 20 as printed if gradients are delayed."""
         start = 0 * state.buffers if self.reset_momentum else state.buffers
         models, buffers = cfl_mgd_option_2(
             on,
@@ -227,10 +227,10 @@ class CFLMGD(Algorithm[MomentumState]):
         return replace(state, models=models, buffers=buffers)
 
     def divisor(self, models: Array, assignments: Array, task: Task) -> Array | float:
-        """Return the number by which (5) divides the sums of gradients (..., P, d).
+        """Return the divisor of the sums of gradients (..., P, d) in (5).
 
-        With ``normalisation="cluster"`` there is a number for each cluster, (..., P, 1). It is 1 for empty
-        clusters, whose sum is zero.
+        With ``normalisation="cluster"`` there is one divisor per cluster, (..., P, 1). A cluster without participants
+        has the sum 0 and the divisor 1.
         """
         if self.normalisation == "clients":
             return float(task.clients)

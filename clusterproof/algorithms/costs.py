@@ -1,4 +1,4 @@
-"""Cost of a round: passes of a participant, numbers sent, and vectors that the server combines."""
+"""Costs of a round: passes per participant, numbers sent, and vectors that the server combines."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from clusterproof.algorithms.sofl import SoFL
 from clusterproof.common.validation import InvalidArgument
 
 BACKWARD = 2
-"""Cost of a backward pass in forward passes: it has two matrix products per layer instead of one."""
+"""Cost of a backward pass, in forward passes: a backward pass has two matrix products per layer instead of one."""
 
 
 @dataclass(frozen=True)
@@ -35,14 +35,14 @@ class Cost:
     participants
         Number of participants (k).
     forward, backward
-        Passes of one participant over its batch, with one model each. A gradient needs one pass of each kind;
-        the forward pass of a model whose loss on that batch is known is not repeated.
+        Passes of one participant over a batch, with one model per pass. A gradient needs one pass of each kind. If the
+        loss of a model on the batch is known, its forward pass is not repeated.
     curvature
-        Hessian-vector products of one participant.
+        Number of Hessian-vector products that one participant computes.
     down, up
-        Floating-point numbers that one participant receives and sends; the cluster index is not counted.
+        Floating-point numbers that one participant receives and sends, without the cluster index.
     server
-        Vectors of d numbers that the server adds or multiplies.
+        Number of vectors (d,) that the server adds or multiplies.
     """
 
     participants: int
@@ -55,16 +55,16 @@ class Cost:
 
     @property
     def units(self) -> int:
-        """Cost of a participant in forward passes, without Hessian-vector products."""
+        """Cost per participant, in forward passes, without Hessian-vector products."""
         return self.forward + BACKWARD * self.backward
 
     def sent(self) -> int:
-        """Return the bytes received and sent by all participants, in double precision."""
+        """Return the number of bytes that all participants receive and send, in double precision."""
         return self.participants * (self.down + self.up) * 8
 
 
 def cost_of_a_round(algorithm: Algorithm[Any], task: Task) -> Cost:
-    """Return the cost of a round without a split; local steps use the data on which the clusters were chosen.
+    """Return the cost of a round without a split, assuming that local steps use the data of the choice of clusters.
 
     Parameters
     ----------
@@ -82,7 +82,7 @@ def cost_of_a_round(algorithm: Algorithm[Any], task: Task) -> Cost:
     match algorithm:
         case GradientLoss():
             models = algorithm.model_count(task)
-            # also the models' last updates, for clients absent in the previous round
+            # the server also sends the models' last updates, for clients that were absent in the previous round
             return Cost(k, models, models, 0, 2 * models * d, d, k)
         case CFLMGD() | IFCA():
             models = algorithm.model_count(task)
@@ -96,13 +96,13 @@ def cost_of_a_round(algorithm: Algorithm[Any], task: Task) -> Cost:
         case Local():
             return Cost(k, steps, steps, 0, 0, 0, 0)
         case Scaffold() | FedLin():
-            # option I takes the gradient at x, as FedLin does: it is the gradient of the first local step
-            # models and control variates; the server adds the changes of both kinds
+            # option I and FedLin need the gradient at x, which is also the gradient of the first local step; clients
+            # send models and control variates, and the server adds the changes of both
             return Cost(k, steps, steps, 0, 2 * d, 2 * d, 2 * k)
         case FPFC():
             pairs = k * (2 * m - k - 1) // 2 if algorithm.pair_rule == "either" else k * (k - 1) // 2
             pairs = m * (m - 1) // 2 if algorithm.pair_rule == "all" else pairs
-            # update each pair and add it to what its two clients receive; then sum all models
+            # the server updates each pair, adds the pair to the sums of its two clients, and sums all models
             server = 3 * pairs + m
         case FedBCD() | ProxSkip():
             # with ProxSkip every client works in every round; the numbers sent and received are expectations
@@ -110,8 +110,8 @@ def cost_of_a_round(algorithm: Algorithm[Any], task: Task) -> Cost:
         case FedAvg() | FedProx() | CFL() | SoFL():
             server = k
         case _:
-            rule = "must be one whose cost is known"
-            raise InvalidArgument("algorithm", algorithm.name, rule, "add it to costs.py")
+            rule = "must be an algorithm with known cost"
+            raise InvalidArgument("algorithm", algorithm.name, rule, "add the algorithm to costs.py")
     if isinstance(algorithm, SoFL) and algorithm.method == "per-fedavg":
         steps *= 2
     return Cost(k, steps, steps, 0, d, d, server)

@@ -1,4 +1,4 @@
-"""Ditto: personal models beside the model of FedAvg (Li et al., 2021)."""
+"""Ditto: FedAvg, with an additional personal model per client (Li et al., 2021)."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ class PersonalState(State):
     Attributes
     ----------
     personal
-        Every client's personal model, (..., m, d).
+        The personal models, one per client, (..., m, d).
     """
 
     personal: Array
@@ -29,9 +29,9 @@ class PersonalState(State):
 
 @dataclass(frozen=True, kw_only=True)
 class Ditto(MethodAlgorithm[PersonalState]):
-    """FedAvg, with a personal model for every client that is pulled towards the server's model.
+    """FedAvg, with an additional personal model per client; a penalty pulls it towards the server's model.
 
-    x moves as in FedAvg. Then each participant continues from its last personal model, with the received x::
+    x moves as in FedAvg. Each participant then continues training its personal model v_i, with the received x::
 
         v_i <- v_i - personal_step_size * (grad phi_i(v_i) + lam (v_i - x))
 
@@ -40,7 +40,7 @@ class Ditto(MethodAlgorithm[PersonalState]):
     step_size
         Step size of the common model, positive.
     lam
-        Coefficient of the pull to x (lambda), at least 0; with 0, each client trains its personal model alone.
+        Coefficient of the pull towards x (lambda), at least 0; with 0, the personal models ignore the server.
     personal_step_size
         Step size of the personal models, positive. If None, it is ``step_size``.
     personal_steps
@@ -52,7 +52,7 @@ class Ditto(MethodAlgorithm[PersonalState]):
     participation
         Fraction of clients in a round, in (0, 1].
     weighting
-        Weight of a client in the mean: 1 with ``"clients"``, n_i / n with ``"samples"``.
+        Weight of a client in the mean: 1 for ``"clients"``, n_i / n for ``"samples"``.
 
     Raises
     ------
@@ -61,8 +61,8 @@ class Ditto(MethodAlgorithm[PersonalState]):
 
     Notes
     -----
-    Li, Hu, Beirami and Smith (2021), Algorithm 1, restated. ``models`` holds x, P = 1; the personal models are in the
-    state as ``personal`` and start at x.
+    Li, Hu, Beirami and Smith (2021), Algorithm 1, restated. ``models`` holds x (P = 1). The state's field ``personal``
+    holds the personal models, which start at x.
     """
 
     name: ClassVar[str] = "ditto"
@@ -84,16 +84,16 @@ class Ditto(MethodAlgorithm[PersonalState]):
         check_server_step_size(self.server_step_size)
         check_number("lam", self.lam, at_least=0, remedy="0 trains alone, 0.1 is common")
         if self.personal_step_size is not None:
-            remedy = "leave it out for step_size"
+            remedy = "leave it out to use step_size"
             check_number("personal_step_size", self.personal_step_size, above=0, remedy=remedy)
         if self.personal_steps is not None:
             check_count(
-                "personal_steps", self.personal_steps, at_least=1, remedy="leave it out for local_steps"
+                "personal_steps", self.personal_steps, at_least=1, remedy="leave it out to use local_steps"
             )
 
     @property
     def round_settings(self) -> dict[str, Any]:
-        """Settings of the method's round."""
+        """Settings with which the method's round is called."""
         own = self.personal_step_size, self.personal_steps
         steps = {
             "personal_step_size": self.step_size if own[0] is None else own[0],

@@ -26,17 +26,17 @@ class FedAvg(MethodAlgorithm[State]):
     step_size
         Step size (eta), positive.
     local_steps
-        Gradient steps of a client in a round; with ``reshuffle``, passes over its samples.
+        Number of gradient steps that a client takes per round; with ``reshuffle``, number of passes over the client's
+        samples.
     participation
         Fraction of clients in a round, in (0, 1].
     weighting
-        Weight of a client in an average: 1 with ``"clients"``, n_i / n with ``"samples"``.
+        Weight of a client in an average: 1 for ``"clients"``, n_i / n for ``"samples"``.
     server_step_size
-        Step size of the server (eta_g), positive; 1 takes the mean of the models.
+        Step size of the server (eta_g), positive; with 1, the server takes the mean of the models.
     reshuffle
-        Whether a local step is the gradient of one sample, and a pass takes the client's samples in a new uniform
-        random order. With a server step size this is NASTYA, whose own server step size is step_size * n_i *
-        server_step_size.
+        Whether each gradient uses one sample, and each pass takes the client's samples in a new uniform random order.
+        This is NASTYA; the server step size in that paper equals step_size * n_i * server_step_size.
 
     Raises
     ------
@@ -45,8 +45,8 @@ class FedAvg(MethodAlgorithm[State]):
 
     Notes
     -----
-    McMahan et al. (2017), Algorithm 1, whose weights are n_k / n. NASTYA is Algorithm 3 of Sadiev et al. (2022) without
-    compression; we read that paper. The model array has P = 1.
+    McMahan et al. (2017), Algorithm 1, with weights n_k / n. NASTYA is Algorithm 3 of Sadiev et al. (2022) without
+    compression; we read that paper. The server has one model (P = 1).
     """
 
     name: ClassVar[str] = "fedavg"
@@ -65,5 +65,5 @@ class FedAvg(MethodAlgorithm[State]):
         check_server_step_size(self.server_step_size)
         if not isinstance(self.reshuffle, bool):
             raise InvalidArgument(
-                "reshuffle", self.reshuffle, "must be True or False", "leave it out for False"
+                "reshuffle", self.reshuffle, "must be True or False", "leave it out to get False"
             )

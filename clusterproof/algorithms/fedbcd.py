@@ -1,4 +1,4 @@
-"""FedBCD: personal models and a common one by block coordinate descent (Wu et al., 2021)."""
+"""FedBCD: block coordinate descent on personal models and a common model (Wu et al., 2021)."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from clusterproof.methods.declaration import METHODS, Method
 from clusterproof.methods.personal import fedbcd
 
 DEFAULTS = {"penalised": {"proximal": 0.1}, "separate": {"pull": 0.2}}
-"""For each variant, its own parameter and the default."""
+"""For each variant, the parameter that only this variant has, and the default value."""
 
 
 @dataclass(frozen=True)
@@ -27,7 +27,7 @@ class PersonalState(State):
     average
         Mean of the last x_i of all clients, (..., 1, d).
     personal
-        Personal model x_i of every client, kept between rounds, (..., m, d).
+        Personal models x_i, one per client, kept between rounds, (..., m, d).
     """
 
     average: Array
@@ -45,12 +45,12 @@ class FedBCD(MethodAlgorithm[PersonalState]):
     Parameters
     ----------
     step_size
-        Step size of the clients, positive.
+        Step size of the clients' gradient steps, positive.
     proximal
-        Coefficient mu of the penalty, at least 0; the paper's rho, without 1/2, is mu / 2. This parameter applies only
-        to the penalised variant. If None, it is 0.1.
+        Coefficient mu of the penalty, at least 0; the paper's penalty is rho ||x_i - z||^2, so rho is mu / 2. This
+        parameter applies only to the penalised variant. If None, it is 0.1.
     local_steps
-        Gradient steps of a client in a round (n).
+        Number of gradient steps that a client takes per round (n).
     server_step_size
         Step size of the common model, in (0, 1].
     participation
@@ -59,8 +59,8 @@ class FedBCD(MethodAlgorithm[PersonalState]):
         ``"penalised"`` descends on the sum of loss and penalty. ``"separate"`` is FedBCD-I: n
         gradient steps on the loss alone, then n times x <- x - pull (x - z).
     pull
-        Share of the way to z that a step of the separate variant takes, in (0, 1). If None, it is 0.2. The value 1
-        would undo every local step.
+        Share of the distance to z that a step of the separate variant covers, in (0, 1). If None, it is 0.2. The value
+        1 would undo every local step.
 
     Raises
     ------
@@ -69,9 +69,9 @@ class FedBCD(MethodAlgorithm[PersonalState]):
 
     Notes
     -----
-    Wu, Scaglione, Wai, Karakoc, Hreinsson and Ma (2021), with one server. ``models`` holds z, P = 1; the personal
-    models are in the state. All models start from the server's. The published code shares one momentum buffer among all
-    clients; this class has no momentum.
+    Wu, Scaglione, Wai, Karakoc, Hreinsson and Ma (2021), with one server. ``models`` holds z (P = 1), and the state
+    also holds the personal models. All models start from the server's model. The published code uses one momentum
+    buffer for all clients; this class has no momentum.
     """
 
     name: ClassVar[str] = "fedbcd"
@@ -91,9 +91,18 @@ class FedBCD(MethodAlgorithm[PersonalState]):
         check_descent(self.step_size, None, "model", self.local_steps)
         check_participation(self.participation)
         check_number(
-            "server_step_size", self.server_step_size, above=0, at_most=1, remedy="1 takes the devices' mean"
+            "server_step_size",
+            self.server_step_size,
+            above=0,
+            at_most=1,
+            remedy="1 moves to the clients' mean model",
         )
-        check_choice("variant", self.variant, tuple(DEFAULTS), remedy="'penalised' minimises a stated sum")
+        check_choice(
+            "variant",
+            self.variant,
+            tuple(DEFAULTS),
+            remedy="'penalised' adds the penalty to the loss",
+        )
         for argument in ("proximal", "pull"):
             if getattr(self, argument) is not None and argument not in DEFAULTS[self.variant]:
                 raise InvalidArgument(
@@ -109,7 +118,7 @@ class FedBCD(MethodAlgorithm[PersonalState]):
 
     @property
     def round_settings(self) -> dict[str, Any]:
-        """Settings of the method's round."""
+        """Settings with which the method's round is called."""
         penalised = self.variant == "penalised"
         return {
             "step_size": self.step_size,
@@ -119,6 +128,6 @@ class FedBCD(MethodAlgorithm[PersonalState]):
         }
 
     def _strength(self, argument: str) -> float:
-        """Return the variant's parameter, or its default."""
+        """Return the value of the parameter that only the chosen variant has, or the default."""
         given: float | None = getattr(self, argument)
         return DEFAULTS[self.variant][argument] if given is None else given

@@ -1,4 +1,4 @@
-"""FedDyn: local losses with a linear term that changes in every round (Acar et al., 2021)."""
+"""FedDyn: local losses with an additional linear term that changes in every round (Acar et al., 2021)."""
 
 from __future__ import annotations
 
@@ -21,9 +21,9 @@ class LinearState(State):
     Attributes
     ----------
     offset
-        The server's h, (..., 1, d), the mean of all L_i while all clients take part.
+        The server's h, (..., 1, d). It equals the mean of all L_i as long as all clients take part.
     linear
-        Every client's L_i, the gradient of its linear term, (..., m, d).
+        The gradients L_i of the linear terms, one per client, (..., m, d).
     """
 
     offset: Array
@@ -32,7 +32,7 @@ class LinearState(State):
 
 @dataclass(frozen=True, kw_only=True)
 class FedDyn(MethodAlgorithm[LinearState]):
-    """FedAvg whose clients add a linear and a quadratic term to their losses, so that all have one optimum.
+    """FedAvg with a linear and a quadratic term in each client's loss, so that all these losses have one optimum.
 
     A participant starts at y = x and takes K steps y <- y - step_size * (grad phi_i(y) - L_i + alpha (y - x)). Then::
 
@@ -45,15 +45,15 @@ class FedDyn(MethodAlgorithm[LinearState]):
     Parameters
     ----------
     step_size
-        Step size of the clients, positive.
+        Step size of the clients' gradient steps, positive.
     alpha
         Coefficient of the quadratic term, positive.
     local_steps
-        Gradient steps of a client in a round (K); the paper minimises exactly.
+        Number of gradient steps that a client takes per round (K); in the paper, clients minimise exactly.
     participation
         Fraction of clients in a round, in (0, 1].
     weighting
-        Weight of a client in the mean of the models: 1 with ``"clients"``, n_i / n with ``"samples"``.
+        Weight of a client in the mean of the models: 1 for ``"clients"``, n_i / n for ``"samples"``.
 
     Raises
     ------
@@ -62,7 +62,8 @@ class FedDyn(MethodAlgorithm[LinearState]):
 
     Notes
     -----
-    Acar, Zhao, Navarro, Mattina, Whatmough and Saligrama (2021), Algorithm 1, restated. The model array has P = 1.
+    Acar, Zhao, Navarro, Mattina, Whatmough and Saligrama (2021), Algorithm 1, restated. The server has one model (P =
+    1).
     """
 
     name: ClassVar[str] = "feddyn"

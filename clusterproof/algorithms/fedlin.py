@@ -1,4 +1,4 @@
-"""FedLin: local steps on losses whose gradients at the server's model all equal the mean (Mitra et al., 2021)."""
+"""FedLin: local steps on losses that all have the mean gradient at the server's model (Mitra et al., 2021)."""
 
 from __future__ import annotations
 
@@ -15,9 +15,9 @@ from clusterproof.methods.declaration import METHODS, Method
 
 @dataclass(frozen=True, kw_only=True)
 class FedLin(MethodAlgorithm[State]):
-    """Two exchanges per round: gradients at the server's model x, then the clients' models.
+    """In each round the clients send their gradients at the server's model x, and then their models.
 
-    Write g_i = grad phi_i(x), and g for their mean over the participants. A participant starts at y = x and takes K
+    Let g_i = grad phi_i(x), and let g be the mean of the participants' g_i. A participant starts at y = x and takes K
     steps::
 
         y <- y - step_size * (grad phi_i(y) - g_i + g)
@@ -27,11 +27,11 @@ class FedLin(MethodAlgorithm[State]):
     Parameters
     ----------
     step_size
-        Step size of the clients, positive.
+        Step size of the clients' gradient steps, positive.
     local_steps
-        Gradient steps of a client in a round (K).
+        Number of gradient steps that a client takes per round (K).
     participation
-        Fraction of clients in a round, in (0, 1]; both means are over the participants.
+        Fraction of clients in a round, in (0, 1]. The means of gradients and of models are over the participants.
 
     Raises
     ------
@@ -40,9 +40,9 @@ class FedLin(MethodAlgorithm[State]):
 
     Notes
     -----
-    FedLin (Mitra, Jaafar, Pappas and Hassani, 2021) without compression. We read an abstract only: the equations are
-    restated, with equal step sizes and numbers of steps. In the paper all clients take part. FedLin is SCAFFOLD whose
-    control variates are the gradients at x. The model array has P = 1.
+    FedLin (Mitra, Jaafar, Pappas and Hassani, 2021) without compression. We read only the abstract: the equations are
+    restated, with equal step sizes and equal numbers of steps. In the paper all clients take part. FedLin equals
+    SCAFFOLD with the gradients at x as control variates. The server has one model (P = 1).
     """
 
     name: ClassVar[str] = "fedlin"

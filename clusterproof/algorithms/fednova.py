@@ -1,4 +1,4 @@
-"""FedNova: a mean of the clients' changes per step (Wang et al., 2020)."""
+"""FedNova: the server averages each client's change per local step (Wang et al., 2020)."""
 
 from __future__ import annotations
 
@@ -14,20 +14,22 @@ from clusterproof.methods.declaration import METHODS, Method
 
 @dataclass(frozen=True, kw_only=True)
 class FedNova(MethodAlgorithm[State]):
-    """FedAvg whose server divides each client's change by its number of steps K_i.
+    """FedAvg, but the server divides each client's change by the client's number of steps K_i.
 
     The participants reach models y_i from x, tau is the mean of the K_i, and the server computes::
 
         x <- x + server_step_size * tau * mean of (y_i - x) / K_i
 
-    If all clients take equally many steps, this is FedAvg; training by epochs gives them different numbers.
+    If all clients take the same number of steps, this is FedAvg. If they train for epochs, K_i grows with the number of
+    samples.
 
     Parameters
     ----------
     step_size
-        Step size of the clients, positive.
+        Step size of the clients' gradient steps, positive.
     local_steps
-        Local steps of a client in a round; in training by epochs, K_i is this number times its number of batches.
+        Local steps of a client in a round. If a local step is an epoch, K_i is this number times the client's number of
+        batches.
     server_step_size
         Step size of the server, positive.
     participation
@@ -42,8 +44,8 @@ class FedNova(MethodAlgorithm[State]):
 
     Notes
     -----
-    Wang, Liu, Liang, Joshi and Poor (2020), with plain gradient steps, where a_i = K_i; restated. The model array has
-    P = 1.
+    Wang, Liu, Liang, Joshi and Poor (2020), with plain gradient steps, for which the paper's a_i is K_i; restated. The
+    server has one model (P = 1).
     """
 
     name: ClassVar[str] = "fednova"

@@ -14,20 +14,21 @@ from clusterproof.methods.declaration import METHODS, Method
 
 @dataclass(frozen=True, kw_only=True)
 class FedProx(MethodAlgorithm[State]):
-    """FedAvg whose clients minimise phi_i(w) + proximal / 2 ||w - w^t||^2.
+    """FedAvg, but each client minimises phi_i(w) + proximal / 2 ||w - w^t||^2.
 
     Parameters
     ----------
     step_size
         Step size (eta), positive.
     proximal
-        Coefficient of the proximal term (mu), at least 0; 0 is FedAvg.
+        Coefficient of the proximal term (mu), at least 0; with 0, this is FedAvg.
     local_steps
-        Gradient steps of a client in a round (H); the paper's exact minimisation is H = infinity.
+        Number of gradient steps that a client takes per round (H). The exact minimisation in the paper corresponds to H
+        = infinity.
     participation
         Fraction of clients in a round, in (0, 1].
     weighting
-        Weight of a client in an average: 1 with ``"clients"``, n_i / n with ``"samples"``.
+        Weight of a client in an average: 1 for ``"clients"``, n_i / n for ``"samples"``.
 
     Raises
     ------
@@ -37,7 +38,7 @@ class FedProx(MethodAlgorithm[State]):
     Notes
     -----
     Li et al. (2020), Algorithm 2; the default coefficient comes from SoFL, 5.1. The gradient of the proximal term is
-    zero in the first local step, so that one local step is FedAvg. The model array has P = 1.
+    zero in the first local step, so with one local step this is FedAvg. The server has one model (P = 1).
     """
 
     name: ClassVar[str] = "fedprox"

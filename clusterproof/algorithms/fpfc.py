@@ -1,7 +1,7 @@
 """FPFC, fusion-penalised federated clustering (Yu, Liu, Sun and Wang, AAAI 2023).
 
-``methods.pairs`` states the round client by client. Here the server's arrays hold each pair of clients once; a
-``@method`` cannot express such arrays.
+``methods.pairs`` defines the same round client by client. Here the server's arrays hold each pair of clients once,
+which a ``@method`` cannot express.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ class FusionState(State):
     Attributes
     ----------
     pairs
-        theta and v of all pairs, in host memory.
+        theta and v for all pairs, in host memory.
     """
 
     pairs: Pairs
@@ -50,17 +50,18 @@ class FusionState(State):
 
 @dataclass(frozen=True)
 class Residuals:
-    """Residuals of a state, zero at a stationary point; one number per replicate, (...).
+    """Three residuals of a state, which are zero at a stationary point; one number per replicate, (...).
 
     Attributes
     ----------
     models
-        ||grad_w L_0||: the norm of the plain Lagrangian's gradients in the clients' models.
+        ||grad_w L_0||: the norm of the gradient of the plain (not augmented) Lagrangian with respect to the clients'
+        models.
     differences
-        Distance of v from the gradient of the penalty at theta: root of the sum of squares over ordered pairs. This
-        residual is zero up to rounding once every pair has been updated.
+        Distance between v and the gradient of the penalty at theta, as root of a sum of squares over ordered pairs. The
+        distance is zero up to rounding once every pair has been updated.
     duals
-        ||grad_v L_0||: the root of the sum over ordered pairs of ||w_i - w_j - theta_ij||^2, over 2 m.
+        ||grad_v L_0||: the root of the sum over ordered pairs of ||w_i - w_j - theta_ij||^2, divided by 2 m.
     """
 
     models: np.ndarray
@@ -69,61 +70,61 @@ class Residuals:
 
     @property
     def largest(self) -> np.ndarray:
-        """The largest of the three, (...)."""
+        """The largest of the three residuals, (...)."""
         return np.asarray(np.maximum(np.maximum(self.models, self.differences), self.duals))
 
 
 @dataclass(frozen=True, kw_only=True)
 class FPFC(Algorithm[FusionState]):
-    """One model per client; a penalty on all pairwise differences fuses the models of similar clients.
+    """One model per client; a penalty on all pairwise differences makes the models of similar clients equal.
 
     The algorithm minimises the sum of the clients' losses plus 1 / (2 m) times the sum of the penalties over ordered
-    pairs. It uses an inexact ADMM that updates only the participants. Clients are grouped if the norm of their
-    difference variable is small.
+    pairs. It uses an inexact ADMM that updates only the participants. Two clients are grouped if the norm of their
+    difference theta_ij is small.
 
     Parameters
     ----------
     step_size
         Step size of the clients (alpha), positive; at most 1 / (L + augmentation) for L-smooth losses.
     local_steps
-        Gradient steps of a client in a round (T_i).
+        Number of gradient steps that a client takes per round (T_i).
     penalty
-        ``"scad"``, smoothed, or ``"l1"``, the convex group lasso.
+        ``"scad"`` for smoothed SCAD, or ``"l1"`` for the convex group lasso.
     strength
         Derivative of the penalty at zero (lambda), positive.
     concavity
-        Parameter a of SCAD, greater than 1; the penalty is constant from ``concavity * strength`` on. If None, it is
-        3.7.
+        Parameter a of SCAD, greater than 1; the penalty is constant for norms above ``concavity * strength``. If None,
+        it is 3.7.
     smoothing
-        Norm up to which SCAD is replaced by a parabola (xi), positive and below ``strength``. If None, it is 0.001.
+        Norm (xi) below which a parabola replaces SCAD, positive and below ``strength``. If None, it is 0.001.
     augmentation
         Coefficient of the augmented Lagrangian's quadratic term (rho), greater than 1 / (concavity - 1).
     threshold
-        Largest norm of the difference of two grouped clients (nu); groups are connected components of such pairs. For
-        SCAD it lies between ``smoothing`` and 0.5; if ``smoothing`` is larger than 0.5, it equals ``smoothing``. For l1
-        it is any positive number.
+        Largest norm of the difference theta_ij of two connected clients (nu); the groups are the connected components.
+        For SCAD, give a number between ``smoothing`` and 0.5. If ``smoothing`` is larger than 0.5, the threshold must
+        equal ``smoothing``. For l1, give any positive number.
     pair_rule
-        Pairs that a round updates. ``"either"`` (the public code) updates the pairs with at least one participant,
-        ``"all"`` every pair. ``"both"`` (the printed rule) updates the pairs of two participants; a single participant
-        then changes no pair.
+        Pairs that a round updates. ``"either"`` (as in the public code) updates every pair with at least one
+        participant, and ``"all"`` updates every pair. ``"both"`` (as printed) updates pairs of two participants; then a
+        single participant changes no pair.
     start
         With ``"common"``, all clients start from one model, as the theorem requires. With ``"own"``, every client
         starts from a separate model, such as the result of ``local``.
     reuse_memory
-        Whether to overwrite the pair variables of the previous round, which halves the memory. ``step`` can then not be
-        called again with the same state.
+        Whether to overwrite the pair variables of the previous round. This halves the memory, but ``step`` cannot be
+        called twice with the same state.
     participation
         Fraction of clients in a round, in (0, 1].
 
     Raises
     ------
     InvalidArgument
-        If a parameter is outside its range or applies only to the other penalty. During a run, if the pair variables do
-        not fit into memory or a client's model is not finite.
+        If a parameter is outside its range or applies only to the other penalty. During a run, if there is not enough
+        memory for the pair variables, or a client's model is not finite.
 
     Notes
     -----
-    Yu, Liu, Sun and Wang (2023), Algorithm 1, with zeta_i the mean over all j of w_j + theta_ij - v_ij / rho. The
+    Yu, Liu, Sun and Wang (2023), Algorithm 1, where zeta_i is the mean of w_j + theta_ij - v_ij / rho over all j. The
     public code updates a pair of two participants twice per round; this class updates it once. The defaults come from
     the documentation of the public code. ``models`` has one row per client.
     """
@@ -147,7 +148,7 @@ class FPFC(Algorithm[FusionState]):
     def __post_init__(self) -> None:
         """Validate the parameters."""
         check_descent(self.step_size, None, "model", self.local_steps)
-        check_choice("penalty", self.penalty, ("scad", "l1"), remedy="'scad' is the paper's")
+        check_choice("penalty", self.penalty, ("scad", "l1"), remedy="the paper uses 'scad'")
         if self.penalty == "l1":
             for argument in ("concavity", "smoothing"):
                 if (value := getattr(self, argument)) is not None:
@@ -161,18 +162,20 @@ class FPFC(Algorithm[FusionState]):
             least = self.fusion_penalty.smoothing
             most, remedy = max(LARGEST_THRESHOLD, least), "the paper chooses it from smoothing to 0.5"
             if least == most != self.threshold:
-                rule = f"must equal smoothing = {least:g}, as that is not below {LARGEST_THRESHOLD:g}"
+                rule = (
+                    f"must equal smoothing = {least:g}, because smoothing is not below {LARGEST_THRESHOLD:g}"
+                )
                 raise InvalidArgument("threshold", self.threshold, rule, remedy)
             check_number("threshold", self.threshold, at_least=least, at_most=most, remedy=remedy)
         else:
             check_number("threshold", self.threshold, above=0, remedy="0.1 is common")
-        check_choice("pair_rule", self.pair_rule, tuple(PAIR_RULES), remedy="'either' is the public code's")
-        check_choice("start", self.start, ("common", "own"), remedy="'common' is the theorem's")
+        check_choice("pair_rule", self.pair_rule, tuple(PAIR_RULES), remedy="the public code uses 'either'")
+        check_choice("start", self.start, ("common", "own"), remedy="the theorem requires 'common'")
         check_participation(self.participation)
 
     @property
     def fusion_penalty(self) -> Penalty:
-        """The penalty as an object."""
+        """The penalty on the norm of a difference, with its parameters."""
         if self.penalty == "l1":
             return GroupL1(strength=self.strength)
         return SmoothedSCAD(
@@ -186,9 +189,9 @@ class FPFC(Algorithm[FusionState]):
         return 1 if self.start == "common" else task.clients
 
     def initialise(self, models: Array, task: Task) -> FusionState:
-        """Start with theta_ij = w_i - w_j and v = 0 at the given models, (..., 1, d) or (..., m, d)."""
+        """Start at the given models, (..., 1, d) or (..., m, d), with theta_ij = w_i - w_j and v = 0."""
         xp = array_namespace(models)
-        # gather instead of broadcasting, whose copy would not be contiguous by client
+        # gather, because the copy of a broadcast array would not be contiguous for each client
         indices = np.zeros(task.clients, dtype=np.int64) if models.shape[-2] == 1 else np.arange(task.clients)
         spread = xp.take(models, like(indices, models), axis=-2)
         pairs = start_pairs(
@@ -208,18 +211,20 @@ class FPFC(Algorithm[FusionState]):
         return self.update(state, known, points)
 
     def anchors(self, state: FusionState, clients: Array) -> Array:
-        """Return zeta_i (..., k, d), which the server sends to the participants (..., k)."""
+        """Return the vectors zeta_i (..., k, d) that the server sends to the participants (..., k)."""
         models = state.models
         xp = array_namespace(models)
         sums = rows(like(state.pairs.sums, models), like(to_numpy(clients), models))
         return (xp.sum(models, axis=-2, keepdims=True) + sums) / models.shape[-2]
 
     def update(self, state: FusionState, clients: Array, points: Array) -> FusionState:
-        """Return the state after the server received the models (..., k, d) of participants (..., k)."""
+        """Return the state after the server has received the models (..., k, d) of the participants (..., k)."""
         models = np.array(to_numpy(state.models), order="C")
         moving = np.zeros(models.shape[:-1], dtype=bool)
         first = np.arange(0, moving.size, models.shape[-2]).reshape(*models.shape[:-2], 1)
-        participants = first + to_numpy(clients)  # rows of all replicates' models together
+        participants = first + to_numpy(
+            clients
+        )  # indices into the models of all replicates, joined to one long array
         received = np.broadcast_to(to_numpy(points), (*participants.shape, models.shape[-1]))
         models.reshape(-1, models.shape[-1])[participants] = received
         moving.reshape(-1)[participants] = True
@@ -241,7 +246,7 @@ class FPFC(Algorithm[FusionState]):
         gradients = to_numpy(task.gradients(models, like(np.arange(clients), models), generator))
         dual = self.augmentation * (1 - pairs.factor)
         lagrangian = gradients + signed_sums(pairs, dual) / clients
-        # theta and v are multiples of one vector, so that their lengths suffice
+        # theta and v are multiples of one vector, so the computation needs only lengths
         lengths = delta_lengths(pairs)[..., None]
         stationarity = self.fusion_penalty.stationarity_residual(
             pairs.factor[..., None] * lengths, dual[..., None] * lengths
@@ -254,7 +259,7 @@ class FPFC(Algorithm[FusionState]):
         )
 
     def difference_lengths(self, state: FusionState) -> np.ndarray:
-        """Return ||theta_ij|| of all pairs, (..., m, m), for ``connected_groups`` at another threshold."""
+        """Return ||theta_ij|| for all pairs, (..., m, m); ``connected_groups`` can apply another threshold."""
         result = np.zeros(state.pairs.near.shape)
         first, second = np.triu_indices(state.models.shape[-2], 1)
         result[..., first, second] = state.pairs.factor * delta_lengths(state.pairs)
@@ -268,10 +273,10 @@ def _state(models: Array, pairs: Pairs) -> FusionState:
 
 
 def group_averages(models: Array, assignments: Array, weights: Array | None = None) -> Array:
-    """Return alpha_l, the mean of the models (..., m, d) of each client's group, as one row per client, (..., m, d).
+    """Return for each client the mean model (alpha_l) of the client's group, from models (..., m, d), as (..., m, d).
 
-    ``assignments`` (..., m) are the clients' groups. ``weights`` (m,) or (..., m) are, for example, the clients'
-    numbers of samples n_i. If None, all weights are equal.
+    ``assignments`` (..., m) holds the clients' groups. ``weights``, (m,) or (..., m), can be the numbers of samples
+    n_i. If None, all weights are equal.
     """
     xp = array_namespace(models)
     if weights is None:

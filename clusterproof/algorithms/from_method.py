@@ -1,4 +1,4 @@
-"""Algorithms that carry out the rounds of a method: each class has the method's settings and keeps its states."""
+"""Base class of algorithms that run a method: a class has the method's settings and keeps the method's states."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ StateT = TypeVar("StateT", bound=State)
 
 @dataclass(frozen=True, kw_only=True)
 class MethodAlgorithm(Algorithm[StateT]):
-    """An algorithm that carries out the rounds of a method.
+    """An algorithm with rounds that a method defines.
 
     A subclass has the settings of the method as fields. If the user may choose them, ``local_steps``,
     ``participation``, ``weighting`` and ``reshuffle`` are also fields.
@@ -35,23 +35,23 @@ class MethodAlgorithm(Algorithm[StateT]):
     target: ClassVar[str] = "pooled"
 
     method: ClassVar[Method]
-    """The method."""
+    """The method that defines a round."""
 
     state: ClassVar[type[State]] = State
-    """Class of the states; its fields beyond ``State`` are the method's states other than the model."""
+    """Class of the states. In addition to the fields of ``State``, it has the method's states other than the model."""
 
     def model_count(self, task: Task) -> int:
-        """Return 1."""
+        """Return 1, because the server has one model."""
         require_sizes(getattr(self, "weighting", "clients"), task)
         return 1
 
     @classmethod
     def state_class(cls) -> type[State]:
-        """Return ``state``; a subclass with states of its own overrides this."""
+        """Return ``state`` unchanged; a subclass with further states overrides this function."""
         return cls.state if cls.initialise is MethodAlgorithm.initialise else super().state_class()
 
     def initialise(self, models: Array, task: Task) -> StateT:
-        """Return the starting values of the method's states for a model of the server, (..., 1, d)."""
+        """Return the initial values of the method's states, from the server's model, (..., 1, d)."""
         settings = self.round_settings
         kept = {
             name: start_of(
@@ -91,11 +91,11 @@ class MethodAlgorithm(Algorithm[StateT]):
 
     @property
     def round_settings(self) -> dict[str, Any]:
-        """Settings of the method's round."""
+        """Settings with which the method's round is called."""
         return {name: getattr(self, name) for name in self.method.settings if hasattr(self, name)}
 
     def drawn(self, state: StateT, randomness: Randomness) -> dict[str, Any]:
-        """Return the random values of a round, such as a coin; by default none."""
+        """Return the random values of a round, such as a coin; the default is an empty mapping."""
         return {}
 
     def _is_of_clients(self, name: str) -> bool:
@@ -109,7 +109,10 @@ class MethodAlgorithm(Algorithm[StateT]):
 
 
 def start_of(models: Array, start: Any, clients: int) -> Array:
-    """Return the starting values of a state, from ``"model"`` or a number; one row per client if ``clients`` > 0."""
+    """Return a state's initial values, from ``"model"`` or a number.
+
+    If ``clients`` > 0, there is one row per client.
+    """
     zero = zeros_for_clients(models, clients) if clients else array_namespace(models).zeros_like(models)
     if start == 0:
         return zero
@@ -117,7 +120,7 @@ def start_of(models: Array, start: Any, clients: int) -> Array:
 
 
 def zeros_for_clients(models: Array, clients: int) -> Array:
-    """Return zeros (..., m, d) of the library, type and device of server models (..., 1, d).
+    """Return zeros (..., m, d) with the same library, type and device as the server's models (..., 1, d).
 
     Raises
     ------
@@ -130,18 +133,18 @@ def zeros_for_clients(models: Array, clients: int) -> Array:
 
 
 def check_client_memory(models: Array, clients: int) -> None:
-    """Refuse a vector for each client if all together take more than half of the memory.
+    """Raise an error if one vector per client would take more than half of the memory in total.
 
     Raises
     ------
     InvalidArgument
-        If the vectors take more; the message states their size and the size of the memory.
+        If the vectors take more memory. The message gives the required and the total memory.
     """
     size = math.prod(models.shape[:-2]) * clients * models.shape[-1] * _bytes_per_number(models)
     present = _memory(models)
     if size > present / 2:
         rule = (
-            f"asks for a state of {size / 2**30:.3g} GiB, a vector of {models.shape[-1]} numbers for each client, "
+            f"needs a state of {size / 2**30:.3g} GiB, one vector of {models.shape[-1]} numbers per client, "
             f"which must be at most half of the memory of {present / 2**30:.3g} GiB"
         )
         raise InvalidArgument("clients", clients, rule, "use fewer clients, a smaller model or fedavg")
@@ -161,23 +164,25 @@ def _memory(models: Array) -> int:
 
 
 def own_method(name: str) -> type[MethodAlgorithm[Any]] | None:
-    """Return the class of a method that a user declared, by its name; return None if no method has it."""
+    """Return the algorithm class of the user's method with the given name, or None if there is no such method."""
     found = [rule for rule, method in METHODS.items() if method.name == name]
     return algorithm_of(found[-1]) if found else None
 
 
 @cache
 def algorithm_of(rule: Callable[..., Any]) -> type[MethodAlgorithm[Any]]:
-    """Return an algorithm class for a method that a user wrote, with the method's settings and the shared settings.
+    """Return an algorithm class for a user's method; it has the method's settings and the shared settings.
 
     Raises
     ------
     InvalidArgument
-        If the function is not declared to be a method.
+        If the function is not decorated with ``@method``.
     """
     if rule not in METHODS:
         name = getattr(rule, "__name__", type(rule).__name__)
-        raise InvalidArgument("algorithm", name, "must be a method", "write @method('my-method') above it")
+        raise InvalidArgument(
+            "algorithm", name, "must be a method", "write @method('my-method') above the function"
+        )
     method, kinds = METHODS[rule], get_type_hints(rule, include_extras=True)
     kinds = {name: float if kind == Real else kind for name, kind in kinds.items()}
     extra = [name for name in method.states if name not in ("model", "models")]

@@ -1,4 +1,4 @@
-"""GL-CFL: clients choose their cluster by the loss and the direction of the gradient.
+"""GL-CFL: each client chooses a cluster from the losses and the directions of its gradients.
 
 GL-CFL cannot be a function of ``methods``: its clients compare gradients with moves, and a method cannot express this.
 """
@@ -27,7 +27,7 @@ class MovingState(State):
     Attributes
     ----------
     moves
-        Change of the models in the last round, w_k^t - w_k^{t-1}, (..., P, d).
+        Changes of the models in the last round, w_k^t - w_k^{t-1}, (..., P, d).
     rounds
         Number of finished rounds, an integer () on the host.
     """
@@ -38,9 +38,9 @@ class MovingState(State):
 
 @dataclass(frozen=True, kw_only=True)
 class GradientLoss(Algorithm[MovingState]):
-    """IFCA whose clients also compare their gradient with the model's last update.
+    """IFCA, but each client also compares its gradients with the last updates of the models.
 
-    With one mini-batch per client, losses L_ik, gradients G_ik, and the model's last update D_k, client i computes::
+    Client i has one mini-batch with losses L_ik and gradients G_ik. With the last update D_k of model k, it computes::
 
         s_i = argmax_k  weight * S_ik - (1 - weight) * L_ik        w_i = w_{s_i} - step_size * G_{i s_i}
 
@@ -53,29 +53,28 @@ class GradientLoss(Algorithm[MovingState]):
     clusters
         Number of models (K). If None, it is the task's number of clusters.
     weight
-        Weight of the similarity (lambda), in [0, 1]; 0 is IFCA with model averaging and one local step.
+        Weight of the similarity (lambda), in [0, 1]. With 0, this is IFCA with model averaging and one local step.
     similarity
-        ``"cosine"`` is the cosine of the angle between gradient and update, ``"euclidean"`` is minus their distance.
+        ``"cosine"`` is the cosine of the angle between gradient and update; ``"euclidean"`` is the negative distance.
     sign
-        ``"descent"`` compares the gradient with -D_k / alpha, an average gradient:
-        S = cos(-G, D) or -||G + D / alpha||. ``"as-printed"`` has S = cos(G, D) or -||G - D||, which
-        gives the true cluster the lowest score.
+        ``"descent"`` compares the gradient with -D_k / alpha, which is an average gradient: S = cos(-G, D) or -||G + D
+        / alpha||. ``"as-printed"`` uses S = cos(G, D) or -||G - D||; then the true cluster gets the lowest score.
     loss_reduction
-        Reduction over the mini-batch: ``"mean"``, or ``"sum"`` as in (1). Only the score uses the sum; the printed
-        Euclidean distance uses the gradient of the sum, and the step uses the mean.
+        Reduction over the mini-batch: ``"mean"``, or ``"sum"`` as in (1). The sum enters only the score; the as-printed
+        Euclidean distance then uses the gradient of the sum. The step always uses the mean.
     empty_cluster
-        Rounds in which K random participants are assigned to clusters 1 .. K for training, after the choice of
-        clusters. Allowed are ``"never"``, ``"when-empty"`` (rounds with an empty cluster) and ``"always"``. The
-        recorded assignments are the clients' choices. Without such an assignment, an empty cluster keeps its model.
+        Rounds in which the server assigns K random participants to clusters 1 .. K for training, after the clients'
+        choice. Allowed are ``"never"``, ``"when-empty"`` (only if a cluster is empty) and ``"always"``. The state
+        records the clients' choices. An empty cluster without an assigned participant keeps its model.
     participation
         Fraction of clients in a round, in (0, 1].
 
     Raises
     ------
     InvalidArgument
-        If a parameter is outside its range. If the task has no number of ``samples`` for the sum, or fewer participants
-        than clusters to assign. During a run, if the task has no ``losses_and_gradients`` or a client's gradient is not
-        finite.
+        If a parameter is outside its range. If the task has no number of ``samples`` for the sum, or there are fewer
+        participants than clusters. During a run, if the task has no ``losses_and_gradients`` or a client's gradient is
+        not finite.
 
     Notes
     -----
@@ -98,7 +97,7 @@ class GradientLoss(Algorithm[MovingState]):
     def __post_init__(self) -> None:
         """Validate the parameters."""
         check_descent(self.step_size, self.clusters, "model", 1)
-        check_number("weight", self.weight, at_least=0, at_most=1, remedy="the paper has 0.1 to 0.5")
+        check_number("weight", self.weight, at_least=0, at_most=1, remedy="the paper uses 0.1 to 0.5")
         for argument, choices in (
             ("similarity", ("cosine", "euclidean")),
             ("sign", ("descent", "as-printed")),
@@ -116,7 +115,7 @@ class GradientLoss(Algorithm[MovingState]):
             raise InvalidArgument(
                 "empty_cluster",
                 self.empty_cluster,
-                f"pins one participant to each of {count} clusters, and {participants} take part",
+                f"assigns one participant to each of {count} clusters, but only {participants} take part",
                 "raise participation or use 'never'",
             )
         self._samples(task)
@@ -147,7 +146,7 @@ class GradientLoss(Algorithm[MovingState]):
         )
 
     def scores(self, state: MovingState, losses: Array, gradients: Array, task: Task) -> Array:
-        """Return the argument of the maximum in (4), weight S - (1 - weight) L, (..., k, P).
+        """Return the scores weight S - (1 - weight) L that (4) maximises, (..., k, P).
 
         ``state`` is the state before the round; losses (..., k, P) and gradients (..., k, P, d) are means over
         the mini-batch.
@@ -173,7 +172,7 @@ class GradientLoss(Algorithm[MovingState]):
         return -cosines if self.sign == "descent" else cosines
 
     def _pin(self, choices: Array, models: Array, randomness: Randomness) -> Array:
-        """Assign K random participants to clusters 1 .. K if ``empty_cluster`` requires it."""
+        """Assign K random participants to clusters 1 .. K if ``empty_cluster`` requires an assignment."""
         if self.empty_cluster == "never":
             return choices
         xp = array_namespace(choices)
@@ -191,19 +190,22 @@ class GradientLoss(Algorithm[MovingState]):
         return xp.where(xp.any(sizes == 0, axis=-1)[..., None], pinned, choices)
 
     def _samples(self, task: Task) -> int:
-        """Return the factor of mean losses in the score."""
+        """Return the factor that multiplies mean losses in the score: 1, or the number of samples."""
         if self.loss_reduction == "mean":
             return 1
         samples: int | None = getattr(task, "samples", None)
         if samples is None:
             raise InvalidArgument(
-                "loss_reduction", "sum", "needs a task with a number of samples", "use 'mean' on this task"
+                "loss_reduction",
+                "sum",
+                "needs a task that has a number of samples",
+                "use 'mean' on this task",
             )
         return samples
 
 
 def rows_of_matrices(values: Array, indices: Array) -> Array:
-    """Return row ``indices[..., i]`` of matrix i for every i: (..., k, P, d) and (..., k) to (..., k, d)."""
+    """Return row ``indices[..., i]`` of matrix i for every i: from (..., k, P, d) and (..., k) to (..., k, d)."""
     return rows(values, indices[..., None])[..., 0, :]
 
 

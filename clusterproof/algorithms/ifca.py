@@ -18,7 +18,7 @@ from clusterproof.methods.clustered import ifca
 
 @dataclass(frozen=True, kw_only=True)
 class IFCA(Algorithm[State]):
-    """In each round, clients choose the model of smallest loss, and each model is trained by its clients.
+    """In each round, each client chooses the model with the smallest loss, and trains this model.
 
     Parameters
     ----------
@@ -27,21 +27,21 @@ class IFCA(Algorithm[State]):
     clusters
         Number of models. If None, it is the task's number of clusters.
     averaging
-        With ``"gradient"``, the model moves by step_size / m times the sum of its clients' gradients. With ``"model"``,
-        clients train locally, and the server averages the members' models.
+        With ``"gradient"``, each model moves by -step_size / m times the sum of its clients' gradients. With
+        ``"model"``, clients train locally, and the server averages the models of each cluster's members.
     local_steps
-        Gradient steps of a client in a round (tau in IFCA, H in CFL-MGD); 1 under gradient
-        averaging.
+        Number of gradient steps that a client takes per round (tau in IFCA, H in CFL-MGD). With gradient averaging it
+        must be 1.
     participation
-        Fraction of clients in a round, in (0, 1]. The sum of the participants' gradients is
-        divided by the number of all clients (m), as published.
+        Fraction of clients in a round, in (0, 1]. With gradient averaging, the divisor is always the number of all
+        clients (m), as published.
     least_share
-        Share of the participants for which every starting model must have the smallest loss. Other starts are drawn
-        again, as in IFCA's public code. If None, the first draw is used.
+        Share of the participants for which every starting model must have the smallest loss. Clusterproof redraws all
+        other starts, as in IFCA's public code. If None, it uses the first draw.
     restarts
-        Number of starts that are tried; the start with the smallest mean of the clients' smallest losses is used.
+        Number of starts to try. The run uses the start for which the mean of the clients' smallest losses is smallest.
     trial_rounds
-        Rounds for which each start is tried, if there are several.
+        Number of rounds in the trial of each start, if there are several starts.
 
     Raises
     ------
@@ -72,7 +72,7 @@ class IFCA(Algorithm[State]):
 
     @property
     def dynamics(self) -> Algorithm[Any]:
-        """CFL-MGD with momentum 0."""
+        """The algorithm CFL-MGD with momentum 0, which has the same recursion as IFCA."""
         return CFLMGD(momentum=0.0, **{field.name: getattr(self, field.name) for field in fields(IFCA)})
 
     def model_count(self, task: Task) -> int:

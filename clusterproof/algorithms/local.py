@@ -15,14 +15,14 @@ from clusterproof.methods.personal import local
 
 @dataclass(frozen=True, kw_only=True)
 class Local(MethodAlgorithm[State]):
-    """Gradient descent of every client on its own data, without any communication.
+    """Every client carries out gradient descent on its own data, without any communication.
 
     Parameters
     ----------
     step_size
         Step size (eta), positive.
     local_steps
-        Gradient steps of a client in a round.
+        Number of gradient steps that a client takes per round.
     participation
         Fraction of clients that work in a round, in (0, 1].
 
@@ -33,7 +33,7 @@ class Local(MethodAlgorithm[State]):
 
     Notes
     -----
-    The baseline LOCAL of FPFC, Table 1. The model array has P = m.
+    The baseline LOCAL of FPFC, Table 1. The model array has one row per client (P = m).
     """
 
     name: ClassVar[str] = "local"

@@ -1,7 +1,7 @@
-"""FPFC's server: the proximal step of the pairs, the sums that the server sends, and the groups of clients.
+"""FPFC's server: the proximal step for each pair, the sums to send to clients, and the groups of clients.
 
-After a pair's update, theta_ij = s delta_ij and v_ij = rho (1 - s) delta_ij, for one vector delta_ij and one factor s
-in [0, 1]. The server stores delta_ij and s for i < j; delta_ji = -delta_ij.
+After a pair's update, theta_ij = s delta_ij and v_ij = rho (1 - s) delta_ij, where the vector delta_ij and the factor s
+in [0, 1] are the same in both equations. The server stores delta_ij and s for i < j, because delta_ji = -delta_ij.
 """
 
 from __future__ import annotations
@@ -19,26 +19,26 @@ from clusterproof.common.memory import free_memory
 from clusterproof.common.validation import InvalidArgument
 
 PAIR_RULES = {"either": 1, "both": 2, "all": 0}
-"""Least number of a pair's two clients that must participate for an update of the pair, by rule."""
+"""For each rule, how many of a pair's two clients must participate for an update of the pair."""
 
 SMALL = 10_000
-"""Largest number of entries of delta for which NumPy is used, because the compiled loop takes a second to load."""
+"""Largest number of entries in delta for which we use NumPy; the compiled loop is faster but takes a second to load."""
 
 
 @dataclass(frozen=True)
 class Pairs:
-    """Pair variables of m clients, M = m (m - 1) / 2 pairs in the order (0, 1), (0, 2), ..., (m - 2, m - 1).
+    """Pair variables of m clients. The M = m (m - 1) / 2 pairs have the order (0, 1), (0, 2), ..., (m - 2, m - 1).
 
     Attributes
     ----------
     delta
-        Vectors delta_ij, (..., M, d). They are read-only once a later state has overwritten them.
+        Vectors delta_ij, (..., M, d). The array is read-only once a later state has overwritten it.
     factor
         Factors s, (..., M).
     near
-        Whether ||theta_ij|| is at most the threshold of grouping, booleans (..., m, m), False for i >= j.
+        Whether ||theta_ij|| is at most the threshold for grouping, booleans (..., m, m); entries with i >= j are False.
     sums
-        Sums over j of theta_ij - v_ij / rho = (2 s - 1) delta_ij, (..., m, d).
+        For each client i, the sum of theta_ij - v_ij / rho = (2 s - 1) delta_ij over all j, (..., m, d).
     groups
         Connected component of each client in the graph ``near``, numbered by first appearance, (..., m).
     """
@@ -51,12 +51,12 @@ class Pairs:
 
 
 def start_pairs(models: np.ndarray, threshold: float, *, reuse_memory: bool) -> Pairs:
-    """Return pairs with theta_ij = w_i - w_j and v = 0 for models (..., m, d).
+    """Return the pairs of clients with models (..., m, d), with theta_ij = w_i - w_j and v = 0.
 
     Raises
     ------
     InvalidArgument
-        If the vectors (two copies without ``reuse_memory``) do not fit into memory.
+        If there is not enough memory for the vectors; without ``reuse_memory``, there must be room for two copies.
     """
     *lead, clients, dimension = models.shape
     shape = (*lead, clients * (clients - 1) // 2, dimension)
@@ -64,7 +64,7 @@ def start_pairs(models: np.ndarray, threshold: float, *, reuse_memory: bool) -> 
     if size > present:
         rule = (
             f"have {shape[-2]} pairs, whose vectors of {dimension} numbers take {size / 2**30:.3g} GiB; "
-            f"at most {present / 2**30:.3g} GiB of memory are free for them"
+            f"at most {present / 2**30:.3g} GiB of memory are free for these vectors"
         )
         remedy = "use fewer clients, a smaller model or fewer replicates"
         remedy += "" if reuse_memory else ", or reuse_memory = True, which takes half"
@@ -91,19 +91,19 @@ def update_pairs(
     *,
     reuse_memory: bool,
 ) -> Pairs:
-    """Carry out the server's update of theta and v.
+    """Update theta and v as the server does after it has received the models.
 
     Parameters
     ----------
     pairs, models
         Pairs of the previous round, and models after the local steps, (..., m, d).
     moving, needed
-        Whether a client participates, booleans (..., m), and the number of participants that the update of a pair
-        needs, see ``PAIR_RULES``.
+        Whether each client participates, booleans (..., m), and how many clients of a pair must participate for an
+        update, see ``PAIR_RULES``.
     pieces
         The penalty's proximal factor, see ``Penalty.pieces``.
     threshold
-        Largest ||theta_ij|| of two clients that are grouped.
+        Largest ||theta_ij|| of two connected clients.
     reuse_memory
         Whether to overwrite the vectors of ``pairs``.
 
@@ -115,7 +115,7 @@ def update_pairs(
     require_current(pairs)
     delta = pairs.delta.view() if reuse_memory else np.empty_like(pairs.delta)
     factor, near = pairs.factor.copy(), pairs.near.copy()
-    # sums of clients whose pairs are all updated are added up again, so that rounding errors do not accumulate
+    # if all pairs of a client are updated, recompute the client's sum, so that rounding errors do not accumulate
     kept = ~moving & (needed > 0) | (needed > 1)
     sums = np.where(kept[..., None], pairs.sums, 0)
     runs = math.prod(models.shape[:-2])
@@ -134,8 +134,8 @@ def _update(
     old: Any, delta: Any, factor: Any, near: Any, sums: Any, kept: Any, models: Any, moving: Any, needed: int,
     pieces: Any, threshold: float, least: float, copying: bool,
 ) -> None:  # fmt: skip
-    """Update the pairs with at least ``needed`` moving clients; replace their old terms in sums of clients ``kept``."""
-    number = delta.dtype.type  # scalars of the vectors' precision, so that loops over them are vectorised
+    """Update the pairs with at least ``needed`` moving clients; for clients ``kept``, replace the old terms in sums."""
+    number = delta.dtype.type  # scalars with the vectors' precision allow the compiler to vectorise loops
     for run in range(len(models)):
         pair = 0
         for i in range(models.shape[1]):
@@ -176,7 +176,7 @@ def _update(
 
 @cache
 def _compiled() -> Any:
-    """Compile the loop; it may reorder sums (for vectorisation), and its values need not be finite."""
+    """Compile the loop over pairs; the compiler may reorder sums, but must handle values that are not finite."""
     import numba
 
     fastmath = {"reassoc", "contract", "nsz"}
@@ -187,7 +187,7 @@ def _update_in_numpy(
     old: Any, delta: Any, factor: Any, near: Any, sums: Any, kept: Any, models: Any, moving: Any, needed: int,
     pieces: Any, threshold: float, _least: float, copying: bool,
 ) -> None:  # fmt: skip
-    """Update the pairs as ``_update`` does, with NumPy."""
+    """Compute the same updates as ``_update``, but with NumPy."""
     clients = np.arange(models.shape[1])[:, None]
     i, j = np.triu_indices(len(clients), 1)
     signs = (clients == i).astype(float) - (clients == j)
@@ -198,7 +198,9 @@ def _update_in_numpy(
     delta[due] = ((1 - factor)[..., None] * delta + models[:, i] - models[:, j])[due]
     length = lengths_of(delta)
     _, p, q = np.moveaxis(pieces[np.searchsorted(pieces[:-1, 0], length)], -1, 0)
-    with np.errstate(divide="ignore", invalid="ignore"):  # a length of 0 has the factor 0, or p where q is 0
+    with np.errstate(
+        divide="ignore", invalid="ignore"
+    ):  # for length 0, the factor is 0 if q > 0 and p if q = 0
         factor[due] = np.where(q > 0, np.maximum(0, p - q / length), p)[due]
     near[:, i, j] = np.where(due, factor * length <= threshold, near[:, i, j])
     sums += signs @ (np.where(due, 2 * factor - 1, 0)[..., None] * delta)
@@ -207,7 +209,7 @@ def _update_in_numpy(
 def connected_groups(near: np.ndarray) -> np.ndarray:
     """Return the connected components of graphs (..., m, m), numbered by first appearance, (..., m).
 
-    Two clients are connected if either of the two entries is True.
+    Clients i and j are connected if entry (i, j) or entry (j, i) is True.
     """
     from scipy.sparse import csr_array
     from scipy.sparse.csgraph import connected_components
@@ -218,7 +220,7 @@ def connected_groups(near: np.ndarray) -> np.ndarray:
 
 
 def rows_by_client(clients: int) -> Iterator[tuple[int, slice]]:
-    """Yield each client i and the slice of its pairs (i, i + 1), ..., (i, m - 1)."""
+    """Yield each client i, with the slice that selects the pairs (i, i + 1), ..., (i, m - 1)."""
     end = 0
     for i in range(clients):
         start, end = end, end + clients - 1 - i
@@ -226,7 +228,7 @@ def rows_by_client(clients: int) -> Iterator[tuple[int, slice]]:
 
 
 def signed_sums(pairs: Pairs, weights: np.ndarray) -> np.ndarray:
-    """Return the sums over j of weight_ij delta_ij for weights (..., M), with weight_ji = weight_ij, (..., m, d)."""
+    """Return for each i the sum of weight_ij delta_ij over j, (..., m, d), for symmetric weights (..., M)."""
     require_current(pairs)
     total = np.zeros_like(pairs.sums)
     for i, own in rows_by_client(total.shape[-2]):
@@ -237,13 +239,13 @@ def signed_sums(pairs: Pairs, weights: np.ndarray) -> np.ndarray:
 
 
 def delta_lengths(pairs: Pairs) -> np.ndarray:
-    """Return ||delta_ij||, (..., M)."""
+    """Return ||delta_ij|| for each pair, (..., M)."""
     require_current(pairs)
     return np.asarray(lengths_of(pairs.delta))
 
 
 def squared_gaps(pairs: Pairs, models: np.ndarray) -> np.ndarray:
-    """Return ||w_i - w_j - theta_ij||^2 for models (..., m, d), (..., M)."""
+    """Return ||w_i - w_j - theta_ij||^2 for each pair, (..., M), from models (..., m, d)."""
     require_current(pairs)
     result = np.empty(pairs.factor.shape)
     for i, own in rows_by_client(models.shape[-2]):
@@ -254,12 +256,12 @@ def squared_gaps(pairs: Pairs, models: np.ndarray) -> np.ndarray:
 
 
 def require_current(pairs: Pairs) -> None:
-    """Require that no later state has overwritten the vectors.
+    """Raise an error if a later state has overwritten the vectors.
 
     Raises
     ------
     RuntimeError
-        If a later state has overwritten them.
+        If a later state has overwritten the vectors.
     """
     if not pairs.delta.flags.writeable:
         raise RuntimeError("the pairs of this state were overwritten by the next state, see `reuse_memory`")

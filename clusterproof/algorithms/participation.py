@@ -1,4 +1,4 @@
-"""Draws of the participants of a round."""
+"""Draw the participants of a round."""
 
 from __future__ import annotations
 
@@ -10,14 +10,14 @@ from clusterproof.common.validation import check_number
 
 
 def check_participation(participation: float) -> None:
-    """Require a fraction in (0, 1].
+    """Raise an error unless the argument is a fraction in (0, 1].
 
     Raises
     ------
     InvalidArgument
         If the fraction is outside (0, 1].
     """
-    remedy = "give the fraction of clients that take part in a round, such as 0.1"
+    remedy = "give the fraction of clients that take part in each round, such as 0.1"
     check_number("participation", participation, above=0, at_most=1, remedy=remedy)
 
 
@@ -40,12 +40,12 @@ def draw_participants(
     models
         Server models (..., P, d), which determine the replicate axes and the array library.
     generator
-        Not used at full participation.
+        Source of randomness, unused at full participation.
 
     Returns
     -------
     Array
-        Sorted client indices (k,) with k = m at full participation, else (..., k).
+        Sorted client indices: (k,) with k = m at full participation, otherwise (..., k).
     """
     count = participant_count(participation, clients)
     if count == clients:

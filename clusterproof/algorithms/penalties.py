@@ -1,7 +1,7 @@
-"""Fusion penalties g(||theta||) of FPFC: SCAD, its smoothed surrogate and the group lasso.
+"""Fusion penalties g(||theta||) for FPFC: SCAD, smoothed SCAD, and the group lasso.
 
-Each class has the methods ``value``, ``prox`` and ``stationarity_residual``. All penalties are radial, so that
-the proximal point is the given point times a factor, ``shrinkage``, that depends on its length.
+Each class has the methods ``value``, ``prox`` and ``stationarity_residual``. All penalties depend only on the length of
+theta. The proximal point is therefore the given point times ``shrinkage``, a factor that depends on the point's length.
 """
 
 from __future__ import annotations
@@ -16,13 +16,13 @@ import numpy as np
 from clusterproof.common.arrays import Array, array_namespace, convert_array
 from clusterproof.common.validation import InvalidArgument, check_number
 
-POINTS = ("must be an array of real numbers (..., d)", "give a vector a row")
-"""Rule and remedy for points and duals."""
+POINTS = ("must be an array of real numbers (..., d)", "give one vector per row")
+"""Rule and remedy in error messages about points and duals."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class Penalty(ABC):
-    """A penalty on the norm of the difference of two models.
+    """A penalty on the norm of the difference between two models.
 
     Parameters
     ----------
@@ -39,35 +39,39 @@ class Penalty(ABC):
 
     def __post_init__(self) -> None:
         """Validate the parameters."""
-        check_number("strength", self.strength, above=0, remedy="FPFC's public code has 0.6")
+        check_number("strength", self.strength, above=0, remedy="FPFC's public code uses 0.6")
 
     @property
     @abstractmethod
     def saturation(self) -> float:
-        """Length beyond which the penalty is constant; infinite if there is none."""
+        """Length beyond which the penalty is constant; infinite if the penalty grows without bound."""
 
     @property
     def weakest_augmentation(self) -> float:
-        """Strict lower bound on the augmentation for which the proximal point is unique and closed-form."""
+        """Strict lower bound on the augmentation. Above it, the proximal point is unique and has a closed form."""
         return 0.0
 
     @abstractmethod
     def value(self, lengths: Array) -> Array:
-        """Return the penalty g(t) of lengths t >= 0, of any shape."""
+        """Return the penalty g(t) for an array of lengths t >= 0, of any shape."""
 
     @abstractmethod
     def derivative(self, lengths: Array) -> Array:
-        """Return the derivative g'(t) at lengths t of any shape; at 0 the limit from the right."""
+        """Return the derivative g'(t) for an array of lengths t, of any shape.
+
+        At 0 this is the limit from the right.
+        """
 
     @abstractmethod
     def pieces(self, augmentation: float) -> np.ndarray:
-        """Return the factor s(t) in [0, 1] by which ``prox`` scales points of length t, as rows (end, p, q).
+        """Return rows (end, p, q) that define s(t), the factor in [0, 1] that ``prox`` applies to points of length t.
 
-        Up to the length ``end`` of a row, the factor is max(0, p - q / t); the last end is infinite.
+        From the previous row's ``end`` up to a row's own ``end``, the factor is max(0, p - q / t); the last end is
+        infinite.
         """
 
     def shrinkage(self, lengths: Array, augmentation: float) -> Array:
-        """Return the factor s(t) of lengths t of any shape, see ``pieces``, for a valid augmentation."""
+        """Return the factor s(t) for lengths t of any shape (see ``pieces``); the augmentation must be valid."""
         xp = array_namespace(lengths)
         zero, one = xp.zeros_like(lengths), xp.ones_like(lengths)
         positive, factor = xp.where(lengths > 0, lengths, one), zero
@@ -76,15 +80,15 @@ class Penalty(ABC):
         return xp.where(factor > 0, factor, zero)
 
     def check_augmentation(self, augmentation: float) -> None:
-        """Require a strongly convex proximal objective.
+        """Raise an error unless the proximal objective is strongly convex.
 
         Raises
         ------
         InvalidArgument
-            If the augmentation is too small. The objective then has two minima, its minimiser jumps, and the closed
-            form is wrong around the jump.
+            If the augmentation is too small. The objective can then have two minima. The minimiser jumps as the point
+            moves, and the closed form is wrong near the jump.
         """
-        check_number("augmentation", augmentation, above=0, remedy="raise it; 1 is the public code's")
+        check_number("augmentation", augmentation, above=0, remedy="raise it; the public code uses 1")
         if augmentation <= self.weakest_augmentation:
             raise InvalidArgument(
                 "augmentation",
@@ -97,7 +101,7 @@ class Penalty(ABC):
     def prox(self, points: Array, augmentation: float) -> Array:
         """Minimise g(||theta||) + augmentation / 2 ||theta - point||^2 for every point (..., d), (..., d).
 
-        A round of FPFC applies ``pieces`` to all pairs at once, in ``pairs.update_pairs``.
+        FPFC itself does not call this function: ``pairs.update_pairs`` applies ``pieces`` to all pairs at once.
 
         Raises
         ------
@@ -109,7 +113,7 @@ class Penalty(ABC):
         return self.shrinkage(lengths_of(points), augmentation)[..., None] * points
 
     def stationarity_residual(self, points: Array, duals: Array) -> Array:
-        """Return the distance of duals v (..., d) from the subdifferential of g(||.||) at points (..., d), (...)."""
+        """Return the distance (...) between duals v (..., d) and the subdifferential of g(||.||) at points (..., d)."""
         points, duals = convert_array("points", points, *POINTS), convert_array("duals", duals, *POINTS)
         xp = array_namespace(points)
         lengths = lengths_of(points)
@@ -126,16 +130,16 @@ class GroupL1(Penalty):
 
     @property
     def saturation(self) -> float:
-        """Infinity, because the penalty grows without bound."""
+        """Infinity, because this penalty grows without bound."""
         return math.inf
 
     def value(self, lengths: Array) -> Array:
-        """Return the penalty of lengths of any shape."""
+        """Return the penalty g(t) for lengths t of any shape."""
         lengths = _floats(lengths)
         return self.strength * lengths
 
     def derivative(self, lengths: Array) -> Array:
-        """Return the derivative at lengths of any shape."""
+        """Return the derivative g'(t) for lengths t of any shape."""
         lengths = _floats(lengths)
         return self.strength * array_namespace(lengths).ones_like(lengths)
 
@@ -147,12 +151,14 @@ class GroupL1(Penalty):
 
 @dataclass(frozen=True, kw_only=True)
 class SCAD(Penalty):
-    """Smoothly clipped absolute deviation (Fan and Li, 2001). With growing length it is linear, concave, then constant.
+    """Smoothly clipped absolute deviation (Fan and Li, 2001).
+
+    With growing length the penalty is first linear, then concave, then constant.
 
     Parameters
     ----------
     strength
-        Derivative at zero (lambda), positive; the penalty is constant from ``concavity * strength`` on.
+        Derivative at zero (lambda), positive; the penalty is constant for lengths above ``concavity * strength``.
     concavity
         Parameter a, greater than 1.
 
@@ -172,16 +178,16 @@ class SCAD(Penalty):
 
     @property
     def saturation(self) -> float:
-        """The length a lambda."""
+        """The length a * lambda, beyond which the penalty is constant."""
         return self.concavity * self.strength
 
     @property
     def weakest_augmentation(self) -> float:
-        """The largest negative curvature, 1 / (a - 1)."""
+        """The size 1 / (a - 1) of the most negative curvature of the penalty."""
         return 1 / (self.concavity - 1)
 
     def value(self, lengths: Array) -> Array:
-        """Return the penalty of lengths of any shape."""
+        """Return the penalty g(t) for lengths t of any shape."""
         lengths = _floats(lengths)
         xp = array_namespace(lengths)
         strength, concavity = self.strength, self.concavity
@@ -191,7 +197,7 @@ class SCAD(Penalty):
         return xp.where(lengths <= strength, strength * lengths, beyond)
 
     def derivative(self, lengths: Array) -> Array:
-        """Return the derivative at lengths of any shape."""
+        """Return the derivative g'(t) for lengths t of any shape."""
         lengths = _floats(lengths)
         xp = array_namespace(lengths)
         concave = (self.saturation - lengths) / (self.concavity - 1)
@@ -214,16 +220,16 @@ class SCAD(Penalty):
 
 @dataclass(frozen=True, kw_only=True)
 class SmoothedSCAD(SCAD):
-    """The differentiable surrogate of FPFC: a parabola up to ``smoothing``, SCAD beyond.
+    """FPFC's differentiable version of SCAD: a parabola up to the length ``smoothing``, and SCAD beyond this length.
 
-    The surrogate exceeds SCAD by at most ``smoothing * strength / 2``.
+    This version exceeds SCAD by at most ``smoothing * strength / 2``.
 
     Parameters
     ----------
     strength, concavity
         See ``SCAD``.
     smoothing
-        Length up to which the surrogate is a parabola (xi), positive and below ``strength``.
+        Length (xi) up to which the penalty is a parabola, positive and below ``strength``.
 
     Raises
     ------
@@ -236,14 +242,14 @@ class SmoothedSCAD(SCAD):
     def __post_init__(self) -> None:
         """Validate the parameters."""
         super().__post_init__()
-        check_number("smoothing", self.smoothing, above=0, remedy="FPFC's public code has 0.001")
+        check_number("smoothing", self.smoothing, above=0, remedy="FPFC's public code uses 0.001")
         if self.smoothing >= self.strength:
             raise InvalidArgument(
                 "smoothing",
                 self.smoothing,
-                f"must be below strength = {self.strength:g}: from there on SCAD is no longer linear, and the "
-                "surrogate would jump",
-                "lower it, FPFC's public code has 0.001",
+                f"must be below strength = {self.strength:g}: at this length SCAD is no longer linear, and the "
+                "smoothed penalty would jump",
+                "lower it; FPFC's public code uses 0.001",
             )
 
     @property
@@ -252,13 +258,13 @@ class SmoothedSCAD(SCAD):
         return max(self.strength / self.smoothing, 1 / (self.concavity - 1))
 
     def value(self, lengths: Array) -> Array:
-        """Return the penalty of lengths of any shape."""
+        """Return the penalty g(t) for lengths t of any shape."""
         lengths = _floats(lengths)
         parabola = self.strength / (2 * self.smoothing) * lengths**2 + self.smoothing * self.strength / 2
         return array_namespace(lengths).where(lengths <= self.smoothing, parabola, super().value(lengths))
 
     def derivative(self, lengths: Array) -> Array:
-        """Return the derivative at lengths of any shape; 0 at 0."""
+        """Return the derivative g'(t) for lengths t of any shape; g'(0) is 0."""
         lengths = _floats(lengths)
         parabola = self.strength / self.smoothing * lengths
         return array_namespace(lengths).where(
@@ -273,7 +279,7 @@ class SmoothedSCAD(SCAD):
 
 
 def lengths_of(vectors: Array) -> Array:
-    """Return the Euclidean norms of vectors (..., d), (...), even if their squares underflow or overflow."""
+    """Return the Euclidean norms (...) of vectors (..., d), even if the squares of entries underflow or overflow."""
     xp = array_namespace(vectors)
     with np.errstate(over="ignore"):
         squares = xp.vecdot(vectors, vectors)
@@ -285,10 +291,10 @@ def lengths_of(vectors: Array) -> Array:
 
 
 def least_square(numbers: Any) -> float:
-    """Return the sum of squares above which rounding towards zero does not matter, for the ``finfo`` of a type."""
+    """Return the sum of squares above which underflow of single squares is negligible, for the ``finfo`` of a type."""
     return float(numbers.smallest_normal / numbers.eps)
 
 
 def _floats(lengths: Array) -> Array:
-    """Return lengths as floating-point numbers, since an array of integers would truncate the results."""
+    """Convert lengths to floating-point numbers, because integers would truncate the results."""
     return convert_array("lengths", lengths, "must be an array of real numbers", "give lengths, at least 0")

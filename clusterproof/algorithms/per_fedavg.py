@@ -1,4 +1,4 @@
-"""Per-FedAvg: a model that is good after one local step (Fallah et al., 2020)."""
+"""Per-FedAvg: train a model that becomes good for a client after one local step (Fallah et al., 2020)."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from clusterproof.methods.declaration import METHODS, Method
 
 @dataclass(frozen=True, kw_only=True)
 class PerFedAvg(MethodAlgorithm[State]):
-    """FedAvg on the losses after one step of descent, phi_i(w - alpha grad phi_i(w)).
+    """FedAvg, applied to the clients' losses after one gradient step, phi_i(w - alpha grad phi_i(w)).
 
     A local step draws three independent batches D, D', D''::
 
@@ -27,19 +27,20 @@ class PerFedAvg(MethodAlgorithm[State]):
     Parameters
     ----------
     step_size
-        Step size of the local descent (beta), positive.
+        Step size of the local steps (beta), positive.
     inner_step_size
-        Step size of the personal step (alpha), positive. If None, it is half of ``step_size``. At 1 / L the gradient of
-        a perfectly conditioned client vanishes after the personal step.
+        Step size of the personal step (alpha), positive. If None, it is half of ``step_size``. At alpha = 1 / L, a
+        client with a perfectly conditioned quadratic loss has gradient 0 after the personal step.
     local_steps
         Local steps of a client in a round (tau).
     participation
         Fraction of clients in a round, in (0, 1].
     gradient
-        ``"first-order"`` (FO) leaves the factor with the Hessian out. ``"second-order"`` keeps this factor, with a
-        Hessian-vector product; HF approximates the product by a difference of two gradients of D''.
+        ``"first-order"`` (FO) omits the factor with the Hessian. ``"second-order"`` keeps this factor and uses a
+        Hessian-vector product. The paper's HF instead approximates the product with a difference of two gradients on
+        D''.
     weighting
-        Weight of a client in an average: 1 with ``"clients"``, n_i / n with ``"samples"``.
+        Weight of a client in an average: 1 for ``"clients"``, n_i / n for ``"samples"``.
 
     Raises
     ------
@@ -49,8 +50,8 @@ class PerFedAvg(MethodAlgorithm[State]):
 
     Notes
     -----
-    Fallah, Mokhtari and Ozdaglar (2020), Algorithm 1 and (8)-(10). The model
-    array has P = 1: the server's model before the personal step, to which ``personalise`` applies that step.
+    Fallah, Mokhtari and Ozdaglar (2020), Algorithm 1 and (8)-(10). The server has one model (P = 1). ``personalise``
+    applies the personal step to this model.
     """
 
     name: ClassVar[str] = "per-fedavg"
@@ -67,20 +68,20 @@ class PerFedAvg(MethodAlgorithm[State]):
         """Validate the parameters."""
         check_averaging(self)
         if self.inner_step_size is not None:
-            remedy = "leave it out for half of step_size"
+            remedy = "leave it out to use half of step_size"
             check_number("inner_step_size", self.inner_step_size, above=0, remedy=remedy)
         kinds = ("first-order", "second-order")
         check_choice("gradient", self.gradient, kinds, remedy="'second-order' is exact")
 
     @property
     def round_settings(self) -> dict[str, Any]:
-        """Settings of the method's round."""
+        """Settings with which the method's round is called."""
         first_order = self.gradient == "first-order"
         return {"step_size": self.step_size, "inner_step_size": self._inner, "first_order": first_order}
 
     @property
     def has_personal_step(self) -> bool:
-        """Always true: clients deploy their model after the personal step."""
+        """Always True, because clients use the model after the personal step."""
         return True
 
     def personalise(self, points: Array, clients: Array, task: Task, randomness: Randomness) -> Array:

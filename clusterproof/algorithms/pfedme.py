@@ -1,4 +1,4 @@
-"""pFedMe: proximal points of the clients' losses (T. Dinh et al., 2020)."""
+"""pFedMe: the personal models are proximal points of the clients' losses (T. Dinh et al., 2020)."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ class PersonalState(State):
     Attributes
     ----------
     personal
-        Every client's own model, (..., m, d).
+        The personal models, one per client, (..., m, d).
     """
 
     personal: Array
@@ -29,7 +29,7 @@ class PersonalState(State):
 
 @dataclass(frozen=True, kw_only=True)
 class PFedMe(MethodAlgorithm[PersonalState]):
-    """Descent on the Moreau envelopes of the clients' losses, whose proximal points are the clients' own models.
+    """Gradient descent on the Moreau envelopes of the clients' losses; the proximal points are the personal models.
 
     A participant starts at w = theta = x and repeats K times::
 
@@ -43,21 +43,21 @@ class PFedMe(MethodAlgorithm[PersonalState]):
     step_size
         Step size of the inner steps, positive.
     lam
-        Coefficient of the pull of theta to w (lambda), positive.
+        Coefficient of the pull of theta towards w (lambda), positive.
     inner_steps
-        Gradient steps for a proximal point.
+        Number of gradient steps that approximate one proximal point.
     outer_step_size
         Step size of w, positive.
     mix
-        Share of the way to the mean that the server moves (beta), positive.
+        Factor of the server's move towards the mean (beta), positive; with 1, the server takes the mean.
     theta
         Start of theta in an outer step: ``"continues"`` from its last value, or ``"restarts"`` at w.
     local_steps
-        Outer steps of a client in a round (K).
+        Number of outer steps that a client takes per round (K).
     participation
         Fraction of clients in a round, in (0, 1].
     weighting
-        Weight of a client in the mean: 1 with ``"clients"``, n_i / n with ``"samples"``.
+        Weight of a client in the mean: 1 for ``"clients"``, n_i / n for ``"samples"``.
 
     Raises
     ------
@@ -66,8 +66,8 @@ class PFedMe(MethodAlgorithm[PersonalState]):
 
     Notes
     -----
-    T. Dinh, Tran and Nguyen (2020), Algorithm 1, restated. ``models`` holds x, P = 1; the last theta_i are in the state
-    as ``personal``.
+    T. Dinh, Tran and Nguyen (2020), Algorithm 1, restated. ``models`` holds x (P = 1). The state's field ``personal``
+    holds the last theta_i.
     """
 
     name: ClassVar[str] = "pfedme"
@@ -88,6 +88,6 @@ class PFedMe(MethodAlgorithm[PersonalState]):
         """Validate the parameters."""
         check_averaging(self)
         for name in ("lam", "outer_step_size", "mix"):
-            check_number(name, getattr(self, name), above=0, remedy="leave it out for the default")
+            check_number(name, getattr(self, name), above=0, remedy="leave it out to use the default")
         check_count("inner_steps", self.inner_steps, at_least=1, remedy="5 is common")
         check_choice("theta", self.theta, ("continues", "restarts"), remedy="the default is 'continues'")

@@ -1,4 +1,4 @@
-"""ProxSkip, as Scaffnew: gradient steps that skip most communication (Mishchenko et al., 2022)."""
+"""ProxSkip in its federated form, Scaffnew: most gradient steps need no communication (Mishchenko et al., 2022)."""
 
 from __future__ import annotations
 
@@ -21,9 +21,9 @@ class SkippingState(State):
     Attributes
     ----------
     personal
-        Every client's model x_i, (..., m, d).
+        The clients' models x_i, (..., m, d).
     controls
-        Every client's control variate h_i, whose sum is 0, (..., m, d).
+        The clients' control variates h_i, (..., m, d); the sum over the clients is 0.
     """
 
     personal: Array
@@ -32,13 +32,13 @@ class SkippingState(State):
 
 @dataclass(frozen=True, kw_only=True)
 class ProxSkip(MethodAlgorithm[SkippingState]):
-    """Gradient steps of all clients on their own models, which are averaged with a given probability.
+    """Each client takes gradient steps on its own model; with a given probability, the server averages the models.
 
     A round is one iteration of every client::
 
         z_i = x_i - step_size * (grad phi_i(x_i) - h_i)
 
-    and one coin is drawn for all clients. With ``probability`` p the clients communicate::
+    and then one coin toss for all clients. With ``probability`` p the clients communicate::
 
         x_i <- mean of z_j,    h_i <- h_i + p / step_size * (x_i - z_i),
 
@@ -49,7 +49,7 @@ class ProxSkip(MethodAlgorithm[SkippingState]):
     step_size
         Step size (gamma), positive.
     probability
-        Probability of communicating in a round (p), in (0, 1]; 1 is gradient descent on the mean loss.
+        Probability of communication in a round (p), in (0, 1]. With p = 1, this is gradient descent on the mean loss.
 
     Raises
     ------
@@ -59,8 +59,8 @@ class ProxSkip(MethodAlgorithm[SkippingState]):
     Notes
     -----
     The method of Mishchenko, Malinovsky, Stich and Richtarik (2022), in the form of Algorithm 1 of Variance Reduced
-    ProxSkip (2022), which we read. All clients take part. ``models`` has P = 1 and is the mean of the x_i; the server
-    has it only after communication.
+    ProxSkip (2022), which we read. All clients take part. ``models`` is the mean of the x_i (P = 1); a real server
+    knows this mean only after communication.
     """
 
     name: ClassVar[str] = "proxskip"
@@ -73,7 +73,7 @@ class ProxSkip(MethodAlgorithm[SkippingState]):
     def __post_init__(self) -> None:
         """Validate the parameters."""
         check_number("step_size", self.step_size, above=0, remedy="1 / task.smoothness is a safe choice")
-        remedy = "1 / sqrt(kappa) communicates least for a given accuracy"
+        remedy = "1 / sqrt(kappa) needs the least communication for a given accuracy"
         check_number("probability", self.probability, above=0, at_most=1, remedy=remedy)
 
     def drawn(self, state: SkippingState, randomness: Randomness) -> dict[str, Any]:

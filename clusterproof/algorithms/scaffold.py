@@ -23,7 +23,7 @@ class ControlState(State):
     control
         The server's control variate c, the mean of all clients' c_i, (..., 1, d).
     controls
-        Every client's control variate c_i, (..., m, d).
+        The clients' control variates c_i, (..., m, d).
     """
 
     control: Array
@@ -32,9 +32,9 @@ class ControlState(State):
 
 @dataclass(frozen=True, kw_only=True)
 class Scaffold(MethodAlgorithm[ControlState]):
-    """FedAvg whose clients correct their gradients by control variates.
+    """FedAvg, but clients correct their gradients with control variates.
 
-    In a round a participant i of the set S starts at y = x and takes K steps
+    In a round, each participant i in the set S starts at y = x and takes K steps
     y <- y - step_size * (grad phi_i(y) - c_i + c). Then::
 
         c_i+ = grad phi_i(x)                         option I
@@ -49,16 +49,16 @@ class Scaffold(MethodAlgorithm[ControlState]):
     step_size
         Step size of the clients (eta_l), positive.
     local_steps
-        Gradient steps of a client in a round (K).
+        Number of gradient steps that a client takes per round (K).
     participation
         Fraction of clients in a round, in (0, 1].
     option
-        ``"II"`` reuses the local gradients: c_i+ is their mean. ``"I"`` takes one more gradient, at x.
-        With server_step_size = 1 option I can diverge at step sizes at which FedAvg converges.
+        ``"II"`` sets c_i+ to the mean of the local gradients. ``"I"`` computes one additional gradient, at x. With
+        server_step_size = 1, option I can diverge at step sizes for which FedAvg converges.
     server_step_size
         Step size of the server (eta_g), positive.
     weighting
-        Weight of a client in the mean of the models: 1 with ``"clients"``, n_i / n with ``"samples"``.
+        Weight of a client in the mean of the models: 1 for ``"clients"``, n_i / n for ``"samples"``.
 
     Raises
     ------
@@ -67,8 +67,8 @@ class Scaffold(MethodAlgorithm[ControlState]):
 
     Notes
     -----
-    Karimireddy, Kale, Mohri, Reddi, Stich and Suresh (2020), arXiv 1910.06378, Algorithm 1, which we read. Its means
-    are unweighted. The model array has P = 1.
+    Karimireddy, Kale, Mohri, Reddi, Stich and Suresh (2020), arXiv 1910.06378, Algorithm 1, which we read. The paper
+    uses unweighted means. The server has one model (P = 1).
     """
 
     name: ClassVar[str] = "scaffold"
@@ -85,5 +85,5 @@ class Scaffold(MethodAlgorithm[ControlState]):
     def __post_init__(self) -> None:
         """Validate the parameters."""
         check_averaging(self)
-        check_choice("option", self.option, ("I", "II"), remedy="'II' needs no further gradient")
+        check_choice("option", self.option, ("I", "II"), remedy="'II' needs no additional gradient")
         check_server_step_size(self.server_step_size)

@@ -13,35 +13,35 @@ LARGEST_CURVE = 10
 """Largest number of clusters that the elbow rule considers."""
 
 SMALLEST_SILHOUETTE = 0.25
-"""Smallest mean silhouette for which there is more than one cluster."""
+"""Smallest mean silhouette for which the rule "silhouette" returns more than one cluster."""
 
 ROUNDING = 1e-14
-"""Squared relative difference below which vectors count as equal (to seven digits)."""
+"""Squared relative difference below which two vectors count as equal, that is, agree to seven digits."""
 
 
 def cluster_winners(
     clients: np.ndarray, winners: np.ndarray, neurons: np.ndarray, rule: str, seed: int
 ) -> np.ndarray:
-    """Partition clients by k-means on their distinct winning neurons.
+    """Partition clients with k-means on the distinct winning neurons.
 
     Parameters
     ----------
     clients, winners, neurons
         Update vectors (m, d), index of each client's neuron (m,), and all neurons (n, d).
     rule
-        ``"elbow"`` uses the elbow of the winners' within-cluster sums of squares, as SoFL does; it never returns one
-        cluster for each winner. ``"silhouette"`` compares every number of clusters from 2 to the number of winners by
-        the mean cosine silhouette of the clients. This rule returns 1 if the best silhouette is below 0.25. Clusters
-        with similar updates may be merged: with two of four clusters at a cosine of 0.48, three clusters have the
-        silhouette 0.80 and four 0.79.
+        ``"elbow"`` uses the elbow of the winners' within-cluster sums of squares, as SoFL does. This rule never puts
+        every winner into a separate cluster. ``"silhouette"`` tries every number of clusters from 2 to the number of
+        winners, and takes the best mean cosine silhouette of the clients. This rule returns one cluster if the best
+        silhouette is below 0.25. It can merge clusters with similar updates. For example, if two of four clusters have
+        the cosine 0.48, the silhouette is 0.80 for three clusters and 0.79 for four.
     seed
         Seed of k-means.
 
     Returns
     -------
     numpy.ndarray
-        Cluster of each client, numbered by first appearance, (m,). Under both rules, clients form
-        one cluster if all winners, or all directions of updates, agree to seven digits.
+        Cluster of each client, numbered by first appearance, (m,). Under both rules, there is only one cluster if all
+        winners, or all directions of updates, agree to seven digits.
     """
     distinct, point_of = np.unique(winners, return_inverse=True)
     points = neurons[distinct]
@@ -64,7 +64,10 @@ def cluster_winners(
 
 
 def k_means(points: np.ndarray, clusters: int, seed: int) -> np.ndarray:
-    """Return the cluster of each point by the best of ten k-means++ starts, (n,); singletons if k = n."""
+    """Return the cluster of each point, (n,), from the best of ten k-means++ starts.
+
+    If k = n, each point is a cluster.
+    """
     if clusters == len(points):
         return np.arange(clusters)
     return np.asarray(_fit(points, clusters, seed).labels_, dtype=np.int64)
@@ -80,9 +83,9 @@ def within_sums(points: np.ndarray, seed: int) -> np.ndarray:
 
 
 def elbow(curve: np.ndarray) -> int:
-    """Return the number of clusters at which a decreasing curve for 1, 2, ... is farthest below its chord.
+    """Return the number of clusters at which a decreasing curve over 1, 2, ... lies farthest below its chord.
 
-    The result is 1 if no point is below the chord, and never the last number unless that is 1.
+    The result is 1 if no point lies below the chord. Otherwise it is smaller than the last number.
     """
     if len(curve) < 3 or curve[0] <= curve[-1]:
         return 1
@@ -92,7 +95,7 @@ def elbow(curve: np.ndarray) -> int:
 
 
 def silhouette(distances: np.ndarray, labels: np.ndarray) -> float:
-    """Return the mean silhouette from distances (m, m); 0 for one cluster and for m clusters."""
+    """Return the mean silhouette from distances (m, m); the result is 0 for one cluster and for m clusters."""
     from sklearn.metrics import silhouette_score
 
     if not 1 < len(np.unique(labels)) < len(labels):
@@ -111,6 +114,6 @@ def _fit(points: np.ndarray, clusters: int, seed: int) -> Any:
     from sklearn.exceptions import ConvergenceWarning
 
     with warnings.catch_warnings():
-        # with fewer distinct neurons than clusters, the partition has fewer clusters
+        # if there are fewer distinct neurons than clusters, k-means warns and returns fewer clusters
         warnings.simplefilter("ignore", ConvergenceWarning)
         return KMeans(clusters, n_init=10, random_state=seed).fit(points)

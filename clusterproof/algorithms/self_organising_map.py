@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 TIME_CONSTANT = 60
-"""Updates after which the Robbins-Monro schedule halves the rate."""
+"""Number of updates after which the Robbins-Monro schedule has halved the learning rate."""
 
 
 def initial_neurons(
@@ -13,7 +13,7 @@ def initial_neurons(
 ) -> np.ndarray:
     """Draw the initial neurons (rows, columns, d) for samples (n, d).
 
-    ``"sample"`` draws samples with replacement, ``"random"`` unit vectors.
+    ``"sample"`` draws samples with replacement; ``"random"`` draws unit vectors.
     """
     if initialisation == "sample":
         return np.asarray(data[generator.integers(len(data), size=shape)])
@@ -22,17 +22,17 @@ def initial_neurons(
 
 
 def sample_order(samples: int, updates: int, generator: np.random.Generator) -> np.ndarray:
-    """Return a random order of samples in which their numbers of occurrences differ by at most one, (updates,)."""
+    """Return a random sequence of samples, (updates,), in which all samples occur equally often, up to one."""
     order = np.arange(updates) % samples
     generator.shuffle(order)
     return order
 
 
 def decayed(start: float, update: int, updates: int, schedule: str) -> float:
-    """Return the rate or radius at update t of T.
+    """Return the learning rate or radius at update t of T updates.
 
-    ``"as-printed"`` is SoFL's (12) and (13), start / (1 + t / (T/2)), which ends at a third for every T.
-    ``"robbins-monro"`` is start / (1 + t / 60): its sum diverges, the sum of its squares converges.
+    ``"as-printed"`` is SoFL's (12) and (13), start / (1 + t / (T/2)), which ends at a third of the start for every T.
+    ``"robbins-monro"`` is start / (1 + t / 60): the sum over t diverges, and the sum of the squares converges.
     """
     return start / (1 + update / (updates / 2 if schedule == "as-printed" else TIME_CONSTANT))
 
@@ -47,7 +47,7 @@ def train(
     schedule: str = "as-printed",
     distance: str = "cosine",
 ) -> np.ndarray:
-    """Move each sample's best matching unit and its neighbours towards the sample, one sample at a time.
+    """Take one sample at a time, and move the best matching neuron and its neighbours towards this sample.
 
     Parameters
     ----------
@@ -56,12 +56,12 @@ def train(
     order
         Index of the sample of each update, (T,).
     learning_rate, radius
-        Values at the first update: SoFL's eta_0 and sigma_0. The radius has the units of the grid; with radius 0 only
-        the winner moves.
+        Values at the first update: eta_0 and sigma_0 in SoFL. The radius is measured in steps of the grid; with radius
+        0, only the winner moves.
     schedule
         See ``decayed``.
     distance
-        ``"cosine"`` or ``"euclidean"``, to determine the best matching unit.
+        Distance that determines the best matching neuron: ``"cosine"`` or ``"euclidean"``.
 
     Returns
     -------
@@ -70,8 +70,8 @@ def train(
 
     Notes
     -----
-    SoFL (10)-(13). With the as-printed schedule, the operations are the same as in MiniSom 2.3.6, including the 1e-8 in
-    the cosine's denominator.
+    SoFL (10)-(13). With the as-printed schedule, the operations agree with MiniSom 2.3.6, including the 1e-8 in the
+    denominator of the cosine.
     """
     neurons = neurons.copy()
     row, column = np.arange(neurons.shape[0], dtype=float), np.arange(neurons.shape[1], dtype=float)
@@ -88,12 +88,12 @@ def train(
 
 
 def best_matching_units(neurons: np.ndarray, data: np.ndarray, distance: str = "cosine") -> np.ndarray:
-    """Return the row-major index of each sample's nearest neuron, (n,); ties go to the first."""
+    """Return the row-major index of each sample's nearest neuron, (n,); in a tie, the first neuron wins."""
     return np.array([np.argmin(_distances(neurons, sample, distance)) for sample in data])
 
 
 def distance_map(neurons: np.ndarray) -> np.ndarray:
-    """Return the U-matrix: the mean Euclidean distance of each neuron to its neighbours, (rows, columns)."""
+    """Return the U-matrix: the mean Euclidean distance between each neuron and its neighbours, (rows, columns)."""
     rows, columns = neurons.shape[:2]
     sums, counts = np.zeros((rows, columns)), np.zeros((rows, columns))
     for down, right in ((0, 1), (1, 0), (1, 1), (1, -1)):

@@ -1,4 +1,4 @@
-"""FedAvgM, FedAdam and FedYogi, whose servers use an optimiser (Hsu et al., 2019; Reddi et al., 2021)."""
+"""FedAvgM, FedAdam and FedYogi: the server uses an optimiser (Hsu et al., 2019; Reddi et al., 2021)."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ class MomentsState(State):
     Attributes
     ----------
     m, v
-        Running means of the clients' mean change and of its squares, (..., 1, d).
+        Running means of the clients' mean change and of the change's squared entries, (..., 1, d).
     """
 
     m: Array
@@ -54,19 +54,19 @@ class FedAvgM(MethodAlgorithm[BufferState]):
     Parameters
     ----------
     step_size
-        Step size of the clients, positive.
+        Step size of the clients' gradient steps, positive.
     momentum
         Momentum of the server (beta), in [0, 1).
     nesterov
-        Whether the server moves along Delta + beta v.
+        Whether the server moves along Delta + momentum v instead of v.
     local_steps
-        Gradient steps of a client in a round.
+        Number of gradient steps that a client takes per round.
     server_step_size
         Step size of the server, positive.
     participation
         Fraction of clients in a round, in (0, 1].
     weighting
-        Weight of a client in the mean: 1 with ``"clients"``, n_i / n with ``"samples"``.
+        Weight of a client in the mean: 1 for ``"clients"``, n_i / n for ``"samples"``.
 
     Raises
     ------
@@ -75,7 +75,7 @@ class FedAvgM(MethodAlgorithm[BufferState]):
 
     Notes
     -----
-    Hsu, Qi and Brown (2019), restated. The model array has P = 1.
+    Hsu, Qi and Brown (2019), restated. The server has one model (P = 1).
     """
 
     name: ClassVar[str] = "fedavgm"
@@ -127,7 +127,7 @@ class _Adaptive(MethodAlgorithm[MomentsState]):
 
 @dataclass(frozen=True, kw_only=True)
 class FedAdam(_Adaptive):
-    """FedAvg whose server takes steps of Adam along the clients' mean change.
+    """FedAvg, but the server takes steps of Adam along the clients' mean change.
 
     Let Delta be the mean of (y_i - x)::
 
@@ -135,12 +135,12 @@ class FedAdam(_Adaptive):
         v <- beta2 v + (1 - beta2) Delta^2
         x <- x + eta m / (sqrt(v) + tau)
 
-    entry by entry, from m = 0 and v = tau^2.
+    for each entry; the start is m = 0 and v = tau^2.
 
     Parameters
     ----------
     step_size
-        Step size of the clients, positive.
+        Step size of the clients' gradient steps, positive.
     eta
         Step size of the server, positive.
     beta1
@@ -148,13 +148,13 @@ class FedAdam(_Adaptive):
     beta2
         Factor of the old v in the running mean, in [0, 1).
     tau
-        Number that is added to the root, positive; a small tau adapts more.
+        Number that is added to the root, positive. With a small tau, the steps adapt more strongly to v.
     local_steps
-        Gradient steps of a client in a round.
+        Number of gradient steps that a client takes per round.
     participation
         Fraction of clients in a round, in (0, 1].
     weighting
-        Weight of a client in the mean: 1 with ``"clients"``, n_i / n with ``"samples"``.
+        Weight of a client in the mean: 1 for ``"clients"``, n_i / n for ``"samples"``.
 
     Raises
     ------
@@ -163,8 +163,8 @@ class FedAdam(_Adaptive):
 
     Notes
     -----
-    Reddi, Charles, Zaheer, Garrett, Rush, Konecny, Kumar and McMahan (2021), Algorithm 2, restated. The model array has
-    P = 1.
+    Reddi, Charles, Zaheer, Garrett, Rush, Konecny, Kumar and McMahan (2021), Algorithm 2, restated. The server has one
+    model (P = 1).
     """
 
     name: ClassVar[str] = "fedadam"
@@ -173,7 +173,7 @@ class FedAdam(_Adaptive):
 
 @dataclass(frozen=True, kw_only=True)
 class FedYogi(_Adaptive):
-    """FedAvg whose server takes steps of Yogi along the clients' mean change.
+    """FedAvg, but the server takes steps of Yogi along the clients' mean change.
 
     Let Delta be the mean of (y_i - x)::
 
@@ -181,26 +181,26 @@ class FedYogi(_Adaptive):
         v <- v - (1 - beta2) Delta^2 sign(v - Delta^2)
         x <- x + eta m / (sqrt(v) + tau)
 
-    entry by entry, from m = 0 and v = tau^2.
+    for each entry; the start is m = 0 and v = tau^2.
 
     Parameters
     ----------
     step_size
-        Step size of the clients, positive.
+        Step size of the clients' gradient steps, positive.
     eta
         Step size of the server, positive.
     beta1
         Factor of the old m in the running mean, in [0, 1).
     beta2
-        Factor of the old v in the decay of v, in [0, 1).
+        Decay of v, in [0, 1): the change of v has the factor 1 - beta2.
     tau
-        Number that is added to the root, positive; a small tau adapts more.
+        Number that is added to the root, positive. With a small tau, the steps adapt more strongly to v.
     local_steps
-        Gradient steps of a client in a round.
+        Number of gradient steps that a client takes per round.
     participation
         Fraction of clients in a round, in (0, 1].
     weighting
-        Weight of a client in the mean: 1 with ``"clients"``, n_i / n with ``"samples"``.
+        Weight of a client in the mean: 1 for ``"clients"``, n_i / n for ``"samples"``.
 
     Raises
     ------
@@ -209,8 +209,8 @@ class FedYogi(_Adaptive):
 
     Notes
     -----
-    Reddi, Charles, Zaheer, Garrett, Rush, Konecny, Kumar and McMahan (2021), Algorithm 2, restated. The model array has
-    P = 1.
+    Reddi, Charles, Zaheer, Garrett, Rush, Konecny, Kumar and McMahan (2021), Algorithm 2, restated. The server has one
+    model (P = 1).
     """
 
     name: ClassVar[str] = "fedyogi"

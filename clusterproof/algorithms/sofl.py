@@ -1,4 +1,4 @@
-"""SoFL: one clustering of the clients by a self-organising map and k-means, then training by cluster.
+"""SoFL: cluster the clients once with a self-organising map and k-means, then train one model per cluster.
 
 SoFL cannot be a function of ``methods``: its server groups all updates at once, and a method cannot express this.
 """
@@ -44,7 +44,7 @@ class DoubleState(PartitionState):
     Attributes
     ----------
     clustered
-        Whether a replicate has been clustered, booleans (...) on the host.
+        Whether the clients of a replicate have been clustered, booleans (...) on the host.
     """
 
     clustered: np.ndarray
@@ -52,32 +52,32 @@ class DoubleState(PartitionState):
 
 @dataclass(frozen=True, kw_only=True)
 class SoFL(Algorithm[DoubleState]):
-    """One model for all clients, one double clustering of their updates, then one model per cluster.
+    """Train one model for all clients, cluster their updates in two steps, then train one model per cluster.
 
-    In the round of the clustering all clients send their updates. A self-organising map with cosine best matching units
-    is trained on the updates, and its winning neurons are grouped by k-means. A client belongs to the group of its
-    neuron.
+    In the clustering round, all clients send their updates. The server trains a self-organising map, with cosine
+    distance, on the updates, and groups the winning neurons with k-means. A client belongs to the group of the neuron
+    that it wins.
 
     Parameters
     ----------
     step_size
         Step size of the clients (eta), positive.
     local_steps
-        Gradient steps of a client in a round (E).
+        Number of gradient steps that a client takes per round (E).
     method
-        Training method, on all clients before the clustering and in each cluster after it:
-        ``"fedavg"``, ``"fedprox"`` or ``"per-fedavg"`` (first order, with its default inner step).
+        Training method, for all clients before the clustering and for each cluster after the clustering: ``"fedavg"``,
+        ``"fedprox"`` or ``"per-fedavg"`` (first order, with its default inner step).
     proximal
-        Coefficient of FedProx's proximal term (mu), at least 0; 0 for the other methods.
+        Coefficient of FedProx's proximal term (mu), at least 0; for the other methods it must be 0.
     pretraining
         Rounds before the clustering (T_cluster).
     trigger
-        ``"round"`` clusters immediately after pretraining. ``"stationary"`` clusters in the first later
-        round in which the norm of the mean update is below a tenth of the largest norm.
+        With ``"round"``, clustering follows immediately after pretraining. ``"stationary"`` waits for the first round
+        in which the norm of the mean update is below a tenth of the largest norm.
     grid
         Side length of the square map; 1 leaves all clients in one cluster.
     updates
-        Single-sample updates of the map, in random order (the paper's 300 iterations).
+        Number of updates of the map, with one sample per update in random order (300 iterations in the paper).
     learning_rate
         Learning rate of the map's first update (eta_0).
     radius
@@ -88,25 +88,26 @@ class SoFL(Algorithm[DoubleState]):
         Initial neurons. ``"sample"`` draws clients' updates, ``"random"`` draws unit vectors, as in MiniSom.
     cluster_count
         Rule for the number of clusters. ``"elbow"`` uses the winners, as published; ``"silhouette"`` uses the clients.
-        The silhouette can also return one cluster, or one for each winner.
+        With the silhouette there can be only one cluster, or one cluster per winner.
     participation
         Fraction of clients in a round, in (0, 1]. In the round of the clustering, all clients participate.
     weighting
-        Weight of a client in an average: 1 with ``"clients"``, n_i / n with ``"samples"``.
+        Weight of a client in an average: 1 for ``"clients"``, n_i / n for ``"samples"``.
 
     Raises
     ------
     InvalidArgument
         If a parameter is outside its range, or scikit-learn is not installed. If the stationary trigger is combined
-        with partial participation, since it needs every client's update. During a run, if a client's model is not
-        finite.
+        with partial participation, because this trigger needs every client's update. During a run, if a client's model
+        is not finite.
 
     Notes
     -----
-    SoFL (Electronics 13, 3682, 2024), Algorithm 1, whose line 30 has n_m / n. The grid, the initialisation and the
-    detector of the elbow are not in the paper; here the detector is the largest distance below the chord. Updates are
-    divided by the largest norm, because MiniSom's cosine, with 1e-8 in its denominator, depends on their scale. A zero
-    update has cosine 0 with every vector. A run starts from one model; ``models`` then has one row per client.
+    SoFL (Electronics 13, 3682, 2024), Algorithm 1; line 30 has the weights n_m / n. The grid, the initialisation and
+    the detector of the elbow are not in the paper; here the detector is the largest distance below the chord. Updates
+    are divided by the largest norm, because MiniSom's cosine has 1e-8 in the denominator and therefore depends on the
+    scale. A zero update has cosine 0 with every vector. A run starts from one model; after that, ``models`` has one row
+    per client.
     """
 
     name: ClassVar[str] = "sofl"
@@ -132,11 +133,13 @@ class SoFL(Algorithm[DoubleState]):
         """Validate the parameters."""
         check_descent(self.step_size, None, "model", self.local_steps)
         check_proximal(self.proximal)
-        check_count("pretraining", self.pretraining, at_least=0, remedy="the paper has 20 or 40 rounds")
-        check_count("grid", self.grid, at_least=1, remedy="5 makes a map of 25 neurons")
-        check_count("updates", self.updates, at_least=1, remedy="the paper has 300")
-        check_number("learning_rate", self.learning_rate, above=0, at_most=1, remedy="the paper has 0.1")
-        check_number("radius", self.radius, at_least=0, remedy="the paper has 1.5; 0 moves winners alone")
+        check_count("pretraining", self.pretraining, at_least=0, remedy="the paper uses 20 or 40 rounds")
+        check_count("grid", self.grid, at_least=1, remedy="5 gives a map of 25 neurons")
+        check_count("updates", self.updates, at_least=1, remedy="the paper uses 300")
+        check_number("learning_rate", self.learning_rate, above=0, at_most=1, remedy="the paper uses 0.1")
+        check_number(
+            "radius", self.radius, at_least=0, remedy="the paper uses 1.5; with 0, only winners move"
+        )
         for argument, choices in (
             ("method", ("fedavg", "fedprox", "per-fedavg")),
             ("trigger", ("round", "stationary")),
@@ -152,11 +155,11 @@ class SoFL(Algorithm[DoubleState]):
                 "proximal", self.proximal, f"does not apply with method = {self.method!r}", "choose 'fedprox'"
             )
         if self.trigger == "stationary" and self.participation < 1:
-            rule = "needs every client's update in each round, and participation is below 1"
+            rule = "needs every client's update in each round, but participation is below 1"
             raise InvalidArgument("trigger", self.trigger, rule, "use 'round' or full participation")
 
     def model_count(self, task: Task) -> int:
-        """Return 1: all clients start from one model."""
+        """Return 1, because all clients start from one model."""
         require_sizes(self.weighting, task)
         return 1
 
@@ -204,7 +207,7 @@ class SoFL(Algorithm[DoubleState]):
     def _cluster_due_replicates(
         self, state: DoubleState, updates: Array, clustered: np.ndarray, randomness: Randomness
     ) -> DoubleState:
-        """Cluster the replicates whose trigger is met, one after the other, with k-means on the host."""
+        """Cluster each replicate that meets the trigger, one replicate at a time, with k-means on the host."""
         vectors = to_numpy(updates)
         due = ~clustered
         if self.trigger == "stationary":
@@ -219,7 +222,7 @@ class SoFL(Algorithm[DoubleState]):
         return replace(state, assignments=partition, clustered=np.asarray(clustered | due))
 
     def at_rest(self, updates: np.ndarray) -> np.ndarray:
-        """Return whether the mean of updates (..., m, d) is shorter than a tenth of the largest update, (...)."""
+        """Return whether the mean of the updates (..., m, d) is shorter than a tenth of the longest update, (...)."""
         result = np.zeros(updates.shape[:-2], dtype=bool)
         for replicate in np.ndindex(result.shape):
             mean, longest = mean_and_largest(updates[replicate])
@@ -227,7 +230,7 @@ class SoFL(Algorithm[DoubleState]):
         return result
 
     def cluster(self, updates: np.ndarray, generator: np.random.Generator) -> np.ndarray:
-        """Return the cluster of each client, by first appearance, (m,), from updates (m, d)."""
+        """Return the cluster of each client, (m,), from updates (m, d); clusters are numbered by first appearance."""
         neurons, data = self.train_map(updates, generator)
         winners = som.best_matching_units(neurons, data)
         seed = int(generator.integers(2**31))
@@ -239,11 +242,11 @@ class SoFL(Algorithm[DoubleState]):
         Returns
         -------
         tuple
-            Neurons (grid, grid, e) and rescaled updates (m, e), in an orthonormal basis of their span if the span has
-            fewer than d dimensions.
+            Neurons (grid, grid, e) and rescaled updates (m, e). If these vectors span fewer than d dimensions, both are
+            given in an orthonormal basis of the span.
         """
         data = np.asarray(updates, dtype=np.float64)
-        for order in (np.inf, 2):  # divide twice, since the square of a tiny update would underflow
+        for order in (np.inf, 2):  # divide twice, because the square of a tiny update would underflow
             length = np.linalg.vector_norm(data, axis=1, ord=order).max()
             data = data / (length if length > 0 else 1.0)
         start = som.initial_neurons(data, (self.grid, self.grid), self.initialisation, generator)

@@ -1,4 +1,4 @@
-"""Repeated draws of starting models: until every model is chosen, or the best of several starts."""
+"""Draw starting models repeatedly: until enough clients choose each model, or to take the best of several starts."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from clusterproof.common.randomness import Randomness
 from clusterproof.common.validation import InvalidArgument, check_count, check_number
 
 MOST_DRAWS = 1000
-"""Largest number of draws to find a start in which every model is chosen."""
+"""Largest number of draws to find a start in which enough clients choose each model."""
 
 
 @dataclass(frozen=True)
@@ -25,11 +25,11 @@ class Starts:
     Attributes
     ----------
     least_share
-        Share of the participants for which every model must have the smallest loss; otherwise the start is drawn again.
-        If None, every start is accepted.
+        For each model, the share of the participants for which this model must have the smallest loss. All other starts
+        are drawn again. If None, every start is accepted.
     restarts
-        Number of starts, each tried for ``trial_rounds`` rounds; the start with the smallest mean over all
-        clients of their smallest loss is used.
+        Number of starts. Each start is tried for ``trial_rounds`` rounds; the run uses the start with the smallest mean
+        over all clients of the client's smallest loss.
     """
 
     least_share: float | None
@@ -45,26 +45,30 @@ class Starts:
             If a number is out of range.
         """
         if self.least_share is not None:
-            remedy = "IFCA's public code has 0.35 for two models and 0.1 for four"
+            remedy = "IFCA's public code uses 0.35 for two models and 0.1 for four"
             check_number("least_share", self.least_share, above=0, at_most=1, remedy=remedy)
-        check_count("restarts", self.restarts, at_least=1, remedy="1 takes the first start")
-        check_count("trial_rounds", self.trial_rounds, at_least=1, remedy="10 rounds distinguish starts")
+        check_count("restarts", self.restarts, at_least=1, remedy="1 uses the first start")
+        check_count(
+            "trial_rounds",
+            self.trial_rounds,
+            at_least=1,
+            remedy="10 rounds distinguish most starts",
+        )
 
 
 def draw_starts(
     starts: Starts, algorithm: Algorithm[Any], task: Task, shape: tuple[int, ...], randomness: Randomness
 ) -> Array:
-    """Draw starting models (*shape, P, d); replicates are redrawn separately.
+    """Draw starting models (*shape, P, d); each replicate is redrawn separately.
 
-    Models and the participants that evaluate them are drawn from the initialisation stream. The participants of a run
-    therefore do not depend on its start. A trial uses copies of the other streams, and the algorithm's
+    The initialisation stream draws the models and the participants that evaluate them. The participants of the run
+    itself therefore do not depend on the start. A trial uses copies of the other streams, and the algorithm's
     ``participation`` and ``step``.
 
     Raises
     ------
     InvalidArgument
-        If no start among ``MOST_DRAWS`` is accepted, or ``least_share`` is larger than one over the number of
-        models.
+        If no start among ``MOST_DRAWS`` is accepted, or ``least_share`` is larger than 1 / P for P models.
     """
     count = algorithm.model_count(task)
     if starts.least_share is not None and starts.least_share * count > 1:
@@ -104,7 +108,7 @@ def _draw(
     raise InvalidArgument(
         "least_share",
         starts.least_share,
-        f"was not reached by every model in {MOST_DRAWS} draws of the start",
+        f"was not reached for every model in any of {MOST_DRAWS} draws of the start",
         "lower it",
     )
 
@@ -112,7 +116,7 @@ def _draw(
 def _trial_losses(
     starts: Starts, algorithm: Algorithm[Any], task: Task, models: Array, randomness: Randomness
 ) -> np.ndarray:
-    """Return the mean over all clients of the smallest loss after the trial, (...); infinite if it diverges."""
+    """Run the trial, and return the mean of the clients' smallest losses, (...), or infinity if the trial diverges."""
     trial = copy.deepcopy(randomness)
     state = algorithm.initialise(models, task)
     try:

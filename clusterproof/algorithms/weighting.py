@@ -1,4 +1,4 @@
-"""Weights of clients in averages: equal, or proportional to their numbers of samples."""
+"""Weights of clients in averages: equal weights, or weights proportional to the numbers of samples."""
 
 from __future__ import annotations
 
@@ -13,19 +13,19 @@ WEIGHTINGS = ("clients", "samples")
 
 def check_weighting(weighting: str) -> None:
     """Raise ``InvalidArgument`` unless the argument is one of ``WEIGHTINGS``."""
-    check_choice("weighting", weighting, WEIGHTINGS, remedy="'samples' weighs a client by n_i / n")
+    check_choice("weighting", weighting, WEIGHTINGS, remedy="'samples' gives a client the weight n_i / n")
 
 
 def require_sizes(weighting: str, task: Task) -> None:
-    """Raise ``InvalidArgument`` if weights by samples are requested and the task has no ``client_samples``."""
+    """Raise ``InvalidArgument`` if ``"samples"`` is requested and the task has no ``client_samples``."""
     if weighting == "samples":
         _ = task.client_samples
 
 
 def client_weights(weighting: str, task: Task, clients: Array, models: Array) -> Array | None:
-    """Return the weights of participants (..., k): n_i divided by the largest n_j, so exactly 1 for equal sizes.
+    """Return the weights n_i / max_j n_j of participants (..., k); for equal sizes, all weights are exactly 1.
 
-    The weights have the array library and dtype of ``models``. None means equal weights.
+    The weights use the array library and dtype of ``models``. The result None stands for equal weights.
     """
     if weighting == "clients":
         return None

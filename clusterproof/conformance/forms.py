@@ -109,7 +109,7 @@ def replayed(function: Callable[[ConformanceTask, Mapping[str, Any], Sequence[Se
             models = as_array(function(self._task, dict(self._settings), schedule), "the result")
             if models.ndim < 2 or len(models) != len(self._schedule) + 1:
                 raise Unusable(
-                    f"{len(self._schedule)} rounds give an array {models.shape}; return the start and a model a round"
+                    f"{len(self._schedule)} rounds give an array {models.shape}; give the start and one model per round"
                 )
             return np.asarray(models[-1])
 
