@@ -115,7 +115,7 @@ class GradientLoss(Algorithm[MovingState]):
             raise InvalidArgument(
                 "empty_cluster",
                 self.empty_cluster,
-                f"assigns one participant to each of {count} clusters, but only {participants} take part",
+                f"assigns one participant to each of {count} clusters, and only {participants} take part",
                 "raise participation or use 'never'",
             )
         self._samples(task)

@@ -1,4 +1,4 @@
-"""Methods whose clients start from the server's model and whose server takes a mean: FedAvg and its variants."""
+"""FedAvg and its variants: clients start from the server's model, and the server takes a mean."""
 
 from __future__ import annotations
 
@@ -9,9 +9,11 @@ from clusterproof.methods.declaration import Real, method
 
 @method("fedavg")
 def fedavg(clients: Any, model: Any, *, step_size: Real, server_step_size: Real = 1) -> Any:
-    """FedAvg: Algorithm 1 of McMahan, Moore, Ramage, Hampson and Aguera y Arcas (2017); with exact gradients, local GD.
+    """FedAvg: Algorithm 1 of McMahan, Moore, Ramage, Hampson and Aguera y Arcas (2017).
 
-    The server's step, 1 in that paper, comes from Karimireddy et al. (2020).
+    With exact gradients, it is local gradient descent.
+
+    The server's step size comes from Karimireddy et al. (2020); in the paper on FedAvg it is 1.
     """
     ends = clients.each(lambda client: client.descend(model, step_size))
     return model + server_step_size * (clients.mean(ends) - model)
@@ -19,7 +21,7 @@ def fedavg(clients: Any, model: Any, *, step_size: Real, server_step_size: Real 
 
 @method("fedprox")
 def fedprox(clients: Any, model: Any, *, step_size: Real, proximal: Real, server_step_size: Real = 1) -> Any:
-    """FedProx: Algorithm 2 of Li, Sahu, Zaheer, Sanjabi, Talwalkar and Smith (2020), by gradient steps.
+    """FedProx: Algorithm 2 of Li, Sahu, Zaheer, Sanjabi, Talwalkar and Smith (2020), with gradient steps.
 
     The clients minimise F_k(w) + mu / 2 ||w - w^t||^2.
     """
@@ -29,7 +31,7 @@ def fedprox(clients: Any, model: Any, *, step_size: Real, proximal: Real, server
 
 @method("fednova")
 def fednova(clients: Any, model: Any, *, step_size: Real, server_step_size: Real = 1) -> Any:
-    """FedNova: Wang, Liu, Liang, Joshi and Poor (2020), with plain gradient steps, where a_i = K_i; restated.
+    """FedNova: Wang, Liu, Liang, Joshi and Poor (2020), with plain gradient steps, for which a_i is K_i; restated.
 
     The clients' changes are divided by their K_i and multiplied by tau, the mean of all K_i.
     """
@@ -42,7 +44,7 @@ def fednova(clients: Any, model: Any, *, step_size: Real, server_step_size: Real
 def meta_steps(
     client: Any, start: Any, step_size: Real, inner_step_size: Real, first_order: bool = False
 ) -> Any:
-    """Return a client's model after its local steps on f_i(y - a g_i(y)), where a is the inner step size."""
+    """Return a client's model after local steps on f_i(y - a g_i(y)), where a is the inner step size."""
 
     def direction(y: Any) -> Any:
         outer = client.gradient(y - inner_step_size * client.gradient(y))

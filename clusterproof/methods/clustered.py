@@ -1,4 +1,4 @@
-"""Methods with one model per cluster, where each client chooses its model: IFCA and CFL-MGD."""
+"""Methods with one model per cluster, in which each client chooses a model: IFCA and CFL-MGD."""
 
 from __future__ import annotations
 
@@ -10,9 +10,9 @@ from clusterproof.methods.declaration import Real
 def ifca(clients: Any, models: Any, *, step_size: Real, averaging: str = "gradient", chosen: Any) -> Any:
     """IFCA: Algorithm 1 of Ghosh, Chung, Yin and Ramchandran (2020), after the clients' choice in line 8.
 
-    Gradient averaging takes a step of size gamma along 1/m times the sum of the members' gradients, line 15. Otherwise
-    the server takes the means of the members' models after their local steps; an empty cluster keeps its model, line
-    18.
+    With gradient averaging, each model takes a step of size gamma along 1/m times the sum of the members' gradients
+    (line 15). With model averaging, the server takes the mean of the members' models after local steps (line 18). A
+    cluster without members keeps its model.
     """
     received = clients.received(models, chosen)
     if averaging == "model":
@@ -24,7 +24,7 @@ def ifca(clients: Any, models: Any, *, step_size: Real, averaging: str = "gradie
 
 
 def mean_gradients(clients: Any, models: Any, chosen: Any, divisors: Any) -> Any:
-    """Return the sums of the members' gradients, divided by the number of all clients or by ``divisors``, as in (5)."""
+    """Return each cluster's sum of gradients, divided by the number of all clients or ``divisors``, as in (5)."""
     sent = clients.each(lambda client, own: client.gradient(own), clients.received(models, chosen))
     sums = clients.total_by(sent, chosen, models)
     if divisors is None:
@@ -33,7 +33,7 @@ def mean_gradients(clients: Any, models: Any, chosen: Any, divisors: Any) -> Any
 
 
 def moved(clients: Any, models: Any, buffers: Any, step_size: Any) -> Any:
-    """Return the models after a step along the clusters' buffers."""
+    """Return the models after one step along each cluster's buffer."""
     return clients.each_cluster(lambda model, buffer: model - step_size * buffer, models, buffers)
 
 
@@ -82,7 +82,10 @@ def client_momenta_option_1(
     divisors: Any,
     delayed: bool = False,
 ) -> Any:
-    """Option I with the clients' momenta: lines 7 to 9 of Algorithm 1, and line 15, which gives members their mean."""
+    """Option I with the clients' momenta: lines 7 to 9 of Algorithm 1.
+
+    In line 15 members receive their mean momentum.
+    """
 
     def line_9(buffer: Any, own: Any, late: Any) -> Any:
         return momentum * buffer + (late if delayed else own)
@@ -107,7 +110,7 @@ def cfl_mgd_option_2(
     chosen: Any,
     delayed: bool = False,
 ) -> Any:
-    """CFL-MGD, option II: local steps with u before chi, (4) and lines 17 to 21; the members' means, (10) and line 16.
+    """CFL-MGD, option II: local steps with u before chi ((4), lines 17 to 21); the members' means ((10), line 16).
 
     If ``delayed``, the two equations of line 20 are applied one after the other, as printed.
     """

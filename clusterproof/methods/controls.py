@@ -1,4 +1,4 @@
-"""Methods that correct the clients' gradients for client drift, by controls or by gradients that clients send."""
+"""Methods that correct client drift with controls, or with gradients that the clients send."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from clusterproof.methods.declaration import Real, method
 def fedlin(clients: Any, model: Any, *, step_size: Real, server_step_size: Real = 1) -> Any:
     """FedLin: Mitra, Jaafar, Pappas and Hassani (2021), without compression, restated from its abstract.
 
-    A round has two exchanges: gradients at x, then models.
+    In each round, the clients first send their gradients at x, and then their models.
     """
     sent = clients.each(lambda client: client.gradient(model))
     common = clients.mean(sent)
@@ -47,7 +47,9 @@ def scaffold(
 
 @method("feddyn", of_clients=("linear",), averages={"offset": "linear"})
 def feddyn(clients: Any, model: Any, offset: Any, linear: Any, *, step_size: Real, alpha: Real) -> Any:
-    """FedDyn: Algorithm 1 of Acar, Zhao, Navarro, Mattina, Whatmough and Saligrama (2021), by gradient steps; restated.
+    """FedDyn: Algorithm 1 of Acar, Zhao, Navarro, Mattina, Whatmough and Saligrama (2021), with gradient steps.
+
+    Restated.
 
     The server keeps h, and each client keeps the gradient of its linear term.
     """
@@ -66,9 +68,9 @@ def proxskip(
 ) -> Any:
     """ProxSkip for averages (Scaffnew): Mishchenko, Malinovsky, Stich and Richtarik (2022), Algorithm 2.
 
-    A round is one iteration with a given coin; the sum of the h_i is 0. We read it as Algorithm 1 of Variance Reduced
-    ProxSkip (Malinovsky, Yi and Richtarik 2022). With unbiased estimates in place of the gradients, the method is
-    SProxSkip.
+    A round is one iteration with a given coin; the sum of the h_i is 0. We read Algorithm 1 of Variance Reduced
+    ProxSkip (Malinovsky, Yi and Richtarik 2022), which states the same method. With unbiased estimates in place of the
+    gradients, the method is SProxSkip.
     """
     ends = clients.each(lambda client, x, h: x - step_size * (client.gradient(x) - h), personal, controls)
     average = clients.mean(ends)

@@ -1,4 +1,4 @@
-"""The declaration of a method: its states, their starts, and its settings."""
+"""Declare a method: its states, the initial values of the states, and its settings."""
 
 from __future__ import annotations
 
@@ -11,32 +11,33 @@ from typing import Annotated, Any, TypeVar
 
 Rule = TypeVar("Rule", bound=Callable[..., Any])
 Real = Annotated[Any, float]
-"""A setting that is a real number: a float in a run, an exact number or a symbol in a claim."""
+"""Type of a setting with real values: a float in a run, an exact number or a symbol in a claim."""
 
 
 @dataclass(frozen=True)
 class Method:
-    """The round of a method as a function, with the facts that its users need.
+    """A method: the function for a round, and facts that describe its arguments and results.
 
     Attributes
     ----------
     name
         Name of the method on the command line.
     rule
-        The round: a function of ``clients``, of the states in their order, and of the settings.
+        The function for a round. Its arguments are ``clients``, the states in order, and the settings.
     states
-        Names of the states; the first is the server's ``model``, unless every client has a model of its own.
+        Names of the states. The first state is the server's ``model``, unless each client has a separate model.
     of_clients
-        States with a vector for each client.
+        Names of the states with one vector per client.
     starts
-        Starts of the states that do not start at 0: ``"model"`` (the start of the first state), or a function of
-        settings that returns the number for every entry.
+        Initial values of the states that do not start at 0. An initial value is ``"model"`` (the same as for the first
+        state), or a function of settings that returns one number for all entries.
     averages
-        States of the server. Each equals the mean of a state of the clients while all clients take part.
+        States of the server, each with a state of the clients. The first equals the mean of the second as long as all
+        clients take part.
     given
-        Values that the caller of the round computes, such as a coin.
+        Names of values that the caller of the round computes, such as a coin.
     of_each
-        Settings with a number for each client, such as its number of further steps.
+        Names of settings with one number per client, such as a number of further steps.
     """
 
     name: str
@@ -50,7 +51,7 @@ class Method:
 
     @cached_property
     def settings(self) -> dict[str, inspect.Parameter]:
-        """Settings by name, with annotations and defaults."""
+        """The settings, indexed by name, with annotations and defaults."""
         parameters = inspect.signature(self.rule).parameters.values()
         return {
             each.name: each
@@ -59,20 +60,20 @@ class Method:
         }
 
     def start(self, state: str, settings: Mapping[str, Any]) -> Any:
-        """Return the start of a state: ``"model"``, or the number in all of its entries."""
+        """Return the initial value of a state: ``"model"``, or the number in all entries."""
         start = self.starts.get(state, 0)
         if not isinstance(start, FunctionType):
             return start
         return start(*(settings[name] for name in start.__code__.co_varnames[: start.__code__.co_argcount]))
 
     def round(self, clients: Any, states: Mapping[str, Any], **settings: Any) -> dict[str, Any]:
-        """Return the states after a round, by name."""
+        """Carry out a round, and return the new states, indexed by name."""
         found = self.rule(clients, *(states[name] for name in self.states), **settings)
         return dict(zip(self.states, found if len(self.states) > 1 else (found,), strict=True))
 
 
 METHODS: dict[Callable[..., Any], Method] = {}
-"""Every declared method, by the function of its round."""
+"""Every declared method, indexed by the function for its round."""
 
 
 def method(
@@ -84,14 +85,14 @@ def method(
     of_each: tuple[str, ...] = (),
     **starts: Any,
 ) -> Callable[[Rule], Rule]:
-    """Declare a function to be the round of a method; the function itself does not change.
+    """Declare that a function is the round of a method; the function itself does not change.
 
     Parameters
     ----------
     name, of_clients, averages, given, of_each
         See the attributes of ``Method``.
     **starts
-        Starts of states, see ``starts`` of ``Method``.
+        Initial values of states, see ``starts`` of ``Method``.
     """
 
     def declare(rule: Rule) -> Rule:

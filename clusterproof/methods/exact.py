@@ -1,7 +1,7 @@
-"""The clients of a method as a list, in the kernel's language: for numbers, symbols, points and arrays.
+"""A method's clients as a list, in the kernel's language, for computations with numbers, symbols, points and arrays.
 
-A value of the clients is a list with an entry for each participant of the round, in the same order. Nothing is changed
-in place.
+A value of the clients is a list with one entry per participant of the round, in the same order. No function changes its
+arguments.
 """
 
 from __future__ import annotations
@@ -19,21 +19,21 @@ def add_up(values: Sequence[Any]) -> Any:
 
 
 def mean(values: Sequence[Any], weights: Sequence[Any] | None = None) -> Any:
-    """Return the mean, the sum of p_i v_i; the weights p_i sum to 1, and are equal if None."""
+    """Return the mean of the v_i: the sum of p_i v_i. The weights p_i sum to 1; None stands for equal weights."""
     if weights is None:
         return add_up(values) / len(values)
     return add_up([weight * value for weight, value in zip(weights, values, strict=True)])
 
 
 def descend(gradient: Callable[[Any], Any], start: Any, step_size: Any, steps: Any) -> Any:
-    """Return the model after gradient steps."""
+    """Return the model after the given number of gradient steps."""
     for _ in range(steps):
         start = start - step_size * gradient(start)  # w <- w - eta grad l(w)
     return start
 
 
 def pulled(y: Any, to: Any, pull: Any) -> Any:
-    """Return the gradient of pull / 2 ||y - to||^2."""
+    """Return the gradient of pull / 2 ||y - to||^2 at y."""
     return pull * (y - to)
 
 
@@ -46,7 +46,10 @@ def descend_with_momentum(
     steps: Any,
     delayed: bool = False,
 ) -> tuple[Any, Any]:
-    """Return the model after steps with momentum, and the buffer, which moves before the model unless ``delayed``."""
+    """Return model and buffer after steps with momentum.
+
+    The buffer moves before the model, unless ``delayed`` is True.
+    """
     for _ in range(steps):
         after = momentum * buffer + gradient(start)
         start = start - step_size * (buffer if delayed else after)
@@ -55,12 +58,12 @@ def descend_with_momentum(
 
 
 def members(values: Sequence[Any], chosen: Sequence[int], cluster: int) -> Sequence[Any]:
-    """Return the values of a cluster's participants."""
+    """Return the values of the participants that chose a cluster."""
     return [value for value, own in zip(values, chosen, strict=True) if own == cluster]
 
 
 def shares(weights: Sequence[Any] | None, chosen: Sequence[int], cluster: int) -> Sequence[Any] | None:
-    """Return the weights of a cluster's participants divided by their sum; return None if all are equal."""
+    """Return the weights of a cluster's participants, divided by the sum, or None if all weights are equal."""
     if weights is None:
         return None
     own = members(weights, chosen, cluster)
@@ -74,15 +77,15 @@ class ExactClient:
     Attributes
     ----------
     gradient
-        Gradient of the client's loss, a function of a model.
+        Function that returns the gradient of the client's loss at a model.
     steps
         Number of local steps of the client (K).
     loss
-        Loss of the client, a function of a model.
+        Function that returns the client's loss at a model.
     product
-        Product of the loss's Hessian with a vector, a function of a model and the vector.
+        Function of a model and a vector that returns the product of the loss's Hessian with the vector.
     path, path_with_momentum, pulled
-        The functions ``descend``, ``descend_with_momentum`` and ``pulled``, or others with the same parameters.
+        The functions ``descend``, ``descend_with_momentum`` and ``pulled``, or functions with the same parameters.
     """
 
     gradient: Any
@@ -95,7 +98,7 @@ class ExactClient:
 
     @property
     def asked(self) -> Any:
-        """Requested number of local steps; each is one gradient step here."""
+        """Requested number of local steps; here, each local step is one gradient step."""
         return self.steps
 
     def descend(
@@ -109,7 +112,7 @@ class ExactClient:
     ) -> Any:
         """Return the model after the local steps y <- y - step_size (g(y) + plus + pull (y - to)).
 
-        ``along`` replaces the gradient g by another direction, a function of a model.
+        If ``along`` is given, this function of a model replaces the gradient g as direction.
         """
         return self.steps_of(self.steps, start, step_size, plus, pull, to, along)
 
@@ -139,12 +142,12 @@ class ExactClient:
     ) -> Any:
         """Return model and buffer after the local steps u <- momentum u + g(y), y <- y - step_size u.
 
-        If ``delayed``, y moves along the u of the previous step.
+        If ``delayed`` is True, y moves along the value of u from the previous step.
         """
         return self.path_with_momentum(self.gradient, start, buffer, step_size, momentum, self.steps, delayed)
 
     def choice(self, models: Any) -> Any:
-        """Return the number of the model with the least loss; ties go to the first."""
+        """Return the index of the model with the smallest loss; in a tie, the first model wins."""
         return min(range(len(models)), key=lambda cluster: self.loss(models[cluster]))
 
 
@@ -155,13 +158,13 @@ class SolvingClient:
     Attributes
     ----------
     minimiser
-        The function w^t -> argmin f(w) + mu / 2 ||w - w^t||^2.
+        The function that maps w^t to the minimiser of f(w) + mu / 2 ||w - w^t||^2.
     """
 
     minimiser: Any
 
     def descend(self, start: Any, step_size: Any, pull: Any, to: Any) -> Any:  # noqa: ARG002 - steps have these arguments
-        """Return the minimiser."""
+        """Return the minimiser of the local objective, in place of a model after local steps."""
         return self.minimiser(start)
 
 
@@ -176,7 +179,7 @@ class ExactClients:
     count
         Number of all clients (N).
     weights
-        Weights p_i in a mean, with sum 1; None if they are equal.
+        Weights p_i in a mean, with sum 1; None stands for equal weights.
     """
 
     participants: Any
@@ -184,15 +187,15 @@ class ExactClients:
     weights: Any = None
 
     def each(self, line: Any, *values: Any) -> Any:
-        """Apply one line of the method to every client and its entry of each value, and return the results."""
+        """Call a function with each client and the client's entry of each value; return the list of results."""
         return [line(*one) for one in zip(self.participants, *values, strict=True)]
 
     def map(self, line: Any, *values: Any) -> Any:
-        """Apply one line of the method to every client's entry of each value, and return the results."""
+        """Call a function with each client's entry of each value; return the list of results."""
         return [line(*one) for one in zip(*values, strict=True)]
 
     def to_all(self, vector: Any) -> Any:
-        """Return a list with the server's vector for each client."""
+        """Return a list that repeats the server's vector for each client."""
         return [vector for _ in self.participants]
 
     def mean(self, values: Any) -> Any:
@@ -204,17 +207,17 @@ class ExactClients:
         return add_up(values)
 
     def where(self, holds: Any, one: Any, other: Any) -> Any:
-        """Return the clients' value ``one`` if the condition ``holds``, otherwise ``other``."""
+        """Return ``one`` if the condition ``holds``, otherwise ``other``."""
         return one if holds else other
 
     def sign(self, value: Any) -> Any:
-        """Return the sign of every entry of a vector of the server."""
+        """Return the sign of every entry of one of the server's vectors."""
         return 1 * (value > 0) - 1 * (value < 0)
 
-    # ---- operations with a model for each cluster
+    # ---- operations with one model per cluster
 
     def chosen(self, models: Any) -> Any:
-        """Return the number of the model that each client chooses, the model of smallest loss."""
+        """Return the index of the model with the smallest loss for each client."""
         return [client.choice(models) for client in self.participants]
 
     def received(self, models: Any, chosen: Any) -> Any:
@@ -222,7 +225,7 @@ class ExactClients:
         return [models[cluster] for cluster in chosen]
 
     def mean_by(self, values: Any, chosen: Any, kept: Any) -> Any:
-        """Return the mean of each cluster's participants; a cluster without participants keeps its value."""
+        """Return the mean of the participants' values per cluster; a cluster without participants keeps its value."""
         sent = [members(values, chosen, cluster) for cluster in range(len(kept))]
         weights = [shares(self.weights, chosen, cluster) for cluster in range(len(kept))]
         return [
@@ -230,12 +233,12 @@ class ExactClients:
         ]
 
     def total_by(self, values: Any, chosen: Any, models: Any) -> Any:
-        """Return the sum over each cluster's participants; 0 for a cluster without participants."""
+        """Return the sum of the participants' values per cluster; it is 0 for a cluster without participants."""
         sent = [members(values, chosen, cluster) for cluster in range(len(models))]
         return [add_up(own) if own else 0 * model for own, model in zip(sent, models, strict=True)]
 
     def each_cluster(self, line: Any, *values: Any) -> Any:
-        """Apply one line of the method to every cluster's entry of each value, and return the results."""
+        """Call a function with each cluster's entry of each value; return the list of results."""
         return [line(*one) for one in zip(*values, strict=True)]
 
 
@@ -248,18 +251,18 @@ def exact_clients(
     losses: Any = None,
     products: Any = None,
 ) -> ExactClients:
-    """Return the clients with the given gradients as one value.
+    """Return one value that stands for all clients, with the given gradients.
 
     Parameters
     ----------
     gradients
-        One gradient per participant, a function of a model.
+        One function per participant, which returns the gradient at a model.
     steps
         Number of local steps of each participant (K_i).
     weights
-        Weights p_i in a mean, with sum 1; equal if None.
+        Weights p_i in a mean, with sum 1; None stands for equal weights.
     count
-        Number of all clients (N); if None, all clients take part.
+        Number of all clients (N); None means that all clients take part.
     losses, products
         One ``loss`` and one ``product`` per participant, see ``ExactClient``.
     """

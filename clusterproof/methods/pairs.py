@@ -1,6 +1,6 @@
-"""FPFC, whose state has a vector for each ordered pair of clients.
+"""FPFC: the state has one vector per ordered pair of clients.
 
-The round cannot be a ``@method``, because a method has no states for pairs. ``algorithms.fpfc`` therefore keeps its own
+The round cannot be a ``@method``, because a method has no states for pairs. ``algorithms.fpfc`` therefore uses separate
 arrays.
 """
 
@@ -12,11 +12,11 @@ from typing import Any
 from clusterproof.methods.exact import mean
 
 Pairs = Sequence[Sequence[Any]]
-"""A vector for each ordered pair of clients."""
+"""One vector per ordered pair of clients."""
 
 
 def shrinkage(length: Any, strength: Any, concavity: Any, smoothing: Any, augmentation: Any) -> Any:
-    """Return the factor s with theta = s delta for the smoothed SCAD penalty and ||delta|| = ``length``: step 5."""
+    """Return the s with theta = s delta, for the smoothed SCAD penalty and ||delta|| = ``length`` (step 5)."""
     if length <= smoothing + strength / augmentation:
         return smoothing * augmentation / (strength + smoothing * augmentation)
     if length <= strength + strength / augmentation:
@@ -38,7 +38,7 @@ def fpfc(
     shrink: Callable[[Any], Any],
     participants: Sequence[int],
 ) -> tuple[Sequence[Any], Pairs, Pairs]:
-    """FPFC: Algorithm 1 of Yu, Liu, Sun and Wang (2023), where a pair with at least one participant is updated once.
+    """FPFC: Algorithm 1 of Yu, Liu, Sun and Wang (2023), with one update per pair that has at least one participant.
 
     The states are w_i, theta_ij and v_ij of all clients; ``shrink`` maps delta to theta.
     """

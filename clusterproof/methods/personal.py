@@ -9,7 +9,7 @@ from clusterproof.methods.declaration import Real, method
 
 @method("local", of_clients=("models",), models="model")
 def local(clients: Any, models: Any, *, step_size: Real) -> Any:
-    """LOCAL, the baseline without communication."""
+    """LOCAL: the baseline without communication."""
     return clients.each(lambda client, own: client.descend(own, step_size), models)
 
 
@@ -29,9 +29,9 @@ def fedbcd(
 ) -> Any:
     """FedBCD: Wu, Li, Wang, Chang and Ding (2021), with one server; restated.
 
-    The server keeps the mean of the last x_i of all clients, and moves z to this mean. Local losses have the penalty
-    mu / 2 ||x_i - z||^2 if ``penalised``; otherwise as many steps x_i <- x_i - a (x_i - z) follow. ``strength`` is mu
-    or a.
+    The server keeps the mean of the last x_i of all clients, and moves z to this mean. If ``penalised``, local losses
+    have the penalty mu / 2 ||x_i - z||^2. Otherwise the same number of steps x_i <- x_i - a (x_i - z) follows the local
+    steps. ``strength`` is mu or a.
     """
 
     def steps(client: Any, own: Any) -> Any:
@@ -59,7 +59,7 @@ def ditto(
 ) -> Any:
     """Ditto: Algorithm 1 of Li, Hu, Beirami and Smith (2021), where x moves as in FedAvg; restated.
 
-    The clients' v_i take steps on their own losses and are pulled to the received x.
+    The clients' v_i take steps on their own losses; a penalty pulls them towards the received x.
     """
     ends = clients.each(lambda client: client.descend(model, step_size))
     after = clients.each(
@@ -83,9 +83,9 @@ def pfedme(
     mix: Real,
     theta: str = "continues",
 ) -> Any:
-    """pFedMe: Algorithm 1 of T. Dinh, Tran and Nguyen (2020), with proximal points by gradient steps; restated.
+    """pFedMe: Algorithm 1 of T. Dinh, Tran and Nguyen (2020), with gradient steps for the proximal points; restated.
 
-    ``theta`` continues from its last value in the next outer step, or ``"restarts"`` at w.
+    In the next outer step, theta continues from its last value, or starts again at w if ``theta`` is ``"restarts"``.
     """
 
     def outer_steps(client: Any) -> Any:

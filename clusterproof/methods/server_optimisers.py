@@ -1,4 +1,4 @@
-"""Methods whose server uses the clients' mean change as a gradient: with momentum, or with entrywise steps."""
+"""Methods in which the server uses the clients' mean change as a gradient, with momentum or entrywise step sizes."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ def fedavgm(
     nesterov: bool = False,
     server_step_size: Real = 1,
 ) -> Any:
-    """FedAvgM: Hsu, Qi and Brown (2019), FedAvg with momentum on the server; restated.
+    """FedAvgM: Hsu, Qi and Brown (2019), which adds momentum on the server to FedAvg; restated.
 
     With ``nesterov`` the server moves along Delta + beta v.
     """

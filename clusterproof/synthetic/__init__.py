@@ -1,4 +1,4 @@
-"""Federated tasks whose true clusters, optima and constants are known in closed form."""
+"""Federated tasks with true clusters, optima and constants in closed form."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -18,12 +18,12 @@ from clusterproof.synthetic.two_point import TwoPointMixture
 from clusterproof.synthetic.wrapped import OnArrays
 
 require_own_name(__name__)
-# the strategies are not imported here, because hypothesis is slow to import
+# this module does not import the strategies, because hypothesis is slow to import
 TASKS: dict[str, type[Mixture]] = Registry(
     "The tasks by their names on the command line.",
     by_name(classes_below(__name__, Mixture, direct=True)),
 )
-"""The tasks by name: every mixture that a module of this package defines.
+"""All tasks, indexed by name: every mixture that a module of this package defines.
 
 :meta hide-value:
 """
@@ -40,7 +40,12 @@ def from_settings(settings: Mapping[str, Any]) -> Mixture:
     arguments = dict(settings)
     name = arguments.pop("task", None)
     if name not in TASKS:
-        raise InvalidArgument("task", name, f"must be one of {', '.join(TASKS)}", "write the settings again")
+        raise InvalidArgument(
+            "task",
+            name,
+            f"must be one of {', '.join(TASKS)}",
+            "copy the settings from `task.settings`",
+        )
     task: Mixture = TASKS[name](**arguments)
     return task
 

@@ -1,4 +1,4 @@
-"""Covariance matrices of the clusters' features, kept as diagonals if they are diagonal."""
+"""Covariance matrices of the clusters' features. Diagonal matrices are stored as vectors."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ class Covariances:
 
     @classmethod
     def from_argument(cls, given: np.ndarray, clusters: int, dimension: int) -> Covariances:
-        """Read a diagonal (d,), a matrix (d, d) or one matrix per cluster (P, d, d).
+        """Convert a diagonal (d,), one matrix (d, d) or one matrix per cluster (P, d, d) to ``Covariances``.
 
         Raises
         ------
@@ -41,7 +41,7 @@ class Covariances:
                 "covariance",
                 given.shape,
                 f"must have one of the shapes {', '.join(map(str, shapes))}",
-                "give the variances, one matrix, or one matrix a cluster",
+                "give the variances, one matrix, or one matrix per cluster",
             )
         matrices = np.array(shapes[given.shape]())
         symmetric = np.array_equal(matrices, np.swapaxes(matrices, -1, -2))
@@ -88,7 +88,7 @@ class Covariances:
         return np.asarray(vectors @ self.matrices[cluster])
 
     def root_times_by_label(self, vectors: np.ndarray, labels: np.ndarray) -> np.ndarray:
-        """Multiply row i of vectors (..., k, d) by the root of cluster labels[..., i]."""
+        """Multiply row i of vectors (..., k, d) by the square root of the matrix of cluster labels[..., i]."""
         if self.diagonals is not None:
             return np.asarray(vectors * self.roots[labels])
         result = self.root_times(vectors, 0)

@@ -1,6 +1,6 @@
-"""Losses and gradients of Gaussian linear regression from drawn samples, as a reference for ``exact_law``.
+"""Compute losses and gradients of Gaussian linear regression from drawn samples, as a reference for ``exact_law``.
 
-Cost and memory grow with the number of samples; ``exact_law`` draws from the same law without drawing the samples.
+Cost and memory grow with the number of samples. ``exact_law`` draws from the same distribution without samples.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ def draw_data(
     samples: int,
     generator: np.random.Generator,
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Draw the batches of clients with labels (..., k): features (..., k, n, d) and noise terms s eps (..., k, n)."""
+    """Draw features (..., k, n, d) and noise terms s eps (..., k, n), one batch per client with label (..., k)."""
     dimension = covariances.matrices.shape[-1]
     normals = generator.standard_normal((*labels.shape, samples, dimension))
     features = covariances.root_times_by_label(normals, labels[..., None])
@@ -27,7 +27,7 @@ def draw_data(
 def losses(models: np.ndarray, optima: np.ndarray, features: np.ndarray, errors: np.ndarray) -> np.ndarray:
     """Return half the mean squared residuals of models (..., P, d) on each client's batch, (..., k, P).
 
-    ``optima`` are the clients' true parameters (..., k, d); ``draw_data`` gives features and errors.
+    ``optima`` holds the clients' true parameters (..., k, d); ``features`` and ``errors`` come from ``draw_data``.
     """
     displacements = optima[..., :, None, :] - models[..., None, :, :]
     residuals = features @ np.swapaxes(displacements, -1, -2) + errors[..., None]
@@ -35,16 +35,16 @@ def losses(models: np.ndarray, optima: np.ndarray, features: np.ndarray, errors:
 
 
 def gradients(points: np.ndarray, optima: np.ndarray, features: np.ndarray, errors: np.ndarray) -> np.ndarray:
-    """Return the gradients of half the mean squared residual at the clients' points, (..., k, d).
+    """Return the gradient of half the mean squared residual at each client's point, (..., k, d).
 
-    ``points`` and true parameters ``optima`` are (..., k, d); ``draw_data`` gives features and errors.
+    ``points`` and the true parameters ``optima`` are (..., k, d); ``features`` and ``errors`` come from ``draw_data``.
     """
     residuals = (features @ (points - optima)[..., None])[..., 0] - errors
     return np.asarray(np.einsum("...nd,...n->...d", features, residuals) / features.shape[-2])
 
 
 def moments(features: np.ndarray, errors: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Return X'X/n (..., d, d), X'e/n (..., d) and e'e/n (...) of batches as ``draw_data`` returns them."""
+    """Return X'X/n (..., d, d), X'e/n (..., d) and e'e/n (...) for batches from ``draw_data``."""
     samples = features.shape[-2]
     transposed = np.swapaxes(features, -1, -2)
     return (

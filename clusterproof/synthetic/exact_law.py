@@ -1,20 +1,20 @@
-"""Losses and gradients of Gaussian linear regression, exactly in law, without drawing the data.
+"""Draw losses and gradients of Gaussian linear regression from their exact distribution, without drawing samples.
 
 A client of cluster q holds n samples (x, y) with x ~ N(0, Sigma) and y = x . theta_q + s eps. The residuals of the
 models chi_1, ..., chi_P on one sample are jointly Gaussian with covariance
 
     K = s^2 11' + D Sigma D',          where row p of D is theta_q - chi_p.
 
-The matrix of the residuals' inner products over the n samples is therefore Wishart(n, K). The losses are its diagonal,
-divided by 2n. Take a model with displacement delta = chi - theta_q and residual variance tau^2 = s^2 + delta' Sigma
-delta. The gradient of a fresh batch is
+The matrix of inner products of the residuals, over the n samples, is therefore Wishart(n, K). The losses are the
+diagonal of this matrix, divided by 2n. Take a model with displacement delta = chi - theta_q and residual variance tau^2
+= s^2 + delta' Sigma delta. The gradient of a fresh batch is
 
     g = (1/n) Sigma^(1/2) [ tau sqrt(c) z + w (c - sqrt(c) w.z / (tau + s)) ],   w = Sigma^(1/2) delta
 
-with c ~ chi^2_n and z ~ N(0, I). This takes O(d) work for every n. The sum over k clients at one model has the same law
-with k n degrees of freedom. A cluster of any size therefore costs one draw. Derivation: the residuals r_j are N(0,
-tau^2). Given the residuals, x_j has mean Sigma delta r_j / tau^2 and covariance Sigma - Sigma delta delta' Sigma /
-tau^2. The root of this covariance is Sigma^(1/2) times a rank-one change of the identity.
+with c ~ chi^2_n and z ~ N(0, I). One draw takes O(d) operations for every n. The sum over k clients at one model has
+the same distribution with k n degrees of freedom, so a cluster of any size needs only one draw. Derivation: the
+residuals r_j are N(0, tau^2). Given the residuals, x_j has mean Sigma delta r_j / tau^2 and covariance Sigma - Sigma
+delta delta' Sigma / tau^2. The root of this covariance is Sigma^(1/2) times a rank-one change of the identity.
 """
 
 from __future__ import annotations
@@ -27,9 +27,9 @@ from clusterproof.synthetic.covariance import Covariances
 def residual_covariance(
     models: np.ndarray, optima: np.ndarray, covariances: Covariances, noise: float
 ) -> np.ndarray:
-    """Return the covariance K of the residuals of all models on one sample of each cluster's data, (..., Q, P, P).
+    """Return for each cluster the covariance K of all models' residuals on one sample, (..., Q, P, P).
 
-    ``models`` are (..., P, d) and ``optima`` the true parameters (Q, d); noise is the standard deviation s.
+    ``models`` is (..., P, d), ``optima`` holds the true parameters (Q, d), and ``noise`` is the standard deviation s.
     """
     roots = [covariances.root_times(models - optimum, cluster) for cluster, optimum in enumerate(optima)]
     stacked = np.stack(roots, axis=-3)
@@ -37,10 +37,10 @@ def residual_covariance(
 
 
 def semidefinite_cholesky(matrix: np.ndarray) -> np.ndarray:
-    """Return the lower triangular R with R R' = matrix, for matrices that may be singular.
+    """Return the lower triangular R with R R' = matrix; the matrix may be singular.
 
-    A pivot of a positive semidefinite ``matrix`` (..., P, P) at rounding level becomes zero. Its column also becomes
-    zero, as semidefiniteness requires.
+    ``matrix`` (..., P, P) is positive semidefinite. A pivot as small as rounding errors is set to zero, together with
+    its column, as semidefiniteness requires.
     """
     size = matrix.shape[-1]
     root = np.zeros_like(matrix)
@@ -59,9 +59,9 @@ def draw_triangle(
 ) -> list[list[np.ndarray]]:
     """Draw Bartlett's lower trapezoidal factor A of a Wishart matrix, A A' ~ Wishart(n, I).
 
-    Column j holds a chi variable with n - j degrees of freedom on the diagonal and standard normals below. With fewer
-    samples than models there are only n columns. For P models and n samples ``entries[j][i - j]`` is A_ij, an array of
-    the given shape, for i >= j.
+    Column j has a chi variable with n - j degrees of freedom on the diagonal, and standard normals below the diagonal.
+    If n < P, there are only n columns, where P is the number of models and n the number of samples. The result has
+    ``entries[j][i - j]`` = A_ij, an array of the given shape, for i >= j.
     """
     return [
         [
@@ -75,10 +75,10 @@ def draw_triangle(
 def draw_losses(
     covariance: np.ndarray, labels: np.ndarray, samples: int, generator: np.random.Generator
 ) -> np.ndarray:
-    """Draw the losses of all models, half mean squared residuals (..., k, P), on a fresh batch of each client.
+    """Draw the losses (half mean squared residuals) of all models on a fresh batch per client, (..., k, P).
 
-    ``covariance`` (..., Q, P, P) has the residual covariances of the true clusters, ``labels`` (..., k) the clients'
-    clusters; a batch has n samples.
+    ``covariance`` (..., Q, P, P) holds the residual covariances of the true clusters, and ``labels`` (..., k) holds the
+    clients' clusters. A batch has n samples.
     """
     size = covariance.shape[-1]
     root = semidefinite_cholesky(covariance)
@@ -104,16 +104,16 @@ def draw_gradients(
     batches: np.ndarray | int,
     generator: np.random.Generator,
 ) -> np.ndarray:
-    """Draw sums of gradients of fresh batches, (..., d), to be multiplied by Sigma^(1/2).
+    """Draw sums of gradients over fresh batches, (..., d); the caller multiplies the result by Sigma^(1/2).
 
     Parameters
     ----------
     root_displacements
         w = Sigma^(1/2) (chi - theta), (..., d).
     noise, samples
-        Standard deviation s of the noise, and samples in a batch (n).
+        Standard deviation s of the noise, and number of samples in a batch (n).
     batches
-        Number of clients whose gradients each row adds up, integers (...) or one integer.
+        Number of clients in each sum of gradients, integers (...) or one integer.
     """
     lead = root_displacements.shape[:-1]
     residual = np.sqrt(noise**2 + np.einsum("...d,...d->...", root_displacements, root_displacements))
@@ -131,9 +131,9 @@ def draw_gradients(
 def draw_moments(
     shape: tuple[int, ...], dimension: int, samples: int, generator: np.random.Generator
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Draw Z'Z/n, Z'e/n and e'e/n of n standard normal rows (z, e), by Bartlett's method for every n.
+    """Draw Z'Z/n, Z'e/n and e'e/n for n standard normal samples (z, e), with Bartlett's method for every n.
 
-    All losses and gradients of one batch are functions of these moments, at any number of models. The results are
+    All losses and gradients of one batch, at any number of models, are functions of these moments. The results are
     (*shape, d, d), (*shape, d) and (*shape,).
     """
     triangle = _draw_matrix(shape, dimension + 1, samples, generator)
@@ -144,7 +144,7 @@ def draw_moments(
 def _draw_matrix(
     shape: tuple[int, ...], size: int, samples: int, generator: np.random.Generator
 ) -> np.ndarray:
-    """Draw the factor of ``draw_triangle`` as arrays (*shape, size, min(size, samples))."""
+    """Draw the factor A of ``draw_triangle`` as one array (*shape, size, min(size, samples))."""
     triangle = np.zeros((*shape, size, min(size, samples)))
     for j, column in enumerate(draw_triangle(shape, size, samples, generator)):
         for i, entry in enumerate(column, start=j):

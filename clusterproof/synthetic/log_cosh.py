@@ -1,4 +1,4 @@
-"""A mixture of log-cosh valleys: smooth, strongly convex, not quadratic, with additive noise."""
+"""A mixture of log-cosh losses: smooth, strongly convex, not quadratic, with additive noise."""
 
 from __future__ import annotations
 
@@ -25,8 +25,8 @@ from clusterproof.synthetic.mixture import (
 class LogCoshMixture(Mixture):
     """Clients with f(chi; y) = psi(chi - theta_p) + y . (chi - theta_p), y ~ N(0, nu^2 I / d).
 
-    The curvature of psi(u) = sum_j L u_j^2 / 2 - (L - mu) w^2 log cosh(u_j / w) is mu at the optimum and L far away. No
-    quadratic therefore approximates a run from a distant start. L is 1.
+    The curvature of psi(u) = sum_j L u_j^2 / 2 - (L - mu) w^2 log cosh(u_j / w) is mu at the optimum and L far away.
+    Therefore no single quadratic approximates the loss along a run from a distant start. L is 1.
 
     Parameters
     ----------
@@ -35,15 +35,15 @@ class LogCoshMixture(Mixture):
     valley_curvature
         Curvature at the optimum (mu), in (0, 1].
     width
-        Scale on which the curvature changes (w), positive.
+        Length (w) over which the curvature changes, positive.
     noise
-        Root of the gradient's total variance on one sample (nu), the same everywhere, at least 0.
+        Standard deviation of the gradient on one sample (nu), the same at every model, at least 0.
     labels
         True cluster of each client, integers (m,).
     samples
-        Samples that a client uses for one purpose in one round (n').
+        Number of samples in a batch (n'); a client draws separate batches for losses and for gradients.
     data
-        ``"fresh"`` draws new samples for each round and purpose, ``"population"`` uses the expected loss.
+        ``"fresh"`` draws a new batch for every use, ``"population"`` uses the expected loss.
 
     Raises
     ------
@@ -62,9 +62,15 @@ class LogCoshMixture(Mixture):
     data: str = "fresh"
 
     def __post_init__(self) -> None:
-        """Validate and normalise the arguments."""
+        """Check the arguments, and convert them to arrays."""
         optima = read_array("optima", self.optima, "P, d", "give one optimum per cluster")
-        check_number("valley_curvature", self.valley_curvature, above=0, at_most=1, remedy="it is mu, L is 1")
+        check_number(
+            "valley_curvature",
+            self.valley_curvature,
+            above=0,
+            at_most=1,
+            remedy="it is the curvature mu",
+        )
         check_number("width", self.width, above=0, remedy="give the length over which the curvature changes")
         check_number("noise", self.noise, at_least=0, remedy="give the gradient's standard deviation")
         check_samples(self.samples)
@@ -88,7 +94,7 @@ class LogCoshMixture(Mixture):
         data: str = "fresh",
         seed: int = 0,
     ) -> LogCoshMixture:
-        """Draw random optima with smallest distance ``separation``.
+        """Draw random optima; the smallest distance between two of them is ``separation``.
 
         Parameters
         ----------
@@ -97,13 +103,13 @@ class LogCoshMixture(Mixture):
         condition_number
             Condition number kappa = L / mu, at least 1.
         width
-            Scale on which the curvature changes (w), positive.
+            Length (w) over which the curvature changes, positive.
         noise
-            Root of the gradient's total variance on one sample (nu), at least 0.
+            Standard deviation of the gradient on one sample (nu), at least 0.
         samples
-            Samples that a client uses for one purpose in one round (n').
+            Number of samples in a batch (n'); a client draws separate batches for losses and for gradients.
         data
-            "fresh" draws new samples for each round and purpose, "population" uses the expected loss.
+            "fresh" draws a new batch for every use, "population" uses the expected loss.
         separation
             Smallest distance between two clusters' optima (Delta), positive.
         proportions
@@ -135,12 +141,12 @@ class LogCoshMixture(Mixture):
 
     @property
     def strong_convexity(self) -> float:
-        """Strong convexity mu, the curvature at the optimum."""
+        """Constant of strong convexity mu, which is the curvature at the optimum."""
         return float(self.valley_curvature)
 
     @property
     def pooled_optimum(self) -> np.ndarray:
-        """Minimiser of the mean over clients of psi(chi - theta), each coordinate by bisection, (d,)."""
+        """Minimiser of the clients' mean expected loss, computed with bisection in each coordinate, (d,)."""
         low, high = self.optima.min(axis=0), self.optima.max(axis=0)
         for _ in range(200):
             middle = (low + high) / 2
@@ -162,19 +168,19 @@ class LogCoshMixture(Mixture):
         return self._gradient(model - self.optima[cluster])
 
     def loss_variance(self, model: np.ndarray, cluster: int) -> np.ndarray:
-        """Return sigma^2(chi) = nu^2 ||chi - theta_p||^2 / d, the loss's variance on a sample, for models (..., d)."""
+        """Return the variance of the loss on one sample, nu^2 ||chi - theta_p||^2 / d, for models chi (..., d)."""
         offset = model - self.optima[cluster]
         return np.asarray(self.noise**2 * (offset**2).sum(axis=-1) / self.dimension)
 
     def gradient_variance(self, model: np.ndarray, cluster: int) -> float:
-        """Return v^2(chi) = nu^2, the gradient's variance on one sample, at every model."""
+        """Return the variance of the gradient on one sample, v^2(chi) = nu^2, which is the same at every model."""
         return float(self.noise) ** 2
 
     def misclassification_probability(self, models: np.ndarray, cluster: int) -> np.ndarray:
         """Return the exact probability that a wrong model's loss is at most the true model's, (..., P).
 
-        The losses' difference is Gaussian with the expected gap as mean and standard deviation nu ||chi_p - chi_q|| /
-        sqrt(d n'). Entry p is 0.
+        The difference of the two losses is Gaussian. Its mean is the expected gap, and its standard deviation is nu
+        ||chi_p - chi_q|| / sqrt(d n'). Entry p of the result is 0.
         """
         from scipy.special import ndtr
 
@@ -188,7 +194,7 @@ class LogCoshMixture(Mixture):
         return np.asarray(errors)
 
     def losses(self, models: np.ndarray, clients: np.ndarray, generator: np.random.Generator) -> np.ndarray:
-        """Return the losses of models (..., P, d) on the batches of clients (..., k): (..., k, P)."""
+        """Return the losses (..., k, P) of models (..., P, d) on the batches of clients (..., k)."""
         labels = self.labels[clients]
         lead = np.broadcast_shapes(models.shape[:-2], clients.shape[:-1])
         rows = self._mean_rows((*lead, clients.shape[-1], self.dimension), 1, generator)
@@ -202,14 +208,14 @@ class LogCoshMixture(Mixture):
     def gradients(
         self, points: np.ndarray, clients: np.ndarray, generator: np.random.Generator
     ) -> np.ndarray:
-        """Return the gradients at one point per client, (..., k, d): (..., k, d)."""
+        """Return the gradients (..., k, d) at one point per client; the points have the same shape."""
         gradient = self._gradient(points - self.optima[self.labels[clients]])
         return np.asarray(gradient + self._mean_rows(points.shape, 1, generator))
 
     def gradient_sums(
         self, models: np.ndarray, clients: np.ndarray, assignments: np.ndarray, generator: np.random.Generator
     ) -> np.ndarray:
-        """Return the sum of the gradients of each cluster's participants at its model: (..., P, d)."""
+        """Return for each cluster the sum of the participants' gradients at the cluster's model, (..., P, d)."""
         labels = self.labels[clients]
         sums = np.zeros(models.shape)
         sizes = np.zeros(models.shape[:-1])
@@ -224,7 +230,7 @@ class LogCoshMixture(Mixture):
     def hessian_products(
         self, points: np.ndarray, directions: np.ndarray, clients: np.ndarray, generator: np.random.Generator
     ) -> np.ndarray:
-        """Return the products of the Hessian at points (..., k, d) with directions (..., k, d): (..., k, d)."""
+        """Return the products of the Hessians at points with directions; all three have the shape (..., k, d)."""
         offset = points - self.optima[self.labels[clients]]
         concave_part = 1 - np.tanh(offset / self.width) ** 2
         return np.asarray((1 - (1 - self.strong_convexity) * concave_part) * directions)
@@ -244,14 +250,14 @@ class LogCoshMixture(Mixture):
         return losses, self._gradient(offsets) + rows[..., None, :]
 
     def _gradient(self, offset: np.ndarray) -> np.ndarray:
-        """Return the gradient of psi."""
+        """Return the gradient of psi at ``offset``."""
         concave_part = (1 - self.strong_convexity) * self.width * np.tanh(offset / self.width)
         return np.asarray(offset - concave_part)
 
     def _mean_rows(
         self, shape: tuple[int, ...], batches: np.ndarray | int, generator: np.random.Generator
     ) -> np.ndarray:
-        """Return the mean of y over batches * n' samples; zero for no samples."""
+        """Draw the mean of y over batches * n' samples; it is zero if there are no samples."""
         if self.data == "population":
             return np.zeros(shape)
         count = np.asarray(batches) * float(self.samples) * self.dimension

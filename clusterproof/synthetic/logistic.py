@@ -1,4 +1,4 @@
-"""A mixture of ridge-penalised logistic regressions: strongly convex, smooth, not quadratic."""
+"""A mixture of logistic regressions with a ridge penalty: strongly convex, smooth, not quadratic."""
 
 from __future__ import annotations
 
@@ -25,23 +25,23 @@ from clusterproof.synthetic.mixture import (
 class LogisticMixture(Mixture):
     """Clients with f(chi; x, y) = log(1 + exp(-y x . chi)) + ridge ||chi||^2 / 2.
 
-    The law D_p of a cluster is uniform on finitely many samples. Its expected loss is therefore a finite sum, and its
-    optimum is known up to rounding errors.
+    The distribution D_p of a cluster is uniform on finitely many samples. The expected loss is therefore a finite sum,
+    and the optimum is known up to rounding errors.
 
     Parameters
     ----------
     features
-        Samples x of each cluster's law, (P, N, d).
+        Samples x of each cluster's distribution D_p, (P, N, d).
     targets
-        y in {-1, 1}, (P, N).
+        Targets y in {-1, 1}, (P, N).
     ridge
-        Strength of the penalty, positive.
+        Coefficient of the penalty, positive.
     labels
         True cluster of each client, integers (m,).
     samples
-        Samples that a client draws, with replacement, for one purpose in one round (n').
+        Number of samples in a batch (n'), drawn with replacement; losses and gradients use separate batches.
     data
-        ``"fresh"`` draws new samples for each round and purpose, ``"population"`` uses all of D_p.
+        ``"fresh"`` draws a new batch for every use, ``"population"`` uses all samples of D_p.
 
     Raises
     ------
@@ -60,7 +60,7 @@ class LogisticMixture(Mixture):
     optima: np.ndarray = field(init=False, repr=False)
 
     def __post_init__(self) -> None:
-        """Validate and normalise the arguments."""
+        """Check the arguments, and convert them to arrays."""
         features = read_array("features", self.features, "P, N, d", "give each cluster its rows")
         targets = read_array("targets", self.targets, "P, N", "give each row its class, -1 or 1")
         if targets.shape != features.shape[:2] or not np.isin(targets, (-1.0, 1.0)).all():
@@ -89,7 +89,7 @@ class LogisticMixture(Mixture):
         data: str = "fresh",
         seed: int = 0,
     ) -> LogisticMixture:
-        """Draw clusters whose classes are split by random directions.
+        """Draw clusters in which a random direction separates the two classes, up to noise.
 
         Parameters
         ----------
@@ -98,13 +98,13 @@ class LogisticMixture(Mixture):
         condition_number
             Guaranteed condition number kappa = L / mu, greater than 1; it determines the ridge.
         signal
-            Norm of the parameter that generates the targets; a larger norm separates the clusters more.
+            Norm of the parameter that generates the targets; a larger norm increases the distance between clusters.
         support
-            Samples of each cluster's law (N).
+            Number of samples of each cluster's distribution (N).
         samples
-            Samples that a client uses for one purpose in one round (n').
+            Number of samples in a batch (n'); a client draws separate batches for losses and for gradients.
         data
-            "fresh" draws new samples for each round and purpose, "population" uses all samples of the cluster's law.
+            "fresh" draws a new batch for every use, "population" uses all samples of the cluster's distribution.
         proportions
             Shares of the clients in the clusters (l_p). If None, they are equal.
 
@@ -114,7 +114,9 @@ class LogisticMixture(Mixture):
             If an argument is out of range.
         """
         check_random(dimension, seed, condition_number=condition_number, above_one=True)
-        check_count("support", support, at_least=1, remedy="give the rows of each cluster's law")
+        check_count(
+            "support", support, at_least=1, remedy="give the number of samples of each cluster's distribution"
+        )
         check_number("signal", signal, above=0, remedy="give the norm of the generating parameter")
         labels = make_labels(clients, clusters, proportions)
         stream = generator(seed, "logistic")
@@ -135,7 +137,7 @@ class LogisticMixture(Mixture):
 
     @classmethod
     def numbers_held(cls, sizes: Mapping[str, int]) -> int:
-        """Return the number of values in the samples of all clusters' laws."""
+        """Return the number of values in the samples of all clusters' distributions."""
         return sizes["clusters"] * sizes["support"] * sizes["dimension"]
 
     @cached_property
@@ -149,7 +151,7 @@ class LogisticMixture(Mixture):
         return float(self.ridge)
 
     def _cluster_optima(self) -> np.ndarray:
-        """Return the minimisers of the clusters' losses by Newton's method, to a gradient norm below 1e-13, (P, d)."""
+        """Compute the minimisers of the clusters' losses, (P, d), with Newton's method, to gradients below 1e-13."""
         uniform = np.full(self.features.shape[1], 1 / self.features.shape[1])
         return np.stack(
             [
@@ -160,13 +162,13 @@ class LogisticMixture(Mixture):
 
     @cached_property
     def pooled_optimum(self) -> np.ndarray:
-        """Minimiser of the mean over clients of their expected losses, (d,)."""
+        """Minimiser of the clients' mean expected loss, (d,)."""
         rows = (self.features * self.targets[..., None]).reshape(-1, self.features.shape[-1])
         weights = np.repeat(self.proportions / self.features.shape[1], self.features.shape[1])
         return _newton(rows, weights, self.ridge)
 
     def point_losses(self, models: np.ndarray, cluster: int) -> np.ndarray:
-        """Return the losses of models (..., d) on every sample of a cluster's law, (..., N)."""
+        """Return the losses of models (..., d) on every sample of a cluster's distribution, (..., N)."""
         margins = self.targets[cluster] * (models @ self.features[cluster].T)
         penalty = 0.5 * self.ridge * (models**2).sum(axis=-1)
         return np.asarray(np.logaddexp(0.0, -margins) + penalty[..., None])
@@ -185,13 +187,13 @@ class LogisticMixture(Mixture):
         return np.asarray(self.point_losses(model, cluster).var(axis=-1))
 
     def gradient_variance(self, model: np.ndarray, cluster: int) -> float:
-        """Return v^2(chi), the expected squared distance of one sample's gradient from its mean, at one model (d,)."""
+        """Return v^2(chi), the mean squared distance between a sample's and the mean gradient, at one model (d,)."""
         margins = self.targets[cluster] * (self.features[cluster] @ model)
         derivatives = -self.targets[cluster] * _sigmoid(-margins)
         return float((derivatives[:, None] * self.features[cluster]).var(axis=0).sum())
 
     def losses(self, models: np.ndarray, clients: np.ndarray, generator: np.random.Generator) -> np.ndarray:
-        """Return the losses of models (..., P, d) on the batches of clients (..., k): (..., k, P)."""
+        """Return the losses (..., k, P) of models (..., P, d) on the batches of clients (..., k)."""
         labels = self.labels[clients]
         lead = np.broadcast_shapes(models.shape[:-2], clients.shape[:-1])
         weights = self._draw_weights((*lead, clients.shape[-1]), generator)
@@ -205,7 +207,7 @@ class LogisticMixture(Mixture):
     def gradients(
         self, points: np.ndarray, clients: np.ndarray, generator: np.random.Generator
     ) -> np.ndarray:
-        """Return the gradients at one point per client, (..., k, d): (..., k, d)."""
+        """Return the gradients (..., k, d) at one point per client; the points have the same shape."""
         labels = self.labels[clients]
         weights = self._draw_weights(points.shape[:-1], generator)
         result = np.zeros(points.shape)
@@ -217,7 +219,10 @@ class LogisticMixture(Mixture):
     def hessian_products(
         self, points: np.ndarray, directions: np.ndarray, clients: np.ndarray, generator: np.random.Generator
     ) -> np.ndarray:
-        """Return the products of a batch's Hessian at points (..., k, d) with directions (..., k, d): (..., k, d)."""
+        """Return the products of each batch's Hessian at a point with a direction.
+
+        All three have the shape (..., k, d).
+        """
         labels = self.labels[clients]
         weights = self._draw_weights(points.shape[:-1], generator)
         result = np.zeros(points.shape)
@@ -249,7 +254,7 @@ class LogisticMixture(Mixture):
 
     @property
     def stored_samples(self) -> int:
-        """Number of samples in a cluster's law (N); every client of the cluster has all of them.
+        """Number of samples in a cluster's distribution (N); every client of the cluster has all N samples.
 
         Raises
         ------
@@ -257,19 +262,19 @@ class LogisticMixture(Mixture):
             If the clients draw fresh samples.
         """
         if self.data != "population":
-            rule = "must be 'population' where a client's rows are reshuffled"
+            rule = "must be 'population' if clients reshuffle their samples"
             raise InvalidArgument("data", self.data, rule, "give data='population'")
         return int(self.features.shape[1])
 
     def sample_gradients(self, points: np.ndarray, clients: np.ndarray, samples: np.ndarray) -> np.ndarray:
-        """Return the gradients (..., k, d) of one sample of each client, number ``samples`` (..., k), at its point."""
+        """Return the gradients (..., k, d) of one sample per client, with index ``samples`` (..., k), at its point."""
         labels = self.labels[clients]
         row, target = self.features[labels, samples], self.targets[labels, samples]
         margins = target * (row * points).sum(axis=-1)
         return np.asarray((-target * _sigmoid(-margins))[..., None] * row + self.ridge * points)
 
     def accuracies(self, points: np.ndarray, clients: np.ndarray) -> np.ndarray:
-        """Return the probability that the sign of x . chi is y, at one point per client, (..., k, d): (..., k).
+        """Return the probability (..., k) that the sign of x . chi is y, at one point chi per client, (..., k, d).
 
         If x . chi = 0, the model predicts no sign, and the sample counts as wrong.
         """
@@ -281,7 +286,7 @@ class LogisticMixture(Mixture):
         return result
 
     def _draw_weights(self, shape: tuple[int, ...], generator: np.random.Generator) -> np.ndarray:
-        """Return the share of each sample in a batch drawn with replacement, (*shape, N) or (N,)."""
+        """Draw a batch with replacement, and return the share of each sample in the batch, (*shape, N) or (N,)."""
         size = self.features.shape[1]
         if self.data == "population":
             return np.full((*shape, size), 1 / size)
@@ -290,7 +295,7 @@ class LogisticMixture(Mixture):
         )
 
     def _weighted_gradient(self, points: np.ndarray, cluster: int, weights: np.ndarray) -> np.ndarray:
-        """Return the gradient at points (..., d) of the loss averaged with weights (..., N) or (N,)."""
+        """Return the gradient of the weighted mean loss at points (..., d), with weights (..., N) or (N,)."""
         margins = self.targets[cluster] * (points @ self.features[cluster].T)
         derivatives = -self.targets[cluster] * _sigmoid(-margins)
         return np.asarray((weights * derivatives) @ self.features[cluster] + self.ridge * points)
@@ -301,16 +306,16 @@ def _sigmoid(values: np.ndarray) -> np.ndarray:
 
 
 def _largest_curvature(features: np.ndarray) -> float:
-    """Return the largest eigenvalue of X'X / 4N over the clusters."""
+    """Return the largest eigenvalue of X'X / (4N) among all clusters."""
     grams = np.swapaxes(features, -1, -2) @ features / features.shape[1]
     return float(np.linalg.eigvalsh(grams).max() / 4)
 
 
 def _newton(rows: np.ndarray, weights: np.ndarray, ridge: float) -> np.ndarray:
-    """Minimise sum_n weights_n log(1 + exp(-rows_n . chi)) + ridge ||chi||^2 / 2 by damped Newton steps.
+    """Minimise sum_n weights_n log(1 + exp(-rows_n . chi)) + ridge ||chi||^2 / 2 with damped Newton steps.
 
-    The step is halved until the loss does not rise. The loss is strongly convex and behaves like a self-concordant
-    function. The iteration therefore reaches the quadratic phase, and then rounding errors.
+    Each step is halved until the loss does not rise. The loss is strongly convex and behaves like a self-concordant
+    function. The iteration therefore converges quadratically in the end, until it reaches the level of rounding errors.
     """
     point = np.zeros(rows.shape[1])
 

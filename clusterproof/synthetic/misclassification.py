@@ -1,8 +1,8 @@
 """Exact probability that a client prefers a wrong model, for Gaussian linear regression.
 
-The residuals of two models on one sample are Gaussian with covariance ((a, c), (c, b)). After a rotation to
-independence, the comparison of two mean squares is an F variable with n and n degrees of freedom. Source: audit of
-CFL-MGD, Lemma 1. The tests check this law by inverting characteristic functions.
+The residuals of two models on one sample are Gaussian with covariance ((a, c), (c, b)). A rotation makes the residuals
+independent; the ratio of the two mean squares is then an F variable with n and n degrees of freedom. Source: audit of
+CFL-MGD, Lemma 1. The tests check this distribution with characteristic functions.
 """
 
 from __future__ import annotations
@@ -16,11 +16,11 @@ from clusterproof.common import InvalidArgument
 
 
 def pairwise_error(own: Any, other: Any, cross: Any, samples: int) -> np.ndarray:
-    """Return the probability that the true model's loss is at least the other model's on n' fresh samples.
+    """Return the probability that, on n' fresh samples, the loss of the true model is at least the other model's loss.
 
-    Here n' is ``samples``, ``own`` and ``other`` are the residual variances of the two models, and ``cross`` is their
-    covariance. The probability is P(F >= (Q + A) / (Q - A)) with A = other - own and Q^2 = (own + other)^2 - 4 cross^2.
-    The probability is 1 if the two losses are equal with certainty.
+    Here n' is ``samples``, ``own`` and ``other`` are the variances of the two models' residuals, and ``cross`` is the
+    covariance of the residuals. The probability is P(F >= (Q + A) / (Q - A)) with A = other - own and Q^2 = (own +
+    other)^2 - 4 cross^2. The probability is 1 if the two losses are equal with certainty.
     """
     from scipy.special import betainc
 
@@ -30,7 +30,7 @@ def pairwise_error(own: Any, other: Any, cross: Any, samples: int) -> np.ndarray
     width = np.sqrt(gap * gap + 4 * determinant)
     equal = width == 0
     width = np.where(equal, 1.0, width)
-    # 1 / (1 + threshold) = (Q - A) / 2Q, written without cancellation on either side of 1
+    # 1 / (1 + threshold) = (Q - A) / 2Q, in a form without cancellation for thresholds below and above 1
     fraction = np.where(
         gap > 0, 2 * determinant / (width * np.where(gap > 0, width + gap, 1.0)), (width - gap) / (2 * width)
     )
@@ -41,7 +41,7 @@ def pairwise_error(own: Any, other: Any, cross: Any, samples: int) -> np.ndarray
 def worst_case_threshold(
     smoothness: float, strong_convexity: float, separation: float, noise: float, radius: float
 ) -> float:
-    """Return the threshold rho of the F variable at the worst pair of models within ``radius``.
+    """Return the threshold rho of the F variable for the worst pair of models within ``radius`` B of their optima.
 
     With a = sqrt(L) B and b = sqrt(mu) (Delta - B), rho is (s^2 + b^2) / (s^2 + a^2) if s^2 <= a b. Otherwise rho is
     (1 + u) / (1 - u) with u = (b - a) / r, r^2 = (b - a)^2 + 4 s^2. For exact models without noise, rho is infinite,
@@ -50,7 +50,7 @@ def worst_case_threshold(
     Raises
     ------
     InvalidArgument
-        If the radius is not in [0, Delta / (1 + sqrt(kappa))), where the worst case is a tie.
+        If the radius is not in [0, Delta / (1 + sqrt(kappa))). At the upper end, the worst case is a tie.
     """
     noise = float(noise)  # Python's floats overflow to infinity without a warning
     near = float(math.sqrt(smoothness) * radius)
@@ -58,7 +58,7 @@ def worst_case_threshold(
     if not 0 <= near < far:
         largest = separation / (1 + math.sqrt(smoothness / strong_convexity))
         raise InvalidArgument(
-            "radius", radius, f"must be in [0, {largest:g})", "a larger basin contains ties between clusters"
+            "radius", radius, f"must be in [0, {largest:g})", "for a larger radius, two clusters can tie"
         )
     own = noise**2 + near**2
     if own == 0:
@@ -74,15 +74,15 @@ def worst_case_threshold(
 def worst_case_error(
     smoothness: float, strong_convexity: float, separation: float, noise: float, radius: float, samples: int
 ) -> float:
-    """Return the largest pairwise error over all models within ``radius`` B of their optima (pi_F).
+    """Return pi_F, the largest pairwise error over all models within ``radius`` B of their optima.
 
     The features' covariance has eigenvalues from mu to L, and Delta is the smallest distance between two true
-    parameters. s is the standard deviation of the noise, and n' the number of samples in the batch.
+    parameters. The noise has the standard deviation s, and a batch has n' samples.
 
     Raises
     ------
     InvalidArgument
-        If the radius is not below Delta / (1 + sqrt(kappa)), where the worst case is a tie.
+        If the radius is not below Delta / (1 + sqrt(kappa)), for which the worst case is a tie.
     """
     from scipy.special import betainc
 

@@ -20,20 +20,20 @@ from clusterproof.common.notebook import html_table
 from clusterproof.common.validation import brief, check_count, check_number, check_seed
 
 SPELLED = 24
-"""Largest number of values in a task whose repr is a constructor call."""
+"""Largest number of values for which the repr of a task is a constructor call; larger tasks get a short description."""
 
 
 class Mixture(Task):
-    """A task whose cluster objectives are smooth and strongly convex with known minimisers."""
+    """A task in which each cluster's expected loss is smooth and strongly convex, and has a known minimiser."""
 
     name: ClassVar[str]
-    """Name of the task on the command line, and under ``task`` in the settings."""
+    """Name of the task, used on the command line and as ``task`` in the settings."""
 
     labels: np.ndarray
     """The true cluster of each client, integers (m,)."""
 
     call: ClassVar[str | None] = None
-    """A call on one line that makes the task; it is the repr of tasks that strategies draw."""
+    """Call on one line that recreates the task, used as repr of tasks that strategies draw."""
 
     optima: np.ndarray
     """Minimisers chi*_p of the clusters' expected losses, (P, d)."""
@@ -51,29 +51,29 @@ class Mixture(Task):
     @property
     @abstractmethod
     def pooled_optimum(self) -> np.ndarray:
-        """Minimiser of the mean over clients of their expected losses, (d,)."""
+        """Minimiser of the clients' mean expected loss, (d,)."""
 
     @abstractmethod
     def expected_loss(self, model: np.ndarray, cluster: int) -> np.ndarray:
-        """Return the expected loss phi_p of models (..., d) in a cluster, (...)."""
+        """Return the expected losses phi_p (...) of models (..., d) in cluster p."""
 
     @abstractmethod
     def expected_gradient(self, model: np.ndarray, cluster: int) -> np.ndarray:
-        """Return the gradient of phi_p at models (..., d), (..., d)."""
+        """Return the gradients of phi_p at models; both have the shape (..., d)."""
 
     @property
     def settings(self) -> dict[str, Any]:
-        """Constructor arguments as plain JSON values."""
+        """The constructor's arguments, as plain JSON values."""
         return {"task": self.name, **{field.name: _plain(self, field) for field in _parameters(self)}}
 
     @classmethod
     @abstractmethod
     def random(cls, *, clusters: int, clients: int, dimension: int, seed: int = 0) -> Mixture:
-        """Draw a task of these sizes; further parameters are keywords with defaults."""
+        """Draw a task with these sizes; subclasses have further keyword parameters with defaults."""
 
     @classmethod
     def numbers_held(cls, sizes: Mapping[str, int]) -> int:
-        """Return the approximate number of values in a task that ``random`` draws with these integer arguments."""
+        """Estimate the number of values in a task that ``random`` draws with these integer arguments."""
         return sizes["clients"] * sizes["dimension"]
 
     def __init_subclass__(cls, **options: Any) -> None:
@@ -84,7 +84,7 @@ class Mixture(Task):
 
     @property
     def code(self) -> str:
-        """The constructor call of the task as Python code, bitwise exact."""
+        """Python code that recreates the task bit for bit, as a constructor call."""
         settings = self.settings
         printed = {field.name: field.default for field in _parameters(self) if field.default is not MISSING}
         arguments_given = {
@@ -111,7 +111,7 @@ class Mixture(Task):
         return f"<{type(self).__name__}: {facts}>"
 
     def _repr_pretty_(self, printer: Any, cycle: bool) -> None:
-        # without this method, Hypothesis prints the fields of a dataclass, which cannot be pasted
+        # without this method, Hypothesis prints a dataclass field by field, which is not valid code
         printer.text(repr(self))
 
     def _repr_html_(self) -> str:
@@ -133,7 +133,7 @@ class Mixture(Task):
 
     @property
     def client_samples(self) -> np.ndarray:
-        """Number of samples of each client for weighted averages (n_i), (m,); by default equal."""
+        """Number of samples of each client for weighted averages (n_i), (m,); by default, all are 1."""
         return np.ones(self.clients, dtype=np.int64)
 
     @property
@@ -158,7 +158,7 @@ class Mixture(Task):
 
     @cached_property
     def proportions(self) -> np.ndarray:
-        """Share of the clients in each cluster, l_p = |C*_p| / m, (P,)."""
+        """Each cluster's share of the clients, l_p = |C*_p| / m, (P,)."""
         return np.bincount(self.labels, minlength=self.clusters) / self.clients
 
     @cached_property
@@ -178,7 +178,7 @@ class Mixture(Task):
 
     @property
     def basin_radius(self) -> float:
-        """The paper's radius of initialisation, sqrt(mu / L) Delta / 4 (Assumption 4)."""
+        """Radius of initialisation in the CFL-MGD paper, sqrt(mu / L) Delta / 4 (Assumption 4)."""
         return 0.25 * self.separation / math.sqrt(self.condition_number)
 
     def reference_optima(self, target: str) -> np.ndarray:
@@ -192,11 +192,12 @@ class Mixture(Task):
     def initial_models(
         self, count: int, shape: tuple[int, ...], generator: np.random.Generator
     ) -> np.ndarray:
-        """Draw starting points in random directions.
+        """Draw starting points in random directions from the optima.
 
         With one model per cluster, model p starts half a ``basin_radius`` from optimum p, inside the region that the
-        theorems require. With any other number, all models start half a ``separation`` from the pooled optimum. A
-        single cluster starts at distance 1. The result is (*shape, count, d).
+        theorems require. With any other number of models, all models start half a ``separation`` from the pooled
+        optimum. In a task with one cluster, all models start at distance 1 from the optimum. The result is (*shape,
+        count, d).
         """
         directions = generator.standard_normal((*shape, count, self.dimension))
         directions /= np.linalg.norm(directions, axis=-1, keepdims=True)
@@ -208,17 +209,17 @@ class Mixture(Task):
 
 
 def one_line(code: str) -> str:
-    """Return the code of a task on one line."""
+    """Join code to one line."""
     return " ".join(code.split()).replace("( ", "(").replace(", )", ")")
 
 
 def _parameters(task: Any) -> list[Any]:
-    """Return the fields of a task that its constructor takes."""
+    """Return the dataclass fields that are arguments of a task's constructor."""
     return [field for field in fields(task) if field.init] if is_dataclass(task) else []
 
 
 def _plain(task: Any, parameter: Any) -> Any:
-    """Return a parameter's value as a JSON value of its annotated type."""
+    """Convert a parameter's value to a JSON value of the annotated type."""
     value = getattr(task, parameter.name)
     if isinstance(value, np.ndarray):
         return value.tolist()
@@ -226,8 +227,8 @@ def _plain(task: Any, parameter: Any) -> Any:
 
 
 def check_samples(samples: Any) -> None:
-    """Raise ``InvalidArgument`` unless ``samples`` is a valid number of samples per client, round and purpose."""
-    remedy = "give the rows a client uses in a round"
+    """Raise ``InvalidArgument`` unless ``samples`` is a valid number of samples for a batch."""
+    remedy = "give the number of samples in a client's batch"
     check_count("samples", samples, at_least=1, at_most=2**53, remedy=remedy)
 
 
@@ -243,13 +244,13 @@ def check_random(
     """
     check_count("dimension", dimension, at_least=1, remedy="give the number of parameters")
     limit = {"above": 1} if above_one else {"at_least": 1}
-    check_number("condition_number", condition_number, **limit, remedy="it is L / mu")
+    check_number("condition_number", condition_number, **limit, remedy="the condition number is L / mu")
     check_number("separation", separation, above=0, remedy="give the distance between clusters")
     check_seed(seed)
 
 
 def read_array(argument: str, value: Any, axes: str, remedy: str) -> np.ndarray:
-    """Read a finite floating array with nonempty axes of the given names, such as ``"P, d"``.
+    """Convert a value to a finite floating-point array with nonempty axes, named for example ``"P, d"``.
 
     Raises
     ------
@@ -264,12 +265,12 @@ def read_array(argument: str, value: Any, axes: str, remedy: str) -> np.ndarray:
 
 
 def read_doubles(argument: str, value: Any, rule: str, remedy: str) -> np.ndarray:
-    """Read a NumPy array in double precision; see ``convert_array`` for parameters and errors."""
+    """Convert a value to a NumPy array in double precision; see ``convert_array`` for parameters and errors."""
     return np.asarray(to_numpy(convert_array(argument, value, rule, remedy)), dtype=float)
 
 
 def check_labels(labels: Any, clusters: int | None = None) -> np.ndarray:
-    """Read labels (m,), integers 0 .. P - 1 in which every cluster occurs. If ``clusters`` is None, P is inferred.
+    """Check labels (m,): integers in 0 .. P - 1, each at least once. If ``clusters`` is None, P is inferred.
 
     Raises
     ------
@@ -286,9 +287,9 @@ def check_labels(labels: Any, clusters: int | None = None) -> np.ndarray:
 
 
 def make_labels(clients: int, clusters: int, proportions: Any = None) -> np.ndarray:
-    """Return sorted labels (m,) of m clients in P clusters with given proportions, at least one client each.
+    """Return sorted labels (m,) of m clients in P clusters with given proportions; no cluster is empty.
 
-    ``proportions`` are l_p, P positive numbers (rescaled to sum to 1). If None, they are equal.
+    ``proportions`` holds P positive numbers l_p, which are rescaled to sum 1. If None, they are equal.
 
     Raises
     ------
@@ -317,7 +318,10 @@ def make_labels(clients: int, clusters: int, proportions: Any = None) -> np.ndar
 def place_optima(
     clusters: int, dimension: int, separation: float, generator: np.random.Generator
 ) -> np.ndarray:
-    """Draw random centres (P, d) of mean zero whose smallest distance is exactly ``separation``."""
+    """Draw random centres (P, d) with mean zero.
+
+    The smallest distance between two centres is exactly ``separation``.
+    """
     centers = generator.standard_normal((clusters, dimension))
     centers -= centers.mean(axis=0)
     if clusters == 1:
@@ -328,7 +332,7 @@ def place_optima(
 
 
 def geometric_spectrum(dimension: int, condition_number: float) -> np.ndarray:
-    """Return the eigenvalues from 1 / kappa to 1 in geometric progression, (d,).
+    """Return d eigenvalues from 1 / kappa to 1 in geometric progression, (d,).
 
     Raises
     ------

@@ -1,4 +1,4 @@
-"""A mixture of quadratics whose gradients have additive Gaussian noise of a known covariance."""
+"""A mixture of quadratic losses whose gradients have additive Gaussian noise with a known covariance."""
 
 from __future__ import annotations
 
@@ -13,15 +13,15 @@ from clusterproof.synthetic.mixture import read_array
 from clusterproof.synthetic.quadratic import ExactQuadratics, QuadraticMixture, symmetrised
 
 NEGATIVE = 1e-12
-"""Largest size of a covariance's negative eigenvalue that rounding explains, relative to the largest eigenvalue."""
+"""Largest size of a negative eigenvalue, relative to the largest eigenvalue, that we attribute to rounding."""
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class NoisyQuadraticMixture(ExactQuadratics):
     """Clients with f_i(chi; y) = (chi - c_i)' A_i (chi - c_i) / 2 + y . (chi - c_i), y ~ N(0, Sigma).
 
-    Every gradient is A_i (chi - c_i) + y with a fresh y. All models that a client compares in one assignment are
-    evaluated on the same y.
+    Every gradient is A_i (chi - c_i) + y with a fresh y. When a client chooses among models, all models are evaluated
+    with the same y.
 
     Parameters
     ----------
@@ -49,7 +49,7 @@ class NoisyQuadraticMixture(ExactQuadratics):
     optima: np.ndarray = field(init=False, repr=False)
 
     def __post_init__(self) -> None:
-        """Validate and normalise the arguments."""
+        """Check the arguments, and convert them to arrays."""
         super().__post_init__()
         covariance = read_array("covariance", self.covariance, "d, d", "give the covariance of a gradient")
         shape = (self.dimension,) * 2
@@ -60,7 +60,7 @@ class NoisyQuadraticMixture(ExactQuadratics):
         eigenvalues, vectors = np.linalg.eigh(covariance)
         if eigenvalues[0] < -NEGATIVE * max(eigenvalues[-1], 0.0):
             rule = f"must be positive semidefinite; its smallest eigenvalue is {eigenvalues[0]:.3g}"
-            raise InvalidArgument("covariance", ..., rule, "give F F' of some matrix F")
+            raise InvalidArgument("covariance", ..., rule, "give F F' for some matrix F")
         object.__setattr__(self, "covariance", covariance)
         object.__setattr__(self, "_root", vectors * np.sqrt(np.maximum(eigenvalues, 0.0)))
 
@@ -78,7 +78,7 @@ class NoisyQuadraticMixture(ExactQuadratics):
         proportions: Any = None,
         seed: int = 0,
     ) -> NoisyQuadraticMixture:
-        """Draw the quadratics of ``QuadraticMixture.random``, L = 1, and noise of equal variance in all directions.
+        """Draw quadratics as in ``QuadraticMixture.random`` (L = 1), and noise with equal variance in all directions.
 
         Parameters
         ----------
@@ -91,7 +91,7 @@ class NoisyQuadraticMixture(ExactQuadratics):
         spread
             Standard deviation of the clients' centres around their cluster's optimum, in each coordinate.
         noise
-            sqrt(tr Sigma), the standard deviation of a gradient, at least 0.
+            Standard deviation of a gradient, sqrt(tr Sigma), at least 0.
         proportions
             Shares of the clients in the clusters (l_p). If None, they are equal.
         seed
@@ -118,18 +118,18 @@ class NoisyQuadraticMixture(ExactQuadratics):
         return cls(hessians=hessians, centers=centers, covariance=covariance, labels=labels)
 
     def loss_variance(self, model: np.ndarray, cluster: int) -> float:
-        """Return the variance of the loss at one model (d,), over the cluster's clients and the noise."""
+        """Return the variance of the loss at one model (d,), over the cluster's clients and over the noise."""
         away = model - self.centers[self.labels == cluster]
         noise = np.einsum("mi,ij,mj->m", away, self.covariance, away).mean()
         return super().loss_variance(model, cluster) + float(noise)
 
     def gradient_variance(self, model: np.ndarray, cluster: int) -> float:
-        """Return the expected squared distance of a client's gradient from the cluster's gradient at one model (d,)."""
+        """Return the mean squared distance between a client's and the cluster's gradient, at one model (d,)."""
         return super().gradient_variance(model, cluster) + float(np.trace(self.covariance))
 
     def misclassification_probability(self, models: np.ndarray, cluster: int) -> np.ndarray:
-        """Return the probability, over clients and noise, that a model's loss is at most the true model's, (P,)."""
-        from scipy.special import ndtr  # slow to import
+        """Return for each model the probability, over clients and noise, that it is as good as the true model, (P,)."""
+        from scipy.special import ndtr  # this module is slow to import
 
         models = np.asarray(models, dtype=float)
         clients = np.flatnonzero(self.labels == cluster)
@@ -143,20 +143,20 @@ class NoisyQuadraticMixture(ExactQuadratics):
         return np.asarray(chances)
 
     def losses(self, models: np.ndarray, clients: np.ndarray, generator: np.random.Generator) -> np.ndarray:
-        """Return the losses of models (..., P, d) on one y for each of clients (..., k): (..., k, P)."""
+        """Return the losses (..., k, P) of models (..., P, d), with one y per client (..., k)."""
         return self.losses_and_gradients(models, clients, generator)[0]
 
     def gradients(
         self, points: np.ndarray, clients: np.ndarray, generator: np.random.Generator
     ) -> np.ndarray:
-        """Return the gradients at one point per client, (..., k, d): (..., k, d)."""
+        """Return the gradients (..., k, d) at one point per client; the points have the same shape."""
         exact = super().gradients(points, clients, generator)
         return np.asarray(exact + self._noise(exact.shape, generator))
 
     def losses_and_gradients(
         self, models: np.ndarray, clients: np.ndarray, generator: np.random.Generator
     ) -> tuple[np.ndarray, np.ndarray]:
-        """Return the losses (..., k, P) and gradients (..., k, P, d) of models (..., P, d) on one y per client."""
+        """Return the losses (..., k, P) and gradients (..., k, P, d) of models (..., P, d), with one y per client."""
         losses, gradients = super().losses_and_gradients(models, clients, generator)
         noise = self._noise((*gradients.shape[:-2], 1, self.dimension), generator)
         away = models[..., None, :, :] - self.centers[clients][..., None, :]

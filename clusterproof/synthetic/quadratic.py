@@ -1,4 +1,4 @@
-"""A mixture of quadratics: a Hessian and a centre for each client, without randomness."""
+"""A mixture of quadratic losses: one Hessian and one centre per client, without randomness."""
 
 from __future__ import annotations
 
@@ -23,13 +23,16 @@ from clusterproof.synthetic.mixture import (
 )
 
 ROUNDING = 1e-12
-"""Largest asymmetry due to products of matrices, relative to the largest entry; averaging removes it."""
+"""Largest asymmetry, relative to the largest entry, that we attribute to rounding.
+
+We average a matrix with its transpose.
+"""
 
 
 class ExactQuadratics(Mixture):
-    """Losses (chi - c_i)' A_i (chi - c_i) / 2 of the clients, without noise; subclasses declare the fields.
+    """Base class for the losses (chi - c_i)' A_i (chi - c_i) / 2 without noise; subclasses declare the fields.
 
-    A cluster's expected loss is the mean over its clients, and its variances are variances over its clients.
+    The expected loss of a cluster is the mean over the cluster's clients, and all variances are over these clients.
     """
 
     hessians: np.ndarray
@@ -39,13 +42,13 @@ class ExactQuadratics(Mixture):
     """Centres c_i, (m, d)."""
 
     def __post_init__(self) -> None:
-        """Validate and normalise the arguments."""
+        """Check the arguments, and convert them to arrays."""
         centers = read_array("centers", self.centers, "m, d", "give one centre a client")
-        hessians = read_array("hessians", self.hessians, "m, d, d", "give one matrix a client")
+        hessians = read_array("hessians", self.hessians, "m, d, d", "give one matrix per client")
         shape = (*centers.shape, centers.shape[1])
         if hessians.shape != shape:
             rule = f"must have the shape {shape}"
-            raise InvalidArgument("hessians", hessians.shape, rule, "give one matrix a client")
+            raise InvalidArgument("hessians", hessians.shape, rule, "give one matrix per client")
         hessians = symmetrised(hessians)
         smallest = np.linalg.eigvalsh(hessians)[:, 0]
         if smallest.min() <= 0:
@@ -54,7 +57,7 @@ class ExactQuadratics(Mixture):
                 "hessians",
                 ...,
                 f"must be positive definite; client {client}'s smallest eigenvalue is {smallest[client]:.3g}",
-                "add a ridge",
+                "add a multiple of the identity",
             )
         labels = check_labels(self.labels)
         if labels.shape != centers.shape[:1]:
@@ -97,7 +100,7 @@ class ExactQuadratics(Mixture):
 
     @cached_property
     def client_smoothness(self) -> float:
-        """Largest eigenvalue of a single client's Hessian (L_i); local steps need a step size below 2 / L_i."""
+        """Largest eigenvalue of all clients' Hessians (max L_i); local steps need a step size below 2 / L_i."""
         return float(np.linalg.eigvalsh(self.hessians).max())
 
     @cached_property
@@ -107,12 +110,12 @@ class ExactQuadratics(Mixture):
         return np.asarray(np.linalg.solve(self.hessians.sum(axis=0), right))
 
     def expected_loss(self, model: np.ndarray, cluster: int) -> np.ndarray:
-        """Return phi_p(chi), the mean over the cluster's clients, for models (..., d)."""
+        """Return phi_p(chi), the mean loss of the cluster's clients, for models (..., d)."""
         clients = np.flatnonzero(self.labels == cluster)
         return np.asarray(self._losses(model[..., None, :], clients)[..., 0].mean(axis=-1))
 
     def expected_gradient(self, model: np.ndarray, cluster: int) -> np.ndarray:
-        """Return the gradient of phi_p: its mean Hessian times (chi - chi*_p), for models (..., d)."""
+        """Return the gradient of phi_p, the cluster's mean Hessian times (chi - chi*_p), for models (..., d)."""
         return np.asarray((model - self.optima[cluster]) @ self.cluster_hessians[cluster])
 
     def loss_variance(self, model: np.ndarray, cluster: int) -> float:
@@ -121,13 +124,13 @@ class ExactQuadratics(Mixture):
         return float(self._losses(model[None, :], clients).var())
 
     def gradient_variance(self, model: np.ndarray, cluster: int) -> float:
-        """Return the expected squared distance of a client's gradient from the cluster's gradient at one model (d,)."""
+        """Return the mean squared distance between a client's and the cluster's gradient, at one model (d,)."""
         clients = np.flatnonzero(self.labels == cluster)
         gradients = np.einsum("mij,mj->mi", self.hessians[clients], model - self.centers[clients])
         return float(gradients.var(axis=0).sum())
 
     def misclassification_probability(self, models: np.ndarray, cluster: int) -> np.ndarray:
-        """Return the share of the cluster's clients for whom each model is at least as good as the true model, (P,)."""
+        """Return for each model the share of the cluster's clients with a loss at most the true model's loss, (P,)."""
         clients = np.flatnonzero(self.labels == cluster)
         losses = self._losses(np.asarray(models, dtype=float), clients)
         errors = (losses[:, cluster, None] >= losses).mean(axis=0)
@@ -135,20 +138,20 @@ class ExactQuadratics(Mixture):
         return np.asarray(errors)
 
     def losses(self, models: np.ndarray, clients: np.ndarray, generator: np.random.Generator) -> np.ndarray:
-        """Return the losses of models (..., P, d) for clients (..., k): (..., k, P)."""
+        """Return the losses (..., k, P) of models (..., P, d) for clients (..., k)."""
         return self._losses(models, clients)
 
     def gradients(
         self, points: np.ndarray, clients: np.ndarray, generator: np.random.Generator
     ) -> np.ndarray:
-        """Return the gradients at one point per client, (..., k, d): (..., k, d)."""
+        """Return the gradients (..., k, d) at one point per client; the points have the same shape."""
         displacements = points - self.centers[clients]
         return np.asarray((self.hessians[clients] @ displacements[..., None])[..., 0])
 
     def hessian_products(
         self, points: np.ndarray, directions: np.ndarray, clients: np.ndarray, generator: np.random.Generator
     ) -> np.ndarray:
-        """Return the products A_i v with directions (..., k, d): (..., k, d)."""
+        """Return the products A_i v for directions v; products and directions have the shape (..., k, d)."""
         return np.asarray((self.hessians[clients] @ directions[..., None])[..., 0])
 
     def losses_and_gradients(
@@ -168,8 +171,8 @@ class ExactQuadratics(Mixture):
 class QuadraticMixture(ExactQuadratics):
     """Clients with phi_i(chi) = (chi - c_i)' A_i (chi - c_i) / 2.
 
-    Only the choice of a client in its cluster is random. A cluster's expected loss is the mean over its clients, and
-    its variances are variances over its clients.
+    The only randomness is the choice of a client in a cluster. The expected loss of a cluster is the mean over the
+    cluster's clients, and all variances are over these clients.
 
     Parameters
     ----------
@@ -180,14 +183,14 @@ class QuadraticMixture(ExactQuadratics):
     labels
         True cluster of each client, integers (m,).
     client_samples
-        Numbers of samples for weights by samples (n_i), positive integers (m,). If None, all are equal. They do not
-        change a cluster's expected loss, which is the plain mean.
+        Numbers of samples n_i for ``weighting="samples"``, positive integers (m,). If None, all are equal. The numbers
+        do not affect the expected loss of a cluster, which is the plain mean.
 
     Raises
     ------
     InvalidArgument
-        If an argument has a wrong shape or is not finite. If a Hessian is not symmetric up to rounding and positive
-        definite; the message names the client.
+        If an argument has a wrong shape or is not finite. If a Hessian is not positive definite, or not symmetric up to
+        rounding; the message names the client.
     """
 
     name: ClassVar[str] = "quadratic"
@@ -199,7 +202,7 @@ class QuadraticMixture(ExactQuadratics):
     optima: np.ndarray = field(init=False, repr=False)
 
     def __post_init__(self) -> None:
-        """Validate and normalise the arguments."""
+        """Check the arguments, and convert them to arrays."""
         super().__post_init__()
         sizes = np.ones(len(self.labels), dtype=np.int64)
         if self.client_samples is not None:
@@ -223,7 +226,7 @@ class QuadraticMixture(ExactQuadratics):
         proportions: Any = None,
         seed: int = 0,
     ) -> QuadraticMixture:
-        """Draw one rotated Hessian per cluster with L = 1, mu = 1 / kappa.
+        """Draw one randomly rotated Hessian per cluster, with L = 1 and mu = 1 / kappa.
 
         Parameters
         ----------
@@ -235,7 +238,7 @@ class QuadraticMixture(ExactQuadratics):
             Smallest distance between two clusters' optima (Delta), positive.
         spread
             Standard deviation of the clients' centres around their cluster's optimum, in each coordinate, at least 0.
-            The centres are then shifted so that their mean is the optimum.
+            The centres are then shifted so that the mean of the centres is the optimum.
         proportions
             Shares of the clients in the clusters (l_p). If None, they are equal.
 
@@ -245,7 +248,7 @@ class QuadraticMixture(ExactQuadratics):
             If an argument is out of range.
         """
         check_random(dimension, seed, separation=separation, condition_number=condition_number)
-        check_number("spread", spread, at_least=0, remedy="0 makes a cluster's clients equal")
+        check_number("spread", spread, at_least=0, remedy="with 0, all clients of a cluster are equal")
         stream = generator(seed, "quadratic")
         labels = make_labels(clients, clusters, proportions)
         optima = place_optima(clusters, dimension, separation, stream)
@@ -260,7 +263,7 @@ class QuadraticMixture(ExactQuadratics):
 
     @property
     def settings(self) -> dict[str, Any]:
-        """Constructor arguments as plain JSON values."""
+        """The constructor's arguments, as plain JSON values."""
         settings = super().settings
         if not np.ptp(self.client_samples):
             del settings["client_samples"]
@@ -273,7 +276,7 @@ def symmetrised(hessians: np.ndarray, argument: str = "hessians") -> np.ndarray:
     Raises
     ------
     InvalidArgument
-        If an entry differs from its mirror image by more than ``ROUNDING`` times the largest entry of its matrix.
+        If A and A' differ in an entry by more than ``ROUNDING`` times the largest entry of A.
     """
     mirrored = np.swapaxes(hessians, -1, -2)
     gaps = np.abs(hessians - mirrored).max(axis=(-1, -2))

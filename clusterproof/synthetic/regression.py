@@ -46,13 +46,13 @@ class RegressionMixture(Mixture):
     labels
         True cluster of each client, integers (m,).
     samples
-        Samples that a client uses for one purpose in one round (n').
+        Number of samples in a batch (n'); a client draws separate batches for losses and for gradients.
     data
-        ``"fresh"`` draws new samples for each round and purpose, the papers' resampling. ``"fixed"`` gives each client
-        one data set. ``"population"`` uses the exact expected loss.
+        ``"fresh"`` draws a new batch for every use, as the papers assume. ``"fixed"`` gives each client one data set.
+        ``"population"`` uses the exact expected loss.
     sampling
-        Simulation of fresh samples: ``"exact"`` draws from the law without drawing samples, ``"direct"`` draws every
-        sample (the reference).
+        Simulation of fresh batches. ``"exact"`` draws losses and gradients from their distribution, without samples.
+        ``"direct"`` draws every sample, as a reference.
     seed
         Seed of the fixed data sets.
 
@@ -75,14 +75,14 @@ class RegressionMixture(Mixture):
     covariances: Covariances = field(init=False, repr=False)
 
     def __post_init__(self) -> None:
-        """Validate and normalise the arguments."""
+        """Check the arguments, and convert them to arrays."""
         optima = read_array("optima", self.optima, "P, d", "give one true parameter per cluster")
         check_number(
-            "noise", self.noise, at_least=0, at_most=1e150, remedy="give the noise's standard deviation"
+            "noise", self.noise, at_least=0, at_most=1e150, remedy="give the standard deviation of the noise"
         )
         check_samples(self.samples)
         check_choice("data", self.data, ("fresh", "fixed", "population"), remedy="'fresh' resamples")
-        check_choice("sampling", self.sampling, ("exact", "direct"), remedy="'exact' is the fast one")
+        check_choice("sampling", self.sampling, ("exact", "direct"), remedy="'exact' is faster")
         object.__setattr__(self, "optima", optima)
         object.__setattr__(self, "labels", check_labels(self.labels, len(optima)))
         rule, remedy = "must be an array of real numbers", "give the variances, or one matrix or more"
@@ -91,7 +91,7 @@ class RegressionMixture(Mixture):
         object.__setattr__(self, "covariances", Covariances.from_argument(covariance, *optima.shape))
         if self.clusters > 1 and self.separation == 0:
             raise InvalidArgument(
-                "optima", ..., "must differ from cluster to cluster", "merge the clusters that coincide"
+                "optima", ..., "must be different for each cluster", "merge the clusters with equal optima"
             )
 
     @classmethod
@@ -125,12 +125,12 @@ class RegressionMixture(Mixture):
         noise
             Standard deviation s of the noise, at least 0.
         samples
-            Samples that a client uses for one purpose in one round (n').
+            Number of samples in a batch (n'); a client draws separate batches for losses and for gradients.
         data
-            "fresh" draws new samples for each round and purpose, "fixed" gives each client one data set, "population"
-            uses the expected loss.
+            "fresh" draws a new batch for every use, "fixed" gives each client one data set, "population" uses the
+            expected loss.
         sampling
-            "exact" draws from the law of fresh samples without drawing samples, "direct" draws every sample.
+            "exact" draws losses and gradients from their distribution, without samples; "direct" draws every sample.
         proportions
             Shares of the clients in the clusters (l_p). If None, they are equal.
         seed
@@ -161,7 +161,7 @@ class RegressionMixture(Mixture):
 
     @property
     def settings(self) -> dict[str, Any]:
-        """Constructor arguments as plain JSON values."""
+        """The constructor's arguments, as plain JSON values."""
         diagonals = self.covariances.diagonals
         shared = diagonals is not None and (diagonals == diagonals[0]).all()
         covariance = diagonals[0] if shared and diagonals is not None else self.covariances.matrices
@@ -185,7 +185,7 @@ class RegressionMixture(Mixture):
         return np.asarray(np.linalg.solve(weighted.sum(axis=0), right))
 
     def residual_variance(self, model: np.ndarray, cluster: int) -> np.ndarray:
-        """Return tau^2(chi) = s^2 + ||chi - theta_p||^2_Sigma for models (..., d), in y's squared units."""
+        """Return tau^2(chi) = s^2 + ||chi - theta_p||^2_Sigma for models (..., d), in squared units of y."""
         rooted = self.covariances.root_times(model - self.optima[cluster], cluster)
         return np.asarray(self.noise**2 + (rooted**2).sum(axis=-1))
 
@@ -208,11 +208,11 @@ class RegressionMixture(Mixture):
         return np.asarray(trace * self.residual_variance(model, cluster) + (mean**2).sum(axis=-1))
 
     def misclassification_probability(self, models: np.ndarray, cluster: int) -> np.ndarray:
-        """Return the exact probability that a wrong model's loss is at most the true model's, (..., P); entry p is 0.
+        """Return for each wrong model the exact probability that its loss is at most the true model's, (..., P).
 
         The client belongs to cluster p = ``cluster``, has ``samples`` fresh samples, and should choose model p among
-        models (..., P, d). For two models, the probabilities are the law of the client's choice. For more models, their
-        sum bounds the probability of misclassification.
+        models (..., P, d). Entry p is 0. For two models, the other entry is the probability of a wrong choice. For more
+        models, the sum of the entries is an upper bound on this probability.
         """
         one = self.covariances
         rooted = one.root_times(np.asarray(models, dtype=float) - self.optima[cluster], cluster)
@@ -264,10 +264,10 @@ class RegressionMixture(Mixture):
     def gradient_sums(
         self, models: np.ndarray, clients: np.ndarray, assignments: np.ndarray, generator: np.random.Generator
     ) -> np.ndarray:
-        """Return the sums (..., P, d) of the gradients of each cluster's participants at its model.
+        """Return for each cluster the sum of the participants' gradients at the cluster's model, (..., P, d).
 
-        Fresh exact sampling draws one vector for each pair of a true cluster and a model that has clients, for any
-        number of clients.
+        With fresh batches and exact sampling, one vector is drawn per pair of true cluster and chosen model, regardless
+        of the number of clients.
         """
         if self.data != "fresh" or self.sampling != "exact":
             return np.asarray(super().gradient_sums(models, clients, assignments, generator))
@@ -284,7 +284,7 @@ class RegressionMixture(Mixture):
     def choose_and_sum(
         self, models: np.ndarray, clients: np.ndarray, randomness: Randomness
     ) -> tuple[np.ndarray, np.ndarray]:
-        """Return choices and sums of gradients, see ``Task.choose_and_sum``, in one pass over stored samples."""
+        """Return choices and sums of gradients, for fixed data in one pass; see ``Task.choose_and_sum``."""
         if self.data == "fixed" and clients.ndim == 1:
             return self._stored_rows.choose_and_sum(models, clients)
         chosen, sums = super().choose_and_sum(models, clients, randomness)
@@ -293,9 +293,9 @@ class RegressionMixture(Mixture):
     def hessian_products(
         self, points: np.ndarray, directions: np.ndarray, clients: np.ndarray, generator: np.random.Generator
     ) -> np.ndarray:
-        """Return the products X'X/n v of a batch's Hessian X'X/n with directions v; both have the shape (..., k, d).
+        """Return the products of each batch's Hessian X'X/n with a direction v; both have the shape (..., k, d).
 
-        X'X/n v is the gradient without noise at the displacement v, and is drawn as this gradient.
+        The product is drawn like a gradient: X'X/n v is the gradient, without noise, at distance v from the optimum.
         """
         labels = self.labels[clients]
         if self.data == "fresh" and self.sampling == "exact":
@@ -333,12 +333,12 @@ class RegressionMixture(Mixture):
             If the clients' data are not fixed.
         """
         if self.data != "fixed":
-            rule = "must be 'fixed' where a client's rows are reshuffled"
+            rule = "must be 'fixed' if clients reshuffle their samples"
             raise InvalidArgument("data", self.data, rule, "give data='fixed'")
         return self.samples
 
     def sample_gradients(self, points: np.ndarray, clients: np.ndarray, samples: np.ndarray) -> np.ndarray:
-        """Return the gradients (..., k, d) of one sample of each client, number ``samples`` (..., k), at its point."""
+        """Return the gradients (..., k, d) of one sample per client, with index ``samples`` (..., k), at its point."""
         features, errors = (rows[clients, samples] for rows in self._fixed_rows)
         optima = self.client_optima[clients]
         return direct_simulation.gradients(points, optima, features[..., None, :], errors[..., None])
@@ -346,7 +346,7 @@ class RegressionMixture(Mixture):
     def _batch_moments(
         self, clients: np.ndarray, generator: np.random.Generator
     ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-        """Return X'X/n (..., k, d, d), X'e/n (..., k, d) and e'e/n (..., k) of one new batch per client."""
+        """Return X'X/n (..., k, d, d), X'e/n (..., k, d) and e'e/n (..., k) for one new batch per client."""
         labels = self.labels[clients]
         if self.data == "population":
             return (
@@ -358,7 +358,7 @@ class RegressionMixture(Mixture):
             gram, cross, constant = exact_law.draw_moments(
                 labels.shape, self.dimension, self.samples, generator
             )
-            for _ in range(2):  # root W root, one side at a time
+            for _ in range(2):  # compute root W root, one side at a time
                 gram = np.swapaxes(self.covariances.root_times_by_label(gram, labels[..., None]), -1, -2)
             return (
                 gram,
@@ -372,18 +372,18 @@ class RegressionMixture(Mixture):
 
     @cached_property
     def _stored_rows(self) -> StoredRows:
-        """Every client's fixed samples, or fewer rows that give the same losses and gradients."""
+        """The fixed samples of every client, reduced to fewer rows with the same losses and gradients if possible."""
         data = zip(self.labels, self._draw_fixed_rows(), strict=True)
         return StoredRows.of((X, X @ self.optima[label] + errors) for label, (X, errors) in data)
 
     @cached_property
     def _fixed_rows(self) -> tuple[np.ndarray, np.ndarray]:
-        """Features (m, n, d) and noise terms (m, n) of every client's fixed data."""
+        """Features (m, n, d) and noise terms (m, n) of all clients' fixed data."""
         features, errors = (np.asarray(part) for part in zip(*self._draw_fixed_rows(), strict=True))
         return features, errors
 
     def _draw_fixed_rows(self) -> Iterator[tuple[np.ndarray, np.ndarray]]:
-        """Draw each client's fixed data, one client at a time."""
+        """Yield each client's fixed data, drawn one client at a time."""
         stream = generator(self.seed, "regression", "fixed-data")
         for label in self.labels:
             yield direct_simulation.draw_data(
@@ -392,7 +392,7 @@ class RegressionMixture(Mixture):
 
 
 def _count_pairs(labels: np.ndarray, assignments: np.ndarray, clusters: int, models: int) -> np.ndarray:
-    """Count the participants of each true cluster that chose each model, integers (..., Q, P)."""
+    """Count the participants for each pair of true cluster and chosen model, integers (..., Q, P)."""
     lead = assignments.shape[:-1]
     replicate = np.arange(math.prod(lead)).reshape((*lead, 1))
     keys = (replicate * clusters + labels) * models + assignments

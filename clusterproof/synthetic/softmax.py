@@ -1,4 +1,4 @@
-"""Softmax regressions of a hundred clients in four clusters: the synthetic data of FPFC's Table 1."""
+"""Softmax regression with a hundred clients in four clusters: the synthetic data of Table 1 in the FPFC paper."""
 
 from __future__ import annotations
 
@@ -19,13 +19,13 @@ TRAINING_SHARE = 0.8
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class SoftmaxMixture(Task):
-    """Clients with the mean cross-entropy of a linear classifier on each client's own training data.
+    """Clients whose loss is the mean cross-entropy of a linear classifier on the client's own training data.
 
-    A model is a flattened matrix (classes, features + 1); its last column holds the biases, the others the weights.
-    Data are drawn as by the authors' code: client i of cluster p has 5 (int(e^z) + 50) samples with z ~ N(4, 4). A
-    sample x is uniform on [0, 1]^f, and its class is argmax(W_p x + b_p + eps / 2) with standard normal eps. The
-    entries of W_p and b_p are normal around one number ~ N(0, 1) of the cluster. A fifth of the samples is used for
-    testing.
+    A model is a flattened matrix (classes, features + 1); the last column holds the biases, and the other columns hold
+    the weights. Data are drawn as in the authors' code: client i of cluster p has 5 (int(e^z) + 50) samples with z ~
+    N(4, 4). A sample x is uniform on [0, 1]^f, and its class is argmax(W_p x + b_p + eps / 2) with standard normal eps.
+    Each cluster has one number drawn from N(0, 1), and the entries of W_p and b_p are normal around this number. A
+    fifth of the samples is used for testing.
 
     Parameters
     ----------
@@ -36,11 +36,11 @@ class SoftmaxMixture(Task):
     largest
         Largest number of samples of a client; if None, there is no limit.
     precision
-        ``"double"`` or ``"single"``: precision of the data, of the starting points and therefore of a run.
+        ``"double"`` or ``"single"``: precision of the data and the starting points, and therefore of a run.
     batch_size
-        Number of samples of a mini-batch. If given, a local step is a pass over the client's data in a new order, with
-        one gradient step on each mini-batch. The last mini-batch may be smaller. Losses and gradients outside local
-        steps always use all samples.
+        Number of samples in a mini-batch. If given, a local step is a pass over the client's data in a new order, with
+        one gradient step per mini-batch. The last mini-batch may be smaller. Losses and gradients outside local steps
+        always use all samples.
     seed
         Seed of the data.
 
@@ -62,13 +62,13 @@ class SoftmaxMixture(Task):
 
     def __post_init__(self) -> None:
         """Validate the arguments."""
-        check_count("features", self.features, at_least=1, remedy="the paper has 60")
-        check_count("classes", self.classes, at_least=2, remedy="the paper has 10")
+        check_count("features", self.features, at_least=1, remedy="the paper uses 60")
+        check_count("classes", self.classes, at_least=2, remedy="the paper uses 10")
         check_choice("precision", self.precision, ("double", "single"), remedy="'double' is the default")
         if self.largest is not None:
-            check_count("largest", self.largest, at_least=5, remedy="leave it out for the paper's sizes")
+            check_count("largest", self.largest, at_least=5, remedy="leave it out to get the paper's sizes")
         if self.batch_size is not None:
-            check_count("batch_size", self.batch_size, at_least=1, remedy="leave it out for all samples")
+            check_count("batch_size", self.batch_size, at_least=1, remedy="leave it out to use all samples")
         check_seed(self.seed)
         object.__setattr__(self, "labels", make_labels(self.clients, self.clusters))
 
@@ -79,7 +79,7 @@ class SoftmaxMixture(Task):
 
     @property
     def settings(self) -> dict[str, Any]:
-        """Constructor arguments as plain JSON values."""
+        """The constructor's arguments, as plain JSON values."""
         names = (field.name for field in fields(self) if field.init)
         return {"task": "softmax", **{name: getattr(self, name) for name in names}}
 
@@ -98,7 +98,7 @@ class SoftmaxMixture(Task):
     def initial_models(
         self, count: int, shape: tuple[int, ...], generator: np.random.Generator
     ) -> np.ndarray:
-        """Draw standard normal models as the authors' code does, one vector for all models, (*shape, count, d)."""
+        """Draw standard normal models, (*shape, count, d). As in the authors' code, all models are the same vector."""
         drawn = generator.standard_normal((*shape, 1, self.dimension)).astype(self._type)
         return np.repeat(drawn, count, axis=-2)
 
@@ -119,7 +119,7 @@ class SoftmaxMixture(Task):
     def gradients(
         self, points: np.ndarray, clients: np.ndarray, generator: np.random.Generator
     ) -> np.ndarray:
-        """Return the gradients at one point per client, (..., k, d): (..., k, d)."""
+        """Return the gradients (..., k, d) at one point per client; the points have the same shape."""
         result = np.empty_like(points)
         for place, client in _each(clients, points.shape[:-1]):
             result[place] = _gradient(self._matrix(points[place]), *self.training[client]).ravel()
@@ -128,7 +128,10 @@ class SoftmaxMixture(Task):
     def hessian_products(
         self, points: np.ndarray, directions: np.ndarray, clients: np.ndarray, generator: np.random.Generator
     ) -> np.ndarray:
-        """Return the products of the Hessians of the clients' losses with directions, at points, all (..., k, d)."""
+        """Return the products of the losses' Hessians, at points, with directions.
+
+        All three have the shape (..., k, d).
+        """
         result = np.empty_like(points)
         for place, client in _each(clients, points.shape[:-1]):
             samples, targets = self.training[client]
@@ -149,7 +152,7 @@ class SoftmaxMixture(Task):
         anchors: np.ndarray | None = None,
         corrections: np.ndarray | None = None,
     ) -> Trained:
-        """Carry out local steps, in mini-batches if there is a ``batch_size``, see ``Task.local_steps``."""
+        """Carry out local steps (see ``Task.local_steps``), with mini-batches if ``batch_size`` is given."""
         if self.batch_size is None:
             return super().local_steps(
                 points,
@@ -161,7 +164,7 @@ class SoftmaxMixture(Task):
                 corrections=corrections,
             )
         if buffers is not None or corrections is not None or descent.momentum or descent.proximal:
-            rule = "is of plain gradient steps, without momentum, proximal term or corrections"
+            rule = "allows only plain gradient steps, without momentum, proximal term or corrections"
             raise InvalidArgument("batch_size", self.batch_size, rule, "leave it out")
         trained, steps = points.copy(), np.zeros((*points.shape[:-1], 1), dtype=int)
         passes = np.broadcast_to(descent.steps, steps.shape)
@@ -177,7 +180,7 @@ class SoftmaxMixture(Task):
         return Trained(trained, None, steps)
 
     def accuracies(self, points: np.ndarray, clients: np.ndarray) -> np.ndarray:
-        """Return the share of each client's test samples that its point (..., k, d) classifies correctly, (..., k)."""
+        """Return the share of each client's test samples that the client's model classifies correctly, (..., k)."""
         result = np.empty(points.shape[:-1])
         for place, client in _each(clients, result.shape):
             samples, targets = self.testing[client]
@@ -186,12 +189,12 @@ class SoftmaxMixture(Task):
 
     @property
     def training(self) -> list[tuple[np.ndarray, np.ndarray]]:
-        """Features (features + 1, n) of each client's training samples, the last one 1, and their classes (n,)."""
+        """Each client's training samples (features + 1, n), where the last feature is 1, and their classes (n,)."""
         return self._data[0]
 
     @property
     def testing(self) -> list[tuple[np.ndarray, np.ndarray]]:
-        """Features (features + 1, n) of each client's test samples, and their classes (n,)."""
+        """Each client's test samples (features + 1, n), and their classes (n,)."""
         return self._data[1]
 
     def _matrix(self, model: np.ndarray) -> np.ndarray:
@@ -236,7 +239,7 @@ def _probabilities(scores: np.ndarray) -> np.ndarray:
 
 
 def _each(clients: np.ndarray, shape: tuple[int, ...]) -> Iterator[tuple[tuple[int, ...], int]]:
-    """Yield the index and the number of every client (..., k), one by one, since their data sets differ in size."""
+    """Yield the position and the number of every client in (..., k) one by one, because data sets differ in size."""
     spread = np.broadcast_to(clients, shape)
     for place in np.ndindex(shape):
         yield place, int(spread[place])

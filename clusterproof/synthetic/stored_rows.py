@@ -1,4 +1,4 @@
-"""Losses and gradients of clients' stored regression samples, by products that form no d x d matrices."""
+"""Compute losses and gradients on clients' stored regression samples, without forming d x d matrices."""
 
 from __future__ import annotations
 
@@ -11,18 +11,18 @@ import numpy as np
 from clusterproof.common.arrays import argmin_smallest_index
 
 CACHED = 2**16
-"""Largest number of entries in a client's rows such that a core's cache can also hold rows of other clients."""
+"""Number of entries in one client's rows up to which we process several clients in one product."""
 
 TOGETHER = 8 * CACHED
-"""Number of entries in one product over several clients.
+"""Number of entries in a product over several clients.
 
-With fewer entries, there are more calls. With more entries, the rows are read twice.
+With fewer entries, there are more calls. With more entries, the rows leave the cache and are read twice.
 """
 
 
 @dataclass(frozen=True, eq=False)
 class StoredRows:
-    """Rows of every client with the same sums of squares and products as its n samples.
+    """For every client, rows with the same sums of squares and products as the client's n samples.
 
     Attributes
     ----------
@@ -31,7 +31,7 @@ class StoredRows:
     targets
         Targets y, (m, 1, r).
     samples
-        Number of samples n, by which sums over rows are divided.
+        Number of samples n, which is the divisor of sums over rows.
     """
 
     features: np.ndarray
@@ -40,7 +40,7 @@ class StoredRows:
 
     @classmethod
     def of(cls, data: Iterable[tuple[np.ndarray, np.ndarray]]) -> StoredRows:
-        """Reduce features (n, d) and targets (n,) to a triangle for each client with more than d + 1 samples."""
+        """Reduce each client's features (n, d) and targets (n,) to a triangle if there are more than d + 1 samples."""
         samples, parts = 0, []
         for features, targets in data:
             rows = np.column_stack([features, targets])
@@ -52,13 +52,13 @@ class StoredRows:
         )
 
     def losses(self, models: np.ndarray, clients: np.ndarray) -> np.ndarray:
-        """Return the losses of models (..., P, d) on clients (..., k): (..., k, P)."""
+        """Return the losses (..., k, P) of models (..., P, d) for clients (..., k)."""
         X, y = self._rows(clients)
         residuals = _by_client(models[..., None, :, :], clients) @ np.swapaxes(X, -1, -2) - y
         return _by_replicate(self._half_squares(residuals), clients, models.shape[:-2])
 
     def gradients(self, points: np.ndarray, clients: np.ndarray) -> np.ndarray:
-        """Return the gradients at one point per client, (..., k, d): (..., k, d)."""
+        """Return the gradients (..., k, d) at one point per client; the points have the same shape."""
         X, y = self._rows(clients)
         chi = _by_client(points[..., None, :], clients)
         lead = np.broadcast_shapes(chi.shape[:-2], X.shape[:-2])
@@ -69,7 +69,7 @@ class StoredRows:
         return _by_replicate(result / self.samples, clients, points.shape[:-2])[..., 0, :]
 
     def losses_and_gradients(self, models: np.ndarray, clients: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """Return the losses (..., k, P) and gradients (..., k, P, d) of models (..., P, d) on clients (..., k)."""
+        """Return the losses (..., k, P) and gradients (..., k, P, d) of models (..., P, d) for clients (..., k)."""
         X, y = self._rows(clients)
         residuals = _by_client(models[..., None, :, :], clients) @ np.swapaxes(X, -1, -2) - y
         both = self._half_squares(residuals), residuals @ X / self.samples
@@ -77,10 +77,10 @@ class StoredRows:
         return losses, gradients
 
     def choose_and_sum(self, models: np.ndarray, clients: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """Return choices (..., k) of models (..., P, d) by clients (k,), and the sums of their gradients, (..., P, d).
+        """Return the model that each client chooses, (..., k), and per model the sum of gradients, (..., P, d).
 
-        The gradients use the residuals of the losses. Small clients are processed in groups, and large clients one
-        after the other, so that a client's rows are still in the cache at their second use.
+        The gradients use the residuals of the losses. Clients with few samples are processed in groups, and other
+        clients one at a time. A client's rows are then still in the cache when they are used a second time.
         """
         X, y = self._rows(clients)
         columns = models.reshape(-1, models.shape[-1])
@@ -94,14 +94,14 @@ class StoredRows:
             for block in (slice(first, first + size) for first in range(0, len(X), size)):
                 self._together(X[block], y[block], columns, losses[block], sums)
         choices = argmin_smallest_index(losses).T
-        if np.isnan(losses).any():  # `argmin` takes NaN for the smallest
+        if np.isnan(losses).any():  # `argmin` treats NaN as the smallest number
             sums = self._together(X, y, columns, losses, np.zeros_like(sums))
         return choices.reshape(*models.shape[:-2], len(X)), sums.reshape(models.shape) / self.samples
 
     def _one_by_one(
         self, X: np.ndarray, y: np.ndarray, columns: np.ndarray, losses: np.ndarray, sums: np.ndarray
     ) -> None:
-        """Fill losses (k, R, P) and sums (R, P, d) of models (R P, d), while a client's rows are still in the cache."""
+        """Fill losses (k, R, P) and sums (R, P, d) for models (R P, d), one client at a time."""
         runs, P = losses.shape[1:]
         every = np.arange(runs)
         for features, targets, own in zip(X, y, losses, strict=True):
@@ -119,7 +119,7 @@ class StoredRows:
     def _together(
         self, X: np.ndarray, y: np.ndarray, columns: np.ndarray, losses: np.ndarray, sums: np.ndarray
     ) -> np.ndarray:
-        """Fill losses (k, R, P) and sums (R, P, d) of models (R P, d) in products over all clients; return the sums."""
+        """Fill losses (k, R, P) and sums (R, P, d) for models (R P, d), all clients at once; return the sums."""
         clients, runs, P = losses.shape
         residuals = columns @ np.swapaxes(X, -1, -2) - y  # (k, R P, r)
         losses[:] = np.einsum("kqr,kqr->kq", residuals, residuals).reshape(losses.shape)
@@ -130,7 +130,7 @@ class StoredRows:
         return sums
 
     def hessian_products(self, directions: np.ndarray, clients: np.ndarray) -> np.ndarray:
-        """Return X'X/n v for a direction v per client, (..., k, d): (..., k, d)."""
+        """Return X'X/n v for one direction v per client; both have the shape (..., k, d)."""
         X, _ = self._rows(clients)
         products = _by_client(directions[..., None, :], clients) @ np.swapaxes(X, -1, -2) @ X / self.samples
         return _by_replicate(products, clients, directions.shape[:-2])[..., 0, :]
@@ -139,7 +139,7 @@ class StoredRows:
         return np.asarray(np.einsum("...r,...r->...", residuals, residuals) / (2 * self.samples))
 
     def _rows(self, clients: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """Return features (..., k, r, d) and targets (..., k, 1, r) of clients; if these are consecutive, as views."""
+        """Return features (..., k, r, d) and targets (..., k, 1, r) of clients, as views if these are consecutive."""
         first = int(clients.min())
         consecutive = slice(first, first + clients.shape[-1])
         every = np.arange(len(self.features))
@@ -148,14 +148,14 @@ class StoredRows:
 
 
 def clients_together(numbers: int) -> int:
-    """Return the number of clients in one product, if each has this many entries."""
+    """Return the number of clients to process in one product, if each client has this number of entries."""
     return 1 if numbers > CACHED else TOGETHER // numbers
 
 
 def _by_client(vectors: np.ndarray, clients: np.ndarray) -> np.ndarray:
-    """Gather the vectors of all replicates that one client multiplies: (..., k, P, d) as (k, R P, d).
+    """Gather for each client the vectors of all R replicates: (..., k, P, d) becomes (k, R P, d).
 
-    The axis k may have length 1. Replicates whose clients differ, (..., k), stay as they are.
+    The axis k may have length 1. If clients differ between replicates, (..., k), the vectors stay unchanged.
     """
     if clients.ndim > 1:
         return vectors
@@ -164,7 +164,7 @@ def _by_client(vectors: np.ndarray, clients: np.ndarray) -> np.ndarray:
 
 
 def _by_replicate(values: np.ndarray, clients: np.ndarray, lead: tuple[int, ...]) -> np.ndarray:
-    """Undo ``_by_client``: values (k, R P, ...) as (*lead, k, P, ...)."""
+    """Undo ``_by_client``: values (k, R P, ...) become (*lead, k, P, ...)."""
     if clients.ndim > 1:
         return values
     split = values.reshape(len(values), *lead, values.shape[1] // math.prod(lead), *values.shape[2:])

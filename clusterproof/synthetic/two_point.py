@@ -1,4 +1,4 @@
-"""Losses with two-valued noise, which attain Chebyshev's, Cantelli's and Markov's inequalities."""
+"""Losses with two-valued noise, for which Chebyshev's, Cantelli's and Markov's inequalities are attained."""
 
 from __future__ import annotations
 
@@ -26,14 +26,14 @@ from clusterproof.synthetic.mixture import (
 class TwoPointMixture(Mixture):
     """Clients with f(chi; z) = ||chi - chi*_p||^2 / 2 + z u_p . (chi - c_p), z of mean 0 and variance 1.
 
-    z is sqrt((1 - q) / q) with probability q and -sqrt(q / (1 - q)) otherwise, where q is the ``rarity``. The loss is
-    the squared loss of y = chi*_p - z u_p, without the part that does not depend on chi. Both L and mu are 1. The noise
-    of the gradient is the same everywhere; the noise of the loss grows with the distance from c_p along u_p.
+    z is sqrt((1 - q) / q) with probability q and -sqrt(q / (1 - q)) otherwise, where q is the ``rarity``. Up to a term
+    that does not depend on chi, this is the squared loss of y = chi*_p - z u_p. Both L and mu are 1. The noise of the
+    gradient is the same everywhere; the noise of the loss grows with the distance from c_p along u_p.
 
-    Take one sample, models on both sides of c_p, and a rare jump that just makes up for the expected gap of their
-    losses. A client then errs with the probability q that Cantelli's inequality allows. With a rarity of 1/2, the norm
-    of the gradient's noise equals its standard deviation on every sample. Markov's inequality for this norm is then
-    attained.
+    Take one sample, two models on both sides of c_p, and a rare jump that exactly compensates the expected gap between
+    the losses. A client then errs with the probability q that Cantelli's inequality allows. With a rarity of 1/2, the
+    norm of the gradient's noise equals its standard deviation on every sample. Then Markov's inequality for this norm
+    is attained.
 
     Parameters
     ----------
@@ -48,7 +48,7 @@ class TwoPointMixture(Mixture):
     labels
         True cluster of each client, integers (m,).
     samples
-        Samples that a client uses for one purpose in one round (n'), fresh each time.
+        Number of samples in a batch (n'); every use draws a new batch.
 
     Raises
     ------
@@ -66,19 +66,17 @@ class TwoPointMixture(Mixture):
     samples: int
 
     def __post_init__(self) -> None:
-        """Validate and normalise the arguments."""
+        """Check the arguments, and convert them to arrays."""
         optima = read_array("optima", self.optima, "P, d", "give one optimum per cluster")
         object.__setattr__(self, "optima", optima)
         for name in ("noise_gradients", "centers"):
             rule = f"must be finite numbers {optima.shape} or {optima.shape[1:]}"
-            remedy = "give one vector per cluster, or one for all"
+            remedy = "give one vector per cluster, or one vector for all clusters"
             given = read_doubles(name, getattr(self, name), rule, remedy)
             if given.shape not in (optima.shape, optima.shape[1:]) or not np.isfinite(given).all():
                 raise InvalidArgument(name, given.shape, rule, remedy)
             object.__setattr__(self, name, np.broadcast_to(given, optima.shape).copy())
-        check_number(
-            "rarity", self.rarity, above=0, below=1, remedy="it is the probability of the rare value"
-        )
+        check_number("rarity", self.rarity, above=0, below=1, remedy="give the probability of the rare value")
         check_samples(self.samples)
         object.__setattr__(self, "labels", check_labels(self.labels, len(optima)))
 
@@ -96,7 +94,7 @@ class TwoPointMixture(Mixture):
         proportions: Any = None,
         seed: int = 0,
     ) -> TwoPointMixture:
-        """Draw random optima with smallest distance ``separation``, and directions of the noise.
+        """Draw random directions of the noise, and optima with smallest distance ``separation``.
 
         Parameters
         ----------
@@ -105,11 +103,11 @@ class TwoPointMixture(Mixture):
         separation
             Smallest distance between two clusters' optima (Delta), positive.
         noise
-            ||u_p||: standard deviation of a sample's gradient, at least 0.
+            Standard deviation ||u_p|| of a sample's gradient, at least 0.
         rarity
             Probability q that z is sqrt((1 - q) / q), in (0, 1).
         samples
-            Samples that a client uses for one purpose in one round (n').
+            Number of samples in a batch (n'); a client draws separate batches for losses and for gradients.
         proportions
             Shares of the clients in the clusters (l_p). If None, they are equal.
         seed
@@ -136,7 +134,7 @@ class TwoPointMixture(Mixture):
 
     @property
     def settings(self) -> dict[str, Any]:
-        """Constructor arguments as plain JSON values."""
+        """The constructor's arguments, as plain JSON values."""
         arrays = {
             name: getattr(self, name).tolist() for name in ("optima", "noise_gradients", "centers", "labels")
         }
@@ -159,7 +157,7 @@ class TwoPointMixture(Mixture):
 
     @property
     def noise_values(self) -> tuple[float, float]:
-        """The rare and the common value of z."""
+        """The rare value and the common value of z."""
         odds = (1 - self.rarity) / self.rarity
         return math.sqrt(odds), -math.sqrt(1 / odds)
 
@@ -182,8 +180,8 @@ class TwoPointMixture(Mixture):
     def misclassification_probability(self, models: np.ndarray, cluster: int) -> np.ndarray:
         """Return the exact probability that another model's loss is at most the true model's loss, (..., P).
 
-        See ``RegressionMixture``; the number of rare samples among n' is binomial. The entry of the true cluster is 0.
-        Rounding decides whether exact ties are counted.
+        See ``RegressionMixture``. The computation uses that the number of rare samples among n' is binomial. The entry
+        of the true cluster is 0. Rounding errors decide whether an exact tie counts.
         """
         from scipy.special import bdtr
 
@@ -203,7 +201,7 @@ class TwoPointMixture(Mixture):
         return np.asarray(errors)
 
     def losses(self, models: np.ndarray, clients: np.ndarray, generator: np.random.Generator) -> np.ndarray:
-        """Return the losses of models (..., P, d) on the batches of clients (..., k): (..., k, P)."""
+        """Return the losses (..., k, P) of models (..., P, d) on the batches of clients (..., k)."""
         labels = self.labels[clients]
         lead = np.broadcast_shapes(models.shape[:-2], clients.shape[:-1])
         noise = self._mean_noise((*lead, clients.shape[-1]), generator)
@@ -212,7 +210,7 @@ class TwoPointMixture(Mixture):
     def gradients(
         self, points: np.ndarray, clients: np.ndarray, generator: np.random.Generator
     ) -> np.ndarray:
-        """Return the gradients at one point per client, (..., k, d): (..., k, d)."""
+        """Return the gradients (..., k, d) at one point per client; the points have the same shape."""
         labels = self.labels[clients]
         noise = self._mean_noise(points.shape[:-1], generator)
         return np.asarray(points - self.optima[labels] + noise[..., None] * self.noise_gradients[labels])
@@ -220,7 +218,7 @@ class TwoPointMixture(Mixture):
     def hessian_products(
         self, points: np.ndarray, directions: np.ndarray, clients: np.ndarray, generator: np.random.Generator
     ) -> np.ndarray:
-        """Return the products of the Hessian, the identity, with directions (..., k, d): (..., k, d)."""
+        """Return the directions (..., k, d), because the Hessian is the identity."""
         return np.array(directions, dtype=float)
 
     def losses_and_gradients(
@@ -235,13 +233,13 @@ class TwoPointMixture(Mixture):
         return self._tilted(models, labels, noise), gradients + tilt[..., None, :]
 
     def _mean_noise(self, shape: tuple[int, ...], generator: np.random.Generator) -> np.ndarray:
-        """Return the mean of z over n' samples."""
+        """Draw the mean of z over n' samples."""
         rare, common = self.noise_values
         counts = generator.binomial(self.samples, self.rarity, shape)
         return np.asarray(common + (rare - common) * (counts / self.samples))
 
     def _tilted(self, models: np.ndarray, labels: np.ndarray, noise: np.ndarray) -> np.ndarray:
-        """Return the losses of clients with these labels (..., k) and means of z, (..., k, P)."""
+        """Return the losses (..., k, P) of clients with these labels (..., k) and these means of z."""
         offsets = models[..., None, :, :] - self.optima[labels][..., None, :]
         levers = models[..., None, :, :] - self.centers[labels][..., None, :]
         tilt = np.einsum("...kpd,...kd->...kp", levers, self.noise_gradients[labels])

@@ -1,4 +1,4 @@
-"""Tasks that wrap another task: their base class, and tasks for an algorithm of another array library."""
+"""Tasks that wrap another task: the base class, and tasks that convert arrays to another array library."""
 
 from __future__ import annotations
 
@@ -14,7 +14,10 @@ from clusterproof.common.arrays import Array, to_numpy
 
 
 class WrappedTask(Task):
-    """Base class with the sizes, labels, settings and optima of ``task``; subclasses define losses and gradients."""
+    """Base class with the same sizes, labels, settings and optima as ``task``.
+
+    Subclasses define losses and gradients.
+    """
 
     task: Task
 
@@ -46,7 +49,7 @@ class WrappedTask(Task):
     def initial_models(
         self, count: int, shape: tuple[int, ...], generator: np.random.Generator
     ) -> np.ndarray:
-        """Draw the starting models of the task, (*shape, count, d)."""
+        """Draw starting models with the wrapped task, (*shape, count, d)."""
         return np.asarray(self.task.initial_models(count, shape, generator))
 
     def reference_optima(self, target: str) -> np.ndarray | None:
@@ -55,7 +58,7 @@ class WrappedTask(Task):
 
 
 def _served(name: str) -> Callable[..., Any]:
-    """Return a method that calls the task's method ``name`` and converts arguments and results."""
+    """Return a method that calls the wrapped task's method ``name`` and converts arguments and results."""
 
     def method(self: OnArrays, *arguments: Any, **options: Any) -> Any:
         given = (to_numpy(value) if is_array_api_obj(value) else value for value in arguments)
@@ -68,7 +71,7 @@ def _served(name: str) -> Callable[..., Any]:
 
 @dataclass(frozen=True, eq=False)
 class OnArrays(WrappedTask):
-    """A task whose results are arrays of another library; the numbers are the same as for ``task``.
+    """A task with the same numbers as ``task``, in arrays of another library.
 
     Parameters
     ----------
@@ -77,7 +80,7 @@ class OnArrays(WrappedTask):
     namespace
         An array-API namespace such as ``array_api_compat.torch`` or ``array_api_strict``.
     device
-        Device of the arrays; the library's default if None.
+        Device of the arrays; None stands for the library's default.
     """
 
     task: Task
@@ -100,7 +103,7 @@ class OnArrays(WrappedTask):
 
     @property
     def samples(self) -> int | None:
-        """Number of samples of a batch; None if the task has no such number."""
+        """Number of samples in a batch; None if the task has no such number."""
         samples: int | None = getattr(self.task, "samples", None)
         return samples
 

@@ -106,5 +106,5 @@ def test_unknown_costs_are_refused() -> None:
         name = "nobody"
 
     task: Any = Counting()
-    with pytest.raises(InvalidArgument, match="cost is known"):
+    with pytest.raises(InvalidArgument, match="known cost"):
         cost_of_a_round(Nobody(), task)  # type: ignore[arg-type]

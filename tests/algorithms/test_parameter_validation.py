@@ -174,7 +174,7 @@ OF_TASKS = [
         GradientLoss,
         {"participation": 0.3, "empty_cluster": "always"},
         QUADRATIC,
-        "empty_cluster is 'always', but it .*3 clusters, and 2 take part",
+        "empty_cluster is 'always', but it .*3 clusters, and only 2 take part",
     ),
     (
         GradientLoss,

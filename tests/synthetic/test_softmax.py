@@ -120,7 +120,7 @@ def test_a_local_step_is_a_pass_over_mini_batches_of_an_order_of_the_data():
                 taken += 1
         np.testing.assert_allclose(trained.points[number], matrix.ravel(), rtol=1e-12, atol=1e-13)
         assert trained.steps[number, 0] == taken
-    with pytest.raises(InvalidArgument, match="batch_size is 70, but it is of plain gradient steps"):
+    with pytest.raises(InvalidArgument, match="batch_size is 70, but it allows only plain gradient steps"):
         task.local_steps(points, clients, NOTHING, Descent(0.3, proximal=1.0))
 
 

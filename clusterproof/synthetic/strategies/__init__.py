@@ -1,6 +1,6 @@
-"""Hypothesis strategies for tasks, small and simple ones first; users' own tests can use them.
+"""Hypothesis strategies that draw tasks, starting with small and simple tasks; users can call them in their tests.
 
-A test that must hold on every task of a class looks like this::
+A test of a property of every task in a class looks like this::
 
     from hypothesis import given
     from clusterproof.algorithms import IFCA
@@ -12,11 +12,11 @@ A test that must hold on every task of a class looks like this::
         trace = run(IFCA(step_size=1 / task.smoothness), task, rounds=10)
         assert (trace.errors[1:] <= trace.errors[:-1] + 1e-12).all()
 
-Every bound is a pair (smallest, largest), or a number that fixes the quantity. Optima lie on a grid, rescaled so that
-the smallest distance is exactly the separation drawn. Matrices have exactly the condition number drawn and are diagonal
-before they are rotated. ``wide_mixtures`` draws from larger ranges: up to 10 clusters, 50 dimensions, condition number
-10 000, and clusters of 1 : 20. ``.filter(without_ties)`` leaves out tasks on which correct algorithms may choose
-different clusters.
+Every bound is a pair (smallest, largest), or a number that fixes the quantity. Optima lie on a grid, which is rescaled
+so that the smallest distance is exactly the drawn separation. Matrices have exactly the drawn condition number; they
+are drawn as diagonal matrices and then rotated. ``wide_mixtures`` draws from larger ranges: up to 10 clusters with
+sizes up to 1 : 20, 50 dimensions, and condition number 10 000. ``.filter(without_ties)`` leaves out tasks on which
+correct algorithms may choose different clusters.
 """
 
 from clusterproof.synthetic.strategies.common import Bounds, without_ties

@@ -1,4 +1,4 @@
-"""Parts that the strategies share: sizes, optima, spectra, and the reading of bounds."""
+"""Common parts of the strategies: sizes, optima, spectra, and the checks of bounds."""
 
 from __future__ import annotations
 
@@ -17,27 +17,27 @@ from clusterproof.common.validation import check_instance
 from clusterproof.synthetic.mixture import Mixture, one_line, read_array
 
 SMALL = 3
-"""Largest dimension that Hypothesis may lower by itself in a failing task."""
+"""Largest dimension that Hypothesis can lower independently of other draws when it simplifies a failing task."""
 
 Entry = TypeVar("Entry")
 MixtureT = TypeVar("MixtureT", bound=Mixture)
 
 Bounds: TypeAlias = float | tuple[float, float]
-"""A fixed number, or a pair (smallest, largest)."""
+"""Bounds on a quantity: a fixed number, or a pair (smallest, largest)."""
 
 
 def without_ties(task: Mixture, initial: Array | None = None) -> bool:
-    """Return whether no client has two best models of equal loss at the start.
+    """Return whether each client has a unique model of smallest loss at the start.
 
-    If two models tie, correct algorithms may choose differently because of rounding or order. Their runs then differ.
-    Only the start is checked.
+    If two models tie, correct algorithms may choose differently because of rounding or order. Runs of correct
+    algorithms then differ. This function checks only the start.
 
     Parameters
     ----------
     task
-        Task that a strategy draws; for a task with fresh samples, one sample per client is compared.
+        Task from a strategy. If the task draws fresh samples, the losses on one sample per client are compared.
     initial
-        Starting models (P, d). If None, they are the clusters' optima.
+        Starting models (P, d). If None, the clusters' optima are used.
 
     Raises
     ------
@@ -58,11 +58,11 @@ def without_ties(task: Mixture, initial: Array | None = None) -> bool:
     models = read_array("initial", given, "P, d", "give a starting model a row")
     losses = np.sort(task.losses(models, np.arange(task.clients), np.random.default_rng(0)))
     gaps, sizes = np.diff(losses[:, :2]), np.abs(losses).max(axis=-1, keepdims=True)
-    return bool((gaps > 1e-9 * sizes).all())  # a correct algorithm's rounding error is far smaller
+    return bool((gaps > 1e-9 * sizes).all())  # rounding errors of a correct algorithm are far smaller
 
 
 def note_call(task: MixtureT, call: str | None = None) -> MixtureT:
-    """Make a call the repr of a task, because Hypothesis prints the repr; by default, the constructor call."""
+    """Set the repr of a task, which Hypothesis prints, to a call that recreates the task."""
     object.__setattr__(task, "call", one_line(task.code) if call is None else call)
     return task
 
@@ -73,7 +73,7 @@ def draw_sizes(
     dimension: Bounds,
     each: Callable[[int], SearchStrategy[Any]] = lambda _: st.none(),
 ) -> SearchStrategy[tuple[int, np.ndarray, int, list[Any]]]:
-    """Draw P, labels in which every cluster occurs, the dimension, and each client's values in that dimension."""
+    """Draw P, labels in which every cluster occurs, the dimension, and values for each client in this dimension."""
     smallest, largest = read_bounds("clusters", clusters, at_least=1)
     fewest, most = read_bounds("clients", clients, at_least=1)
     if smallest > most:
@@ -87,8 +87,8 @@ def draw_sizes(
 
     @st.composite
     def sizes(draw: DrawFn) -> tuple[int, np.ndarray, int, list[Any]]:
-        # P is the number of labels that occur, so that it shrinks with each label; a client is one element of a list,
-        # which Hypothesis leaves out with all values of the client
+        # P is the number of labels that occur, so Hypothesis lowers P when it removes labels; each client is one list
+        # element, so Hypothesis removes a client with all values
         first, width = int(smallest), draw(widths)
         own = each(width)
         others = st.lists(
@@ -104,7 +104,7 @@ def draw_sizes(
 
 
 def draw_optima(count: int, width: int, separation: SearchStrategy[float]) -> SearchStrategy[np.ndarray]:
-    """Draw distinct grid points (count, width), scaled so that their smallest distance is the separation."""
+    """Draw distinct grid points (count, width), scaled so that the smallest distance is the separation."""
     reach = max(2, count)
     point = st.tuples(*[st.integers(-reach, reach)] * width)
 
@@ -119,7 +119,10 @@ def draw_optima(count: int, width: int, separation: SearchStrategy[float]) -> Se
 def draw_spectra(
     width: int, condition_number: float, largest: float, extreme: bool = True
 ) -> SearchStrategy[np.ndarray]:
-    """Draw eigenvalues in [largest / kappa, largest], with both ends if ``extreme``; in dimension 1 only largest."""
+    """Draw eigenvalues in [largest / kappa, largest], including both ends if ``extreme``.
+
+    In dimension 1, return only the largest.
+    """
     fractions = draw_last(st.floats(0, 1, width=16), width - 2 if extreme or width == 1 else width)
     ends = [0.0] if width == 1 else [1.0, 0.0] if extreme else []
     return fractions.map(lambda inner: largest * condition_number ** -np.array([*ends, *inner]))
@@ -144,13 +147,13 @@ def draw_matrices(
 
 
 def draw_grid(count: int, width: int, *, largest: int) -> SearchStrategy[np.ndarray]:
-    """Draw floating arrays (count, width) of small integers."""
+    """Draw floating-point arrays (count, width) with small integers as entries."""
     row = draw_last(st.integers(-largest, largest), width)
     return st.lists(row, min_size=count, max_size=count).map(lambda rows: np.array(rows, dtype=float))
 
 
 def draw_last(entry: SearchStrategy[Entry], count: int) -> SearchStrategy[list[Entry]]:
-    """Draw at least ``SMALL`` entries and keep the last ``count``, so that the draws also fit a smaller dimension."""
+    """Draw at least ``SMALL`` entries and keep the last ``count``; the same draws then also fit a smaller dimension."""
     drawn = max(count, SMALL)
     return st.lists(entry, min_size=drawn, max_size=drawn).map(
         lambda entries: entries[drawn - max(count, 0) :]
@@ -158,7 +161,7 @@ def draw_last(entry: SearchStrategy[Entry], count: int) -> SearchStrategy[list[E
 
 
 def draw_integers(argument: str, bounds: Bounds) -> SearchStrategy[int]:
-    """Draw a whole number, at least 1, within the bounds."""
+    """Draw an integer within the bounds; it is at least 1."""
     smallest, largest = read_bounds(argument, bounds, at_least=1)
     return st.integers(int(smallest), int(largest))
 
@@ -184,12 +187,12 @@ def read_bounds(
     at_least: float = -math.inf,
     below: float = math.inf,
 ) -> tuple[float, float]:
-    """Read a number, or a pair of numbers in ascending order, within limits.
+    """Check bounds within limits: a number, or a pair of numbers in ascending order.
 
     Raises
     ------
     InvalidArgument
-        If the bounds are not one number, or two in order, within the limits.
+        If the bounds are neither a number nor an ascending pair of numbers within the limits.
     """
     pair = bounds if isinstance(bounds, tuple) else (bounds, bounds)
     smallest, largest = pair if len(pair) == 2 and all(isinstance(end, Real) for end in pair) else (1, 0)
@@ -200,6 +203,6 @@ def read_bounds(
             argument,
             bounds,
             f"must be a finite number or a pair (smallest, largest), {limit}",
-            "give the bounds in order",
+            "give the smaller bound first",
         )
     return float(smallest), float(largest)

@@ -34,14 +34,14 @@ def quadratic_mixtures(
     spread: Bounds = 0,
     shared_hessians: bool = True,
 ) -> SearchStrategy[QuadraticMixture]:
-    """Draw mixtures of quadratics: a Hessian and a centre for each client.
+    """Draw mixtures of quadratics, with one Hessian and one centre per client.
 
     Parameters
     ----------
     clusters, clients, dimension
         Bounds on P, m and d, integers of at least 1. There are never fewer clients than clusters.
     condition_number, smoothness
-        Bounds on kappa = L / mu, at least 1, and on L, positive, of each client's Hessian. In dimension 1, kappa is
+        Bounds on kappa = L / mu, at least 1, and on L, positive, for each client's Hessian. In dimension 1, kappa is
         always 1.
     separation
         Bounds on the smallest distance between two clusters' optima (Delta), positive.
@@ -49,7 +49,7 @@ def quadratic_mixtures(
         Bounds on the size of the clients' gradients at their cluster's optimum, at least 0. The gradients add up to
         zero in each cluster. With 0, all clients of a cluster have one minimiser.
     shared_hessians
-        Whether the clients of a cluster share one Hessian; otherwise each has its own.
+        Whether the clients of a cluster share one Hessian; otherwise each client has a different Hessian.
 
     Raises
     ------
@@ -108,7 +108,7 @@ def noisy_quadratic_mixtures(
     noise: Bounds = (0, 1),
     noise_condition_number: Bounds = (1, 10),
 ) -> SearchStrategy[NoisyQuadraticMixture]:
-    """Draw quadratic mixtures whose gradients have Gaussian noise of a covariance Sigma.
+    """Draw quadratic mixtures whose gradients have Gaussian noise with a covariance Sigma.
 
     Parameters
     ----------
@@ -168,7 +168,7 @@ def two_point_mixtures(
     rarity: Bounds = (0.01, 0.9),
     samples: Bounds = (1, 20),
 ) -> SearchStrategy[TwoPointMixture]:
-    """Draw mixtures whose noise takes two values, on a grid of directions and centers.
+    """Draw mixtures whose noise takes two values, with directions and centres on a grid.
 
     Parameters
     ----------

@@ -56,9 +56,10 @@ def regression_mixtures(
     noise
         Bounds on the noise's standard deviation s, at least 0.
     rotated
-        Whether covariances may be full matrices that differ by cluster; otherwise they are diagonal and shared.
+        Whether each cluster may have a different full covariance matrix; otherwise all clusters share a diagonal
+        matrix.
     data, sampling
-        Modes to choose from, the simplest first.
+        Values to draw from; the simplest value comes first.
 
     Raises
     ------
@@ -86,7 +87,7 @@ def regression_mixtures(
         optima = draw(draw_optima(count, width, distance))
         condition, largest = draw(kappa), draw(scale)
         if rotated:
-            # the last cluster has both extreme eigenvalues, the other clusters have any in between
+            # only the last cluster must have both extreme eigenvalues
             extreme = [cluster == count - 1 for cluster in range(count)]
             covariance = np.stack([draw(draw_matrices(width, condition, largest, both)) for both in extreme])
         else:
@@ -127,9 +128,9 @@ def logistic_mixtures(
     condition_number
         Bounds on the guaranteed kappa = L / mu, greater than 1; it determines the ridge.
     support
-        Bounds on the number of samples of a cluster's law (N), at least 1.
+        Bounds on the number of samples in a cluster's distribution (N), at least 1.
     data
-        Modes to choose from, the simplest first.
+        Values to draw from; the simplest value comes first.
 
     Raises
     ------
@@ -192,11 +193,11 @@ def log_cosh_mixtures(
     separation
         Bounds on the smallest distance between two optima (Delta), positive.
     width
-        Bounds on the scale w on which the curvature changes, positive.
+        Bounds on the length w over which the curvature changes, positive.
     noise
-        Bounds on nu, the root of the gradient's total variance on one sample.
+        Bounds on nu, the standard deviation of the gradient on one sample.
     data
-        Modes to choose from, the simplest first.
+        Values to draw from; the simplest value comes first.
 
     Raises
     ------

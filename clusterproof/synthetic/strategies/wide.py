@@ -1,4 +1,4 @@
-"""A strategy of mixtures over wide ranges: many, ill-conditioned, unequal clusters that lie close together."""
+"""A strategy that draws mixtures from wide ranges: many, ill-conditioned, unequal clusters close to each other."""
 
 from __future__ import annotations
 
@@ -36,9 +36,9 @@ def wide_mixtures(
         Name of a task that has a condition number and a separation, such as ``"quadratic"``, ``"noisy-quadratic"``
         or ``"regression"``.
     clusters, clients, dimension
-        Bounds on P, m and d, integers of at least 1. At least as many clients as clusters are drawn.
+        Bounds on P, m and d, integers of at least 1. There are never fewer clients than clusters.
     condition_number
-        Bounds on kappa = L / mu, at least 1. Dimension 1 has kappa = 1.
+        Bounds on kappa = L / mu, at least 1. In dimension 1, kappa is always 1.
     separation
         Bounds on the smallest distance between two clusters' optima (Delta), positive.
     imbalance
