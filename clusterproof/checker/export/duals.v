@@ -1,7 +1,7 @@
 (* What theorems about functions rest on, proved once. Vectors and numbers that depend on functions are written symbol
    by symbol, and multiplied out by computation. A theorem's statement names nothing of this file. *)
 From Coq Require Import Rbase Rfunctions R_sqrt List Lra Lia.
-From Clusterproof Require Import functions prelude.
+From Clusterproof Require Import statements prelude.
 Import ListNotations.
 Open Scope R_scope.
 

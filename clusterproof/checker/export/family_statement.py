@@ -25,7 +25,7 @@ class FamilyStatement:
     Attributes
     ----------
     lines
-        Lines of the file.
+        Lines of the proposition.
     frame, places, counts
         Names of the case. Indices of the claim's quantities that are symbols. Names of the numbers of rounds.
     state, kinds, named, state_points
@@ -38,8 +38,8 @@ class FamilyStatement:
         All names that the proposition binds, in order.
     """
 
-    def __init__(self, case: Case, source: Source, name: str) -> None:
-        self.case, self.source, self.name = case, source, name
+    def __init__(self, case: Case, source: Source) -> None:
+        self.case, self.source = case, source
         if type(case.sides) is not Sides:
             raise Refused("this case does not have the line")
         self.loop = case.loops[0] if case.loops else None
@@ -144,12 +144,11 @@ class FamilyStatement:
             *(own for own, _ in lets),
         ]
         return [
-            f"Definition {self.name} : Prop :=",
-            f"  forall (S : space) {' '.join([*binders, frame.binders()])},",
-            *(f"  {text} ->" for _, text in before),
-            f"  forall {points} : V S,{equation}",
-            *(f"  {text} ->" for _, text in later),
-            f"  {with_lets(lets, conclusion)}.",
+            f"forall (S : space) {' '.join([*binders, frame.binders()])},",
+            *(f"{text} ->" for _, text in before),
+            f"forall {points} : V S,{equation}",
+            *(f"{text} ->" for _, text in later),
+            with_lets(lets, conclusion),
         ]
 
     def _concluded(self, words: Words) -> str:

@@ -39,9 +39,9 @@ axioms: $(FILES:.v=.vo)
 \tcat $@.txt
 \tif grep -qw prelude $(FILES); then grep '^Axioms:' $@.txt; else grep '^Closed under' $@.txt; fi >/dev/null
 \t! grep '^[A-Za-z]' $@.txt | grep -vE '$(KNOWN)'
-functions.vo: functions.v
+statements.vo: statements.v
 \tcoqc -q -Q . Clusterproof $<
-prelude.vo: prelude.v functions.vo
+prelude.vo: prelude.v statements.vo
 \tcoqc -q -Q . Clusterproof $<
 duals.vo: duals.v prelude.vo
 \tcoqc -q -Q . Clusterproof $<

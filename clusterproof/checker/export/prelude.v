@@ -1,7 +1,7 @@
 (* What the files of this folder rest on, proved once: formulas with their values in fractions, polynomials that
    are nonnegative on a box, and inner product spaces. Standard library only. *)
 From Coq Require Import QArith Qreals Rbase Rfunctions List Lra Lia.
-From Clusterproof Require Import functions.
+From Clusterproof Require Import statements.
 Import ListNotations.
 Open Scope R_scope.
 
@@ -19,8 +19,6 @@ Inductive formula :=
 Inductive prop :=
 | Le (a b : formula) | Lt (a b : formula) | Eq (a b : formula) | Int (a : formula)
 | Not (p : prop) | And (p q : prop) | Or (p q : prop) | Imp (p q : prop) | Yes.
-
-Definition integer (x : R) : Prop := exists z : Z, x = IZR z.
 
 Fixpoint den (env : list R) (e : formula) : R :=
   match e with
@@ -1143,13 +1141,8 @@ Proof.
     all: rewrite <- ?minus_IZR, <- ?plus_IZR; apply IZR_lt; lia.
 Qed.
 
-(* ---- Loops: the states that rounds lead to, and the principle of induction *)
+(* ---- Loops: the principle of induction *)
 
-Inductive after {A : Type} (round : A -> A -> Prop) (start : A) : nat -> A -> Prop :=
-| no_round : after round start O start
-| one_more n s t : after round start n s -> round s t -> after round start (S n) t.
-Definition iterated {A : Type} (round : A -> A -> Prop) (start : A) (count : R) (state : A) : Prop :=
-  exists n, count = INR n /\ after round start n state.
 Theorem by_rounds {A : Type} (round : A -> A -> Prop) start (P : R -> A -> Prop) count state :
   iterated round start count state -> P 0 start ->
   (forall passed s t, 0 <= passed -> passed <= count - 1 -> P passed s -> round s t -> P (passed + 1) t) -> P count state.

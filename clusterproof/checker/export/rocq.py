@@ -42,7 +42,7 @@ SHOWN = {
     "dual": """the line holds in every real inner product space and for every function of the class, at each setting of
    the other quantities. Each setting has a proposition (case_1 and so on), which defines the algorithm on the function
    and its gradient, as the source runs it. The theorem says that all these propositions hold. The classes and the
-   space are defined in functions.v. Left out: that there are no other settings, and that some function meets the
+   space are defined in statements.v. Left out: that there are no other settings, and that some function meets the
    hypotheses.""",
     "family": """the line holds in every real inner product space, for every function of the class, all values of the
    parameters in their ranges, and every number of rounds. The algorithm is defined on the function and its gradient. A
@@ -64,7 +64,7 @@ BELIEVED = """You must believe Rocq, its real numbers (the axioms that make prin
    several values have the same name, and for the entries of a sequence (from 0)."""
 IMPORTS = """\
 From Coq Require Import Rbase Rfunctions QArith List.
-From Clusterproof Require Import prelude.
+From Clusterproof Require Import statements prelude.
 Import ListNotations.
 Open Scope R_scope.
 """
@@ -72,7 +72,7 @@ Open Scope R_scope.
 
 IMPORTS_OF_FUNCTIONS = """\
 From Coq Require Import Rbase Rfunctions List Lra.
-From Clusterproof Require Import functions prelude duals.
+From Clusterproof Require Import statements prelude duals.
 Import ListNotations.
 Open Scope R_scope.
 """

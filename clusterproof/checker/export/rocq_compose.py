@@ -10,7 +10,7 @@ from clusterproof.checker.export.expressions import sides_of
 from clusterproof.checker.export.formulas import Exporter, Formulas
 from clusterproof.checker.export.rocq_numbers import existence, theorem
 from clusterproof.checker.export.rocq_section import Section
-from clusterproof.checker.export.rocq_text import Names, Scope, comment, conj
+from clusterproof.checker.export.rocq_text import PROOF, Names, Scope, comment, conj
 from clusterproof.checker.export.whole_space import (
     Chosen,
     WholeSpace,
@@ -33,8 +33,9 @@ class Case:
         The values of the choices and of listed integers, by name.
     formulas
         Formulas of the case.
-    lines
-        Lines of the module, with a lemma ``certified`` or ``vacuous`` if the line is stated in this case.
+    definitions, lines
+        Definitions of the case, and its proof, with a lemma ``certified`` or ``vacuous`` if the line is stated in this
+        case.
     scope
         Names of the section.
     applied
@@ -46,6 +47,7 @@ class Case:
 
     chosen: Chosen
     formulas: Formulas
+    definitions: Sequence[str]
     lines: Sequence[str]
     scope: Scope
     applied: Callable[[str], str]
@@ -74,7 +76,7 @@ class Witness:
     lines
         Lines of the lemma ``admissible``.
     place
-        Index of the case with the same section; None if the instance has its own section, which ``lines`` contains.
+        Index of the case with the same section; None if the instance has its own section.
     """
 
     made: Section
@@ -98,33 +100,43 @@ def composed(
     witness
         An instance that meets the hypotheses, if the theorem states that there is one.
     """
-    apart = witness is not None and witness.place is None
-    lines: list[str] = []
+    definitions, lines = list[str](), list[str]()
     is_single = len(cases) == 1 and not cases[0].formulas.texts
     for k, case in enumerate(cases):
         words = ", ".join(f"{own} = {value!r}" for own, value in case.chosen.items())
         own = [*case.lines, *(witness.lines if witness is not None and witness.place == k else ())]
         if is_single:
+            definitions += case.definitions
             lines += own
             continue
         case.scope.outside, case.scope.module = True, f"Case_{k + 1}."
-        lines += ["", *([comment(words)] if words else [])]
-        lines += [f"Module Case_{k + 1}.", *own, f"End Case_{k + 1}."]
-    if witness is not None and apart:
+        definitions += ["", *([comment(words)] if words else []), *_module(f"Case_{k + 1}", case.definitions)]
+        lines += _module(f"Proof_{k + 1}", [f"Import Case_{k + 1}.", *own])
+    proof_of_witness = "admissible"
+    if witness is not None and witness.place is None:
         witness.made.scope.outside, witness.made.scope.module = True, "Instance."
-        lines += ["", "Module Instance.", *witness.lines, "End Instance."]
+        definitions += ["", *_module("Instance", witness.made.text)]
+        lines += _module("Proof_of_instance", ["Import Instance.", *witness.lines])
+        proof_of_witness = "Proof_of_instance.admissible"
+    elif witness is not None and not is_single:
+        proof_of_witness = f"Proof_{witness.place + 1}.admissible"
     there = existence(witness.made) if witness is not None else ""
     if is_single:
-        definitions, statement, steps = _single(cases[0])
+        further, statement, steps = _single(cases[0])
     else:
         try:
-            definitions, statement, steps = _Whole(WholeSpace(exporter.whole()), cases).theorem()
+            further, statement, steps = _Whole(WholeSpace(exporter.whole()), cases).theorem()
         except Refused:
-            definitions, statement, steps = _listed(cases)
+            further, statement, steps = _listed(cases)
     if witness is not None:
         statement = f"({statement}) /\\\n({there})"
-        steps = ["split.", "{", *steps, "}", f"exact {witness.made.scope.module}admissible."]
-    return [*lines, "", *definitions, *theorem(f"Theorem {name}", statement, *steps)]
+        steps = ["split.", "{", *steps, "}", f"exact {proof_of_witness}."]
+    stated = theorem(f"Theorem {name}", statement, *steps)
+    return [*definitions, *further, "", PROOF, *lines, *stated]
+
+
+def _module(name: str, lines: Sequence[str]) -> list[str]:
+    return [f"Module {name}.", *lines, f"End {name}."]
 
 
 def _single(case: Case) -> tuple[list[str], str, list[str]]:
@@ -292,4 +304,4 @@ def _lemma(number: int, case: Case, known: str, taken: str) -> str:
     """Write the application of a case's lemma."""
     own = [case.scope.quantities[q.name] for q in case.formulas.quantities]
     called = [case.scope.called.get(each, each) for each in own]
-    return " ".join(part for part in (f"Case_{number}.{case.proof}", *called, known, taken) if part)
+    return " ".join(part for part in (f"Proof_{number}.{case.proof}", *called, known, taken) if part)

@@ -19,7 +19,7 @@ from clusterproof.checker.export.function_words import (
     number_text,
     with_lets,
 )
-from clusterproof.checker.export.rocq_text import comment, listed, whole
+from clusterproof.checker.export.rocq_text import PROOF, comment, conj, every, listed, whole
 from clusterproof.checker.export.traced import Traced, View
 from clusterproof.checker.kernel.evaluation import Refused, limited
 from clusterproof.checker.kernel.numbers import read, write
@@ -28,27 +28,46 @@ from clusterproof.checker.kernel.worlds import Form
 
 
 def dual(text_of_claim: str, record: Mapping[str, Any], name: str = "certified") -> list[str]:
-    """Write a theorem for each component of the line at each instance, and a theorem ``name`` that combines them."""
+    """Write the theorem ``name``: each component of the line holds at each instance."""
     source = Source(text_of_claim, record["statement"])
-    lines, count = list[str](), 0
     with limited(10**9):
-        for case in _cases(source, record):
-            count += 1
-            words = ", ".join(f"{key} = {value}" for key, value in case.setting.items())
-            lines += ["", comment(words or "no other quantity"), *_theorem(case, source, f"case_{count}")]
-    return [*lines, "", *composed(name, count)]
+        cases = [_proved(case, source, str(k)) for k, case in enumerate(_cases(source, record), start=1)]
+    return composed(name, cases)
 
 
-def composed(name: str, count: int) -> list[str]:
-    """Write the theorem that all cases hold."""
-    cases = [f"case_{k}" for k in range(1, count + 1)]
-    proof = "".join(f"(conj {each}_holds " for each in cases[:-1]) + f"{cases[-1]}_holds" + ")" * (count - 1)
-    whole = " /\\ ".join(cases)
-    return [
-        f"Theorem {name} : {whole}.",
-        f"Proof. exact {proof}. Qed.",
-        f"Definition theorems := {name}.",
-    ]
+@dataclass(frozen=True)
+class Proved:
+    """A proposition about functions in one case, with its proof.
+
+    Attributes
+    ----------
+    words
+        The case, for a comment; empty if there is only one case.
+    statement
+        Lines of the proposition.
+    definitions, steps
+        Data for the checker, and tactics.
+    """
+
+    words: str
+    statement: Sequence[str]
+    definitions: Sequence[str]
+    steps: Sequence[str]
+
+
+def composed(name: str, cases: Sequence[Proved]) -> list[str]:
+    """Write the theorem that the propositions of all cases hold."""
+    lines = [PROOF, *(line for case in cases for line in case.definitions), "", f"Theorem {name} :"]
+    for k, case in enumerate(cases, start=1):
+        *own, last = case.statement
+        brackets, end = (("(", ")") if len(cases) > 1 else ("", "")), " /\\" if k < len(cases) else "."
+        lines += [f"  {comment(case.words)}"] if case.words else []
+        own = [*own, last + brackets[1] + end]
+        lines += [f"  {brackets[0]}{own[0]}", *(f"  {line}" for line in own[1:])]
+    lines += ["Proof.", f"  refine {conj(['_'] * len(cases))}."]
+    for case in cases:
+        lines += ["  {", *(f"  {step}" for step in case.steps), "  }"]
+    return [*lines, "Qed.", "", every([name])]
 
 
 @dataclass(frozen=True)
@@ -97,8 +116,8 @@ def _key(setting: Mapping[str, Any]) -> tuple[Any, ...]:
     return tuple(sorted((str(key), str(value)) for key, value in setting.items()))
 
 
-def _theorem(case: _Case, source: Source, name: str) -> list[str]:
-    """Write the proposition of a case, and its proof."""
+def _proved(case: _Case, source: Source, suffix: str) -> Proved:
+    """Return the proposition of a case with its proof, whose own names have the suffix."""
     numbers = [key for key, value in case.setting.items() if type(value) in (int, Fraction)]
     frame = Frame(case.view, numbers)
     several = case.measured.numbers if type(case.measured) is Least else (case.measured,)
@@ -110,7 +129,7 @@ def _theorem(case: _Case, source: Source, name: str) -> list[str]:
     classes = [each for member in members(frame, definitions, words.symbols) for each in member.hypotheses()]
     equation = equation_of(words, case.view)
     points = " ".join(frame.points.values())
-    place = Place(words, name.removeprefix("case_"))
+    place = Place(words, suffix)
     large, evidence = total_of(case.bounds.values()), _sum(case, words)
     if type(case.measured) is Least:
         weights = [number_code(each) for each in case.weights]
@@ -120,20 +139,19 @@ def _theorem(case: _Case, source: Source, name: str) -> list[str]:
         steps, proof = place.below(*pair, evidence)
     intros = [frame.bound(), *(own for own, _ in classes), points, *["M'"] * bool(equation)]
     intros += [own for own, _ in lets]
-    return [
-        f"Definition {name} : Prop :=",
-        f"  forall (S : space) {frame.binders()},",
-        *(f"  {text} ->" for _, text in classes),
-        f"  forall {points} : V S,{equation}",
-        f"  {with_lets(lets, stated)}.",
-        *place.definitions,
-        f"Lemma {name}_holds : {name}.",
-        "Proof.",
-        f"  cbv delta [{name}]. intros S {' '.join(intros)}.",
-        *(f"  {step}" for step in [*place.begin(), *steps]),
-        f"  exact {proof}.",
-        "Qed.",
+    statement_lines = [
+        f"forall (S : space) {frame.binders()},",
+        *(f"{text} ->" for _, text in classes),
+        f"forall {points} : V S,{equation}",
+        with_lets(lets, stated),
     ]
+    proof_steps = [f"intros S {' '.join(intros)}.", *place.begin(), *steps, f"exact {proof}."]
+    return Proved(given(case.setting), statement_lines, place.definitions, proof_steps)
+
+
+def given(setting: Mapping[str, Any]) -> str:
+    """Write the values of quantities."""
+    return ", ".join(f"{key} = {value}" for key, value in setting.items())
 
 
 def equation_of(words: Words, view: View) -> str:

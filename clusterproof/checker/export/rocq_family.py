@@ -11,9 +11,8 @@ from clusterproof.checker.export.family_statement import FamilyStatement, sides_
 from clusterproof.checker.export.function_proof import Place
 from clusterproof.checker.export.function_source import Loop, Said, Source
 from clusterproof.checker.export.function_words import Symbols, Words
-from clusterproof.checker.export.rocq_dual import composed, total_of
+from clusterproof.checker.export.rocq_dual import Proved, composed, given, total_of
 from clusterproof.checker.export.rocq_patterns import destructed, opened, quoted, split_by
-from clusterproof.checker.export.rocq_text import comment
 from clusterproof.checker.export.sum_of_symbols import divisor_pairs, sum_of
 from clusterproof.checker.export.traced import Comparison, Traced, View, in_order
 from clusterproof.checker.kernel.evaluation import Refused, Used, limited
@@ -28,41 +27,30 @@ BRANCH = "match goal with |- context [if ?c then _ else _] => destruct c as [F'|
 
 
 def family(text: str, record: Mapping[str, Any], name: str = "certified") -> list[str]:
-    """Write a theorem for each combination of the choices, and a theorem ``name`` that combines them."""
+    """Write the theorem ``name``: the line holds for each combination of the choices."""
     source = Source(text, record["statement"])
     data = FIELDS["family"]({key: value for key, value in record.items() if key not in {*HEAD, "claim"}})
-    lines, count = list[str](), 0
     with limited(10**9):
         cases = cases_of(source, record["line"], data)
-        for count, case in enumerate(cases, start=1):
-            words = ", ".join(f"{key} = {value}" for key, value in case.chosen.items())
-            lines += ["", comment(words or "every case"), *_Theorem(case, source, f"case_{count}").lines]
-    return [*lines, "", *composed(name, count)]
+        return composed(name, [_Proof(case, source, k).proved() for k, case in enumerate(cases, start=1)])
 
 
-class _Theorem:
-    """The proposition of a case, and its proof."""
+class _Proof:
+    """The proposition of a case, and its proof; ``number`` is a part of the proof's own names."""
 
-    def __init__(self, case: Case, source: Source, name: str) -> None:
-        self._of = FamilyStatement(case, source, name)
+    def __init__(self, case: Case, source: Source, number: int) -> None:
+        self._of, self._number = FamilyStatement(case, source), number
         self._proofs = deque(case.needs)
-        self.lines = [*self._of.lines, *self._proof()]
 
-    def _proof(self) -> list[str]:
+    def proved(self) -> Proved:
+        """Return the proposition with its proof."""
         loop = self._of.loop
         self._definitions: list[str] = []
-        steps = list[str]()
+        steps = [f"intros S {' '.join(self._of.intros)}."]
         if loop is not None:
             steps += self._induction(loop)
         steps += self._conclusion(loop)
-        return [
-            *self._definitions,
-            f"Lemma {self._of.name}_holds : {self._of.name}.",
-            "Proof.",
-            f"  cbv delta [{self._of.name}]. intros S {' '.join(self._of.intros)}.",
-            *(f"  {step}" for step in steps),
-            "Qed.",
-        ]
+        return Proved(given(self._of.case.chosen), self._of.lines, self._definitions, steps)
 
     def _place(
         self,
@@ -107,7 +95,7 @@ class _Theorem:
             if self._proofs
             else []
         )
-        own = f"{self._of.name.removeprefix('case_')}_{suffix}"
+        own = f"{self._number}_{suffix}"
         return Place(words, own, env, entries, bounds, conditions, signs)
 
     def _read(self, facts: Sequence[tuple[Fact, str, str]], symbols: Symbols) -> tuple[list[str], list[str]]:

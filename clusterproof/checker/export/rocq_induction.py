@@ -6,7 +6,7 @@ If only stated facts are known about a value, the file describes all paths on wh
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 from clusterproof.checker.export.expressions import Expression, sides_of
@@ -61,8 +61,10 @@ class Told:
 
     Attributes
     ----------
+    definitions
+        Definitions of the line.
     lines
-        Definitions, lemmas over the reals, and the lemma ``certified``: the conclusion holds on the space.
+        Lemmas over the reals, and the lemma ``certified``: the conclusion holds on the space.
     scope
         Names of the definitions.
     """
@@ -71,7 +73,8 @@ class Told:
         assert formulas.path is not None
         path = formulas.path
         self._formulas, self._count = formulas, 0
-        self.scope, self.lines = _section(formulas, path)
+        self.definitions, self.lines = list[str](), list[str]()
+        self.scope, values = _section(formulas, path)
         own = [self.scope.quantities[q.name] for q in formulas.quantities]
         goals = (*formulas.record.goals, path)
         self._lemmas = {id(each): self._lemma(each, blocks) for each in goals if each.shown}
@@ -98,7 +101,9 @@ class Told:
         given = f"{self.applied('space')} -> " if spaces else ""
         statement = f"forall {' '.join(own)} : R, {given}{self.applied('stated')}"
         proof = [f"intros {' '.join(intros)}.", *self._path(path, supposed)]
-        self.lines += theorem("Lemma certified", statement, *proof)
+        used, others = _by_use(values, "\n".join(self.definitions))
+        self.definitions = [*self._sections(used), *self.definitions]
+        self.lines = [*self._sections(others), *self.lines, *theorem("Lemma certified", statement, *proof)]
 
     def applied(self, name: str) -> str:
         """Write a proposition for use outside the module, with its quantities; empty without this proposition."""
@@ -134,8 +139,16 @@ class Told:
         needs = [each for each in self.scope.quantities.values() if each in used]
         given = f" ({' '.join(needs)} : R)" if needs else ""
         self._needs[name] = needs
-        self.lines.append(f"Definition {name}{given}{states} : Prop :=\n  {text}.")
+        self.definitions.append(f"Definition {name}{given}{states} : Prop :=\n  {text}.")
         return " ".join([name, *needs])
+
+    def _sections(self, values: Mapping[str, str]) -> list[str]:
+        """Write definitions of values, and the quantities on which they depend."""
+        if not values:
+            return []
+        words = set(re.findall(r"[\w']+", " ".join(values.values())))
+        variables = self.scope.variables(words)
+        return ["Section Formulas.", *variables, *values.values(), "End Formulas."]
 
     # ---- what leads to a value
 
@@ -242,8 +255,17 @@ class Told:
         return [f"hnf in {supposed}; revert {supposed}; intros {several}.", *proofs]
 
 
-def _section(formulas: Formulas, path: Path) -> tuple[Scope, list[str]]:
-    """Write the definitions of a line, and of all values from which the known facts of its path follow."""
+def _by_use(values: Mapping[str, str], text: str) -> tuple[dict[str, str], dict[str, str]]:
+    """Return the definitions of the values that a text uses, directly or not, and the others."""
+    words = set(re.findall(r"[\w']+", text))
+    for name, definition in reversed(values.items()):
+        words |= set(re.findall(r"[\w']+", definition)) if name in words else set()
+    used = {name: definition for name, definition in values.items() if name in words}
+    return used, {name: definition for name, definition in values.items() if name not in words}
+
+
+def _section(formulas: Formulas, path: Path) -> tuple[Scope, dict[str, str]]:
+    """Write the definitions of all values in a line, and from which the known facts of its path follow, by name."""
     names = dict(formulas.record.names)
     entries_of(formulas, names)
     parts = list(_everything(path))
@@ -256,9 +278,9 @@ def _section(formulas: Formulas, path: Path) -> tuple[Scope, list[str]]:
         *(leaf for *_, states in parts for leaf in states),
     ):
         scope.add_quantity(leaf)
-    lines = ["Section Formulas.", scope.variables()]
+    values: dict[str, str] = {}
     for root in roots:
         for name, node in scope.add(root):
-            lines.append(f"Definition {name} : R := {scope.text(node, define=True)}.")
+            values[name] = f"Definition {name} : R := {scope.text(node, define=True)}."
     scope.outside = True
-    return scope, [*lines, "End Formulas."]
+    return scope, values

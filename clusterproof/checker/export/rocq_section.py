@@ -113,9 +113,7 @@ class Section:
             if isinstance(each, Fact) is fact and id(each) not in decided
         ]
         self.text = ["Section Formulas."]
-        if scope.quantities:
-            self.text.append(scope.variables())
-        self.text += self._definitions
+        self.text += [*scope.variables(), *self._definitions]
         for name, (written, _) in self._propositions.items():
             if written:
                 self.text.append(_proposition(name, written, words if name == "hypotheses" else []))

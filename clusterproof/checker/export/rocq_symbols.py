@@ -42,8 +42,9 @@ def on_symbols(exporter: Exporter, record: Record, name: str) -> list[str]:
     if not witnessed:
         at = exporter.at(record["line"], witness)
         made = Section(at)
-        lines = [*made.text, "", made.scope.environment()]
-        there = Witness(made, [*lines, *there_is(made, "Lemma admissible", values_of(at))])
+        there = Witness(
+            made, [made.scope.environment(), *there_is(made, "Lemma admissible", values_of(at))]
+        )
     return composed(exporter, cases, name, there)
 
 
@@ -52,10 +53,12 @@ def _case(chosen: Chosen, formulas: Formulas, blocks: Blocks) -> tuple[Case, Sec
     assert formulas.path is not None
     if formulas.record.unknowns:
         told = by_induction(formulas, blocks)
-        return Case(chosen, formulas, told.lines, told.scope, told.applied, "certified"), None
+        return Case(
+            chosen, formulas, told.definitions, told.lines, told.scope, told.applied, "certified"
+        ), None
     lemma = Lemma(formulas, formulas.path)
     made = lemma.made
-    lines = [*made.text, "", made.scope.environment()]
+    lines = [made.scope.environment()]
     proof = "certified"
     if made.has("conclusion") and not made.fails:
         lines += lemma.theorem("Lemma certified", blocks)
@@ -64,7 +67,7 @@ def _case(chosen: Chosen, formulas: Formulas, blocks: Blocks) -> tuple[Case, Sec
         proof = "vacuous"
     else:
         proof = ""
-    return Case(chosen, formulas, lines, made.scope, partial(_applied, made), proof), made
+    return Case(chosen, formulas, made.text, lines, made.scope, partial(_applied, made), proof), made
 
 
 def _applied(made: Section, name: str) -> str:
@@ -102,8 +105,9 @@ def empty(exporter: Exporter, record: Record, name: str) -> list[str]:
     for chosen in exporter.cases():
         formulas = exporter.hypotheses(record["line"], chosen)
         made = Section(formulas, on_symbols=True)
-        lines = [*made.text, "", made.scope.environment(), *_none(made)]
-        cases.append(Case(chosen, formulas, lines, made.scope, partial(_applied, made), "vacuous"))
+        lines = [made.scope.environment(), *_none(made)]
+        applied = partial(_applied, made)
+        cases.append(Case(chosen, formulas, made.text, lines, made.scope, applied, "vacuous"))
     return composed(exporter, cases, name)
 
 

@@ -18,8 +18,10 @@ LONGEST = 40
 """Number of digits above which a number is written in base 16, which Rocq reads faster."""
 PLACES = 64
 """Least index in the list of values that has a name; Rocq would write large natural numbers in base 1."""
-LIBRARY = [Path(__file__).with_name(name) for name in ("functions.v", "prelude.v", "duals.v", "language.v")]
+LIBRARY = [Path(__file__).with_name(name) for name in ("statements.v", "prelude.v", "duals.v", "language.v")]
 """Libraries that the Rocq files import, in order; the first has only definitions, the last is about programs."""
+PROOF = "(* ---- For the proof. To read what is stated, go on at the theorem. *)"
+"""The comment before definitions and lemmas that are no part of the statement."""
 OWN = """
     Axiom CoFixpoint Definition Fixpoint Hypothesis Parameter Theorem Variable Type Set Prop SProp R Q Z S O
     as at by cofix else end exists exists2 fix for forall fun if IF in let match mod
@@ -163,11 +165,12 @@ class Scope:
         self._add(name, expression, {name})
         return name
 
-    def variables(self) -> str:
-        """Write the quantities, and a comment on quantities that have another name in the source."""
-        others = ", ".join(f"{name} is {own} of the source" for name, own in self._other.items())
+    def variables(self, used: Container[str] | None = None) -> list[str]:
+        """Write the quantities (those in ``used``), and a comment on quantities with another name in the source."""
+        own = [each for each in self.quantities.values() if used is None or each in used]
+        others = ", ".join(f"{name} is {self._other[name]} of the source" for name in own if name in self._other)
         words = f" {comment(others)}" if others else ""
-        return f"Variables {' '.join(self.quantities.values())} : R.{words}"
+        return [f"Variables {' '.join(own)} : R.{words}"] if own else []
 
     def _add(self, name: str, expression: Expression, needs: set[str]) -> None:
         self._place[id(expression)] = len(self.entries)

@@ -58,7 +58,15 @@ Definition cocoercive {S : space} (beta : R) (A : V S -> V S) : Prop :=
 Definition lipschitz_operator {S : space} (L : R) (A : V S -> V S) : Prop :=
   forall x y, norm (A x [-] A y) <= L * norm (x [-] y).
 
-(* ---- Rounds: the state after n rounds; the round that follows n others may depend on n *)
+(* ---- Numbers and rounds *)
 
+Definition integer (x : R) : Prop := exists z : Z, x = IZR z.
+(* The state after n rounds; the round that follows n others may depend on n. *)
 Fixpoint after_rounds {A : Type} (round : nat -> A -> A) (start : A) (n : nat) : A :=
   match n with O => start | S m => round m (after_rounds round start m) end.
+(* A round may lead to several states: that it leads from the start to a state in n rounds, or in a number of rounds. *)
+Inductive after {A : Type} (round : A -> A -> Prop) (start : A) : nat -> A -> Prop :=
+| no_round : after round start O start
+| one_more n s t : after round start n s -> round s t -> after round start (S n) t.
+Definition iterated {A : Type} (round : A -> A -> Prop) (start : A) (count : R) (state : A) : Prop :=
+  exists n, count = INR n /\ after round start n state.
