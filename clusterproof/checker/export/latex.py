@@ -10,7 +10,7 @@ from typing import Any, Protocol
 
 from clusterproof.checker.export.expressions import Expression, sides_of
 from clusterproof.checker.export.formulas import Exporter, Formulas
-from clusterproof.checker.export.latex_space import ranges_of
+from clusterproof.checker.export.ranges_in_words import Notation, ranges_of
 from clusterproof.checker.kernel import printed
 from clusterproof.checker.kernel.evaluation import Refused
 from clusterproof.checker.kernel.numbers import read
@@ -85,7 +85,9 @@ def body(claim: Described, text: str, record: Mapping[str, Any], word: str) -> s
     parts = [*_stated(claim, line), rf"\noindent\textbf{{{word.capitalize()}.}}"]
     exporter = Exporter(text, record["statement"])
     if record["rule"] != "instance" and exporter.ranges:
-        parts += ["Proved for:", *ranges_of(exporter, _symbol, _math, text_of)]
+        notation = Notation(_symbol, _math, text_of, "${}$".format, r"\le")
+        items = (rf"\item {each}" for each in ranges_of(exporter, notation))
+        parts += ["Proved for every", r"\begin{itemize}", *items, r"\end{itemize}"]
     try:
         parts += list(_evidence(text, record))
     except (Refused, TypeError, AttributeError, KeyError):

@@ -13,6 +13,7 @@ from clusterproof.checker.export.rocq_dual import dual
 from clusterproof.checker.export.rocq_family import family
 from clusterproof.checker.export.rocq_symbols import RULES
 from clusterproof.checker.export.rocq_text import Names, comment, every, places
+from clusterproof.checker.export.theorem_in_words import in_words
 from clusterproof.checker.kernel import Refused, printed
 
 SHOWN = {
@@ -28,8 +29,7 @@ SHOWN = {
    language.v lists. The program is the source above as a tree, which Rocq runs. Names and texts stand in quotes;
    f $ [a; b] is a call, x <~ a assigns, and a .: "x" is an attribute.""",
     "signs": """the conclusion holds for all real numbers of the space that meet the hypotheses, and some numbers meet
-   them. The last theorem says this about the whole space. If a quantity is chosen from a list, or the source branches,
-   the theorem says that one of the cases applies, and what holds in this case. The branches of a case are the
+   them. The theorem says this about the whole space. If a quantity is chosen from a list, or the source branches, it says that one of the cases applies, and what holds in this case. The branches of a case are the
    conditions that the source decides there.""",
     "induction": """the conclusion holds for all real numbers of the space that meet the hypotheses, however often the
    source's loops (iterate) repeat, and some numbers meet the hypotheses. A round is one pass of such a loop: the
@@ -59,7 +59,7 @@ NARROWER = """The space may be narrower than the hypotheses and the statement in
 """What a theorem may say less than the claim's statement."""
 BELIEVED = """You must believe Rocq, its real numbers (the axioms that make prints), and that the definitions below
    say what the source above says, which you compare. Where the source computes with numbers alone, the result
-   stands here: 1 for max(1, 0). In prelude.v, read only the definitions that are used here, because its lemmas are
+   stands here: 1 for max(1, 0). The statement uses words of statements.v; the lemmas of prelude.v are
    proved. A name of the source begins with the_ if Rocq or the prelude has the same name. It ends with a number if
    several values have the same name, and for the entries of a sequence (from 0)."""
 IMPORTS = """\
@@ -151,4 +151,6 @@ def rocq_file(claim: Claim[..., Any], text: str, record: Mapping[str, Any], word
         OF_FUNCTIONS, IMPORTS_OF_FUNCTIONS
     )
     imports = of_rule.get(rule, IMPORTS)
+    at = max(k for k, line in enumerate(body) if line.startswith("Theorem "))
+    body[at:at] = [in_words(text, record, rule)]
     return "\n".join([comment("\n".join(head)), "", imports, *places("\n".join(body)), *body, ""])

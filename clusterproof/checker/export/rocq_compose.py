@@ -118,7 +118,7 @@ def composed(
         definitions += ["", *_module("Instance", witness.made.text)]
         lines += _module("Proof_of_instance", ["Import Instance.", *witness.lines])
         proof_of_witness = "Proof_of_instance.admissible"
-    elif witness is not None and not is_single:
+    elif witness is not None and witness.place is not None and not is_single:
         proof_of_witness = f"Proof_{witness.place + 1}.admissible"
     there = existence(witness.made) if witness is not None else ""
     if is_single:

@@ -77,9 +77,9 @@ def nowhere(text: str, record: Mapping[str, Any], name: str) -> list[str]:
 
 
 def _claim(text: str, record: Mapping[str, Any]) -> list[str]:
-    program = Program(text)
+    program = Program(text, record["statement"])
     definitions = ";\n  ".join(program.definitions)
-    fields = ";\n  ".join(program.claim(record["statement"]))
+    fields = ";\n  ".join(program.claim())
     return [
         f"Definition the_program : list definition := [\n  {definitions}].",
         "",

@@ -258,7 +258,7 @@ class Told:
 def _by_use(values: Mapping[str, str], text: str) -> tuple[dict[str, str], dict[str, str]]:
     """Return the definitions of the values that a text uses, directly or not, and the others."""
     words = set(re.findall(r"[\w']+", text))
-    for name, definition in reversed(values.items()):
+    for name, definition in reversed(list(values.items())):
         words |= set(re.findall(r"[\w']+", definition)) if name in words else set()
     used = {name: definition for name, definition in values.items() if name in words}
     return used, {name: definition for name, definition in values.items() if name not in words}

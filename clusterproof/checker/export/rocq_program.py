@@ -7,6 +7,7 @@ from collections.abc import Iterable, Sequence
 from fractions import Fraction
 from typing import Any
 
+from clusterproof.checker.export.claim_tree import ClaimTree, Definition, fields, text_of
 from clusterproof.checker.export.rocq_text import whole
 from clusterproof.checker.kernel.evaluation import Refused
 from clusterproof.checker.kernel.grammar import MODULES, SIGNS
@@ -44,58 +45,44 @@ def refuse(node: Any, what: str) -> Refused:
 
 
 class Program:
-    """Writer of a claim's text as a program.
+    """Writer of a statement as a program.
 
     Parameters
     ----------
-    text
-        Text of a claim.
+    text, statement
+        Text of a claim, and name of one of its statements.
 
     Attributes
     ----------
     definitions
-        The definitions of the text in Rocq's notation, in order.
-    statements
-        Arguments of each call ``statement(...)``, by the name of the statement.
+        The definitions that the statement uses, in Rocq's notation, in order.
     """
 
-    def __init__(self, text: str) -> None:
-        self.definitions: list[str] = []
-        self.statements: dict[str, list[ast.expr]] = {}
-        for node in ast.parse(text).body:
-            if isinstance(node, ast.FunctionDef):
-                self.definitions.append(f"Function_of {self._function(node)}")
-            elif isinstance(node, ast.ClassDef):
-                self.definitions.append(self._record(node))
-            elif isinstance(node, ast.Assign) and isinstance(node.targets[0], ast.Name):
-                name = quoted(node.targets[0].id)
-                self.definitions.append(f"Constant {name} {self.expression(node.value)}")
-            elif isinstance(node, ast.Expr) and isinstance(node.value, ast.Call):
-                call = node.value
-                if ast.unparse(call.func) == "statement":
-                    self.statements[ast.literal_eval(call.args[0])] = call.args
-            else:
-                raise refuse(node, type(node).__name__)
+    def __init__(self, text: str, statement: str) -> None:
+        tree = ClaimTree(text)
+        self._statement_of = tree.statements[statement]
+        self.definitions = [self._definition(node) for node in tree.used_by(statement)]
+
+    def _definition(self, node: Definition) -> str:
+        if isinstance(node, ast.FunctionDef):
+            return f"Function_of {self._function(node)}"
+        if isinstance(node, ast.ClassDef):
+            return self._record(node)
+        name = quoted(ast.unparse(node.targets[0]))
+        return f"Constant {name} {self.expression(node.value)}"
 
     # ---- a statement
 
-    def claim(self, statement: str) -> list[str]:
-        """Write the fields of a statement's claim: the ranges, the function, and the records that it takes."""
-        _, function, ranges, records = self.statements[statement]
+    def claim(self) -> list[str]:
+        """Write the fields of the statement's claim: the ranges, the function, and the records that it takes."""
+        _, function, ranges, records = self._statement_of
         assert isinstance(function, ast.Name)
-        assert isinstance(ranges, ast.Dict)
-        assert isinstance(records, ast.Dict)
-        own = [
-            f"({quoted(_text(key))}, {self._range(node)})"
-            for key, node in zip(ranges.keys, ranges.values, strict=True)
-        ]
+        own = [f"({quoted(key)}, {self._range(node)})" for key, node in fields(ranges).items()]
         taken = []
-        for key, node in zip(records.keys, records.values, strict=True):
+        for key, node in fields(records).items():
             assert isinstance(node, ast.Tuple)
             names = map(quoted, ast.literal_eval(node.elts[1]))
-            taken.append(
-                f"({quoted(_text(key))}, ({quoted(ast.unparse(node.elts[0]))}, [{'; '.join(names)}]))"
-            )
+            taken.append(f"({quoted(key)}, ({quoted(ast.unparse(node.elts[0]))}, [{'; '.join(names)}]))")
         return [
             f"quantities := [\n    {_lines(own, 4)}]",
             f"function := {quoted(function.id)}",
@@ -119,10 +106,14 @@ class Program:
         """Write the class of smooth strongly convex functions, the only one whose instances Rocq checks."""
         assert isinstance(node, ast.Tuple)
         count, kind, constants = node.elts
-        assert isinstance(constants, ast.Dict)
-        found = dict(zip(map(_text, constants.keys), constants.values, strict=True))
+        found = dict(fields(constants))
         mu, smoothness, *others = map(found.pop, ("strong_convexity", "smoothness", "lipschitz", "convex"))
-        head = (ast.unparse(count), _text(kind), *map(ast.unparse, others), ast.unparse(smoothness) == "None")
+        head = (
+            ast.unparse(count),
+            text_of(kind),
+            *map(ast.unparse, others),
+            ast.unparse(smoothness) == "None",
+        )
         if head != ("1", "function", "None", "True", False) or found:
             raise refuse(node, f"the class {ast.unparse(node)}")
         return f"Function_with {self.expression(mu)} {self.expression(smoothness)}"
@@ -345,11 +336,6 @@ class Program:
         ]
         function, given = self.expression(node.func), self._listed(node.args)
         return f"(Call {function} {given} [{'; '.join(named)}])" if named else f"({function} $ {given})"
-
-
-def _text(node: ast.expr | None) -> str:
-    assert isinstance(node, ast.Constant)
-    return str(node.value)
 
 
 def _lines(parts: Sequence[str], depth: int) -> str:

@@ -287,11 +287,7 @@ def entries_of(formulas: Formulas, names: dict[int, tuple[Any, str]]) -> list[li
     words = ("left", "right") if formulas.sides.equation else ("bound", "measured")
     for fact in itertools.chain(*entries):
         for side, word in zip(sides_of(fact.slack), words[::-1] if formulas.is_lower else words, strict=True):
-            if (
-                isinstance(side, Expression)
-                and side.operator != "quantity"
-                and (word == "measured" or id(side) not in names)
-            ):
+            if isinstance(side, Expression) and side.operator != "quantity" and id(side) not in names:
                 names[id(side)] = side, word
     return entries
 

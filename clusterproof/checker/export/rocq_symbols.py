@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from functools import partial
 
 from clusterproof.checker.export.formulas import Exporter, Formulas
@@ -40,11 +41,9 @@ def on_symbols(exporter: Exporter, record: Record, name: str) -> list[str]:
                         there = Witness(made, there_is(made, "Lemma admissible", flat(witness)), len(cases))
                 cases.append(case)
     if not witnessed:
-        at = exporter.at(record["line"], witness)
+        at = _without_conclusion(exporter.at(record["line"], witness))
         made = Section(at)
-        there = Witness(
-            made, [made.scope.environment(), *there_is(made, "Lemma admissible", values_of(at))]
-        )
+        there = Witness(made, [made.scope.environment(), *there_is(made, "Lemma admissible", values_of(at))])
     return composed(exporter, cases, name, there)
 
 
@@ -99,12 +98,17 @@ def _none(made: Section) -> list[str]:
     ]
 
 
+def _without_conclusion(formulas: Formulas) -> Formulas:
+    assert formulas.path is not None
+    return replace(formulas, sides=None, path=replace(formulas.path, shown=()))
+
+
 def empty(exporter: Exporter, record: Record, name: str) -> list[str]:
     """Write that in every case of the choices, one of the hypotheses fails at every value."""
     cases = list[Case]()
     for chosen in exporter.cases():
         formulas = exporter.hypotheses(record["line"], chosen)
-        made = Section(formulas, on_symbols=True)
+        made = Section(_without_conclusion(formulas), on_symbols=True)
         lines = [made.scope.environment(), *_none(made)]
         applied = partial(_applied, made)
         cases.append(Case(chosen, formulas, made.text, lines, made.scope, applied, "vacuous"))

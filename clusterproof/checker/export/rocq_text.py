@@ -168,7 +168,9 @@ class Scope:
     def variables(self, used: Container[str] | None = None) -> list[str]:
         """Write the quantities (those in ``used``), and a comment on quantities with another name in the source."""
         own = [each for each in self.quantities.values() if used is None or each in used]
-        others = ", ".join(f"{name} is {self._other[name]} of the source" for name in own if name in self._other)
+        others = ", ".join(
+            f"{name} is {self._other[name]} of the source" for name in own if name in self._other
+        )
         words = f" {comment(others)}" if others else ""
         return [f"Variables {' '.join(own)} : R.{words}"] if own else []
 

@@ -108,15 +108,24 @@ def _value(value: Any) -> str:
     return f"(Values [{'; '.join(map(_value, value))}])"
 
 
+def program_of(text: str) -> Program:
+    """A program with all definitions of a text."""
+    names = re.findall(r"^(?:def |class )?(\w+)(?=\(|:| = )", text, re.MULTILINE)
+    return Program(f"{text}\nstatement('', ({', '.join(names)},), {{}}, {{}})", "")
+
+
 def test_rocq_computes_what_python_does(language: Path) -> None:
     names: dict[str, Any] = {"Fraction": Fraction, "math": math, **LIBRARY}
     exec(FUNCTIONS, names)
-    lines = [IMPORTS_OF_PROGRAMS, f"Definition the_program := [{'; '.join(Program(FUNCTIONS).definitions)}]."]
+    lines = [
+        IMPORTS_OF_PROGRAMS,
+        f"Definition the_program := [{'; '.join(program_of(FUNCTIONS).definitions)}].",
+    ]
     for each in EXPRESSIONS:
         text = each
         for word in LIBRARY:
             text = re.sub(rf"\b{word}\(", f"{'functools' if word == 'reduce' else 'itertools'}.{word}(", text)
-        (written,) = Program(f"value = {text}").definitions
+        (written,) = program_of(f"value = {text}").definitions
         found = f"evaluate d depth [] ({written.removeprefix('Constant ' + quoted('value'))})"
         value = _value(eval(each, names))  # noqa: S307 - the texts above
         computed = f"match {found} with Found a => same a {value} | _ => false end"
@@ -170,4 +179,4 @@ def require_proved(language: Path, lines: Sequence[str]) -> None:
 def test_a_list_that_something_else_holds_does_not_change(body: str) -> None:
     """In Rocq a list is a value: a program in which that makes a difference has no counterpart."""
     with pytest.raises(Refused, match="change of"):
-        Program(f"def stated(values):\n    {body}\n    return values\n")
+        program_of(f"def stated(values):\n    {body}\n    return values\n")
