@@ -188,13 +188,13 @@ def test_the_page_says_for_which_ranges_a_line_is_proved(found: list[Decided], o
     steps = (out / "fedlin_every_loss" / "statement.tex").read_text()
     assert r"\item $\mathit{steps}$, one of $1$, $2$, $3$" in steps
     share = (out / "cfl_mgd_theorem_1_A38" / "statement.tex").read_text()
-    assert r"\item every number with $1 \le \mathit{root\_of\_kappa}$" in share
+    assert r"\item number $\mathit{root\_of\_kappa}$ with $1 \le \mathit{root\_of\_kappa}$" in share
     assert r"phi\textsuperscript{1}(chi" in (out / "cfl_mgd_appendix_a1_A1" / "statement.tex").read_text()
     pages = [
         (out / name / "statement.tex").read_text() for name in folder_names([each.name for each in found])
     ]
     for each, page_of in zip(found, pages, strict=True):
-        assert each.record["rule"] in ("instance", "exhausted") or "Proved for:" in page_of
+        assert each.record["rule"] in ("instance", "exhausted") or "Proved for every" in page_of
 
 
 def test_a_verdict_is_pasted_into_a_draft() -> None:
