@@ -69,7 +69,7 @@ CASES = [
     ((RegressionMixture, LogisticMixture), "labels", ([0, 1, 3], [-1, 0, 1], []), OCCURS),
     ((RegressionMixture, LogisticMixture), "samples", (0, -2, 1.5, "many"), "must be an integer, at least 1"),
     (RegressionMixture, "optima", ([0.0, 1.0], [[0.0, NOT_A_NUMBER], [1.0, 0.0]]), "finite array (P, d)"),
-    (RegressionMixture, "optima", ([[1.0, 1.0], [1.0, 1.0]],), "must differ"),
+    (RegressionMixture, "optima", ([[1.0, 1.0], [1.0, 1.0]],), "must be different"),
     (RegressionMixture, "covariance", ([1.0],), "must have one of the shapes (2,), (2, 2), (2, 2, 2)"),
     (RegressionMixture, "covariance", ([1.0, 0.0], [1.0, np.inf]), DEFINITE),
     (RegressionMixture, "covariance", ([[1.0, 0.2], [0.1, 1.0]], [[1.0, 2.0], [2.0, 1.0]]), DEFINITE),
