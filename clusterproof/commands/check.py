@@ -21,6 +21,7 @@ from clusterproof.checker.claims.claim import matching
 from clusterproof.checker.freeze import may_be_rewritten
 from clusterproof.checker.report import tables as reports
 from clusterproof.checker.report.stored_evidence import require_writable
+from clusterproof.checker.report.stored_verdicts import stored_verdicts
 from clusterproof.checker.report.verdict import HOLDS, line_of
 from clusterproof.commands import check_child, terminal
 from clusterproof.commands.check_page import page
@@ -191,7 +192,8 @@ def check(
         for fault in [*failures, *faults]:
             terminal.print_error(fault)
         if on_a_page:
-            print(*page(known, width, heard.sentences), sep="\n")
+            stored = [each for each in stored_verdicts() if each.claim not in chosen]
+            print(*page(known, stored, width, heard.sentences), sep="\n")
         else:
             if shown:
                 print("", *reports.count_table(shown, width, heard.stated), sep="\n")
@@ -273,7 +275,14 @@ def _answers(order: check_child.Order, *, headlines: bool) -> Iterator[tuple[str
     for index, answer in evaluated(chosen, [], seeds, recorded):
         yield ("failure", (index, answer)) if isinstance(answer, str) else ("verdict", (index, answer, ""))
     recorded.end()
-    yield "said", recorded.sentences()
+    yield "said", [*_left_out(order, chosen, headlines=headlines), *recorded.sentences()]
+
+
+def _left_out(order: check_child.Order, chosen: Sequence[Claim[..., Any]], *, headlines: bool) -> list[str]:
+    """Name the requested claims that are not chosen because their checks take long."""
+    every = [] if headlines else chosen_of(order.ids, order.paper, [], all_claims=True)
+    slow = [each.id for each in every if each not in chosen]
+    return [f"Left out, because the check takes long: {', '.join(slow)}. Add --all."] if slow else []
 
 
 def _until_interrupted(

@@ -147,17 +147,20 @@ class Recorded:
             versions = ", ".join(dict.fromkeys(str(each["version"]) for each in self.records.values()))
             shown, total = self.counts["shown"], self.counts.total()
             lines = plural("line", total) if shown == total else f"{shown} of {plural('line', total)}"
-            parts = [f"The kernel proved {lines} again, from evidence that Clusterproof {versions} stored."]
+            parts = [
+                f"These verdicts were stored by Clusterproof {versions}. The kernel, the small part that alone decides "
+                f"what is proved, checked the evidence for {lines} (conclusions, and steps of proofs) again."
+            ]
             if again := self.counts["again"]:
-                parts.append(f"The recorded instances of {plural('line', again)} were evaluated again.")
+                parts.append(f"The stored instances of {plural('line', again)} were evaluated again.")
             if recorded := self.counts["recorded"]:
-                parts.append(f"The verdicts on {plural('line', recorded)} are read from the record.")
+                parts.append(f"The verdicts on {plural('line', recorded)} were only looked up.")
             said.append(" ".join([*parts, "To search again, add --search."]))
         if self.old:
             first, further = self.old[:NAMED], len(self.old) - NAMED
             named = ", ".join(first) + (f" and {further} more" if further > 0 else "")
             said.append(
-                f"{plural('claim', len(self.old))} only recorded by a search with older files: {named}. "
+                f"The files of {plural('claim', len(self.old))} have changed since the stored search: {named}. "
                 "To search them again: clusterproof check --all --search --evidence FOLDER"
             )
         said += [f"{claim} was searched again: {why}." for claim, why in self.stale.items()]

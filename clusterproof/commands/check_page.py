@@ -1,4 +1,4 @@
-"""The page of ``clusterproof check``: the judged claims, the most important ones with repairs, and next commands."""
+"""The page of ``clusterproof check``: the catalogue, its most important claims with repairs, and next commands."""
 
 from __future__ import annotations
 
@@ -18,10 +18,10 @@ LINES, WIDTH = 120, 80
 
 MEANINGS = {
     Kind.VIOLATED: "a counterexample was found",
-    FLOATS: "a margin in floats breaks it, which proves nothing",
+    FLOATS: "it fails in floats by more than rounding; not proved",
     Kind.VACUOUS: "it says nothing: no instance meets the hypotheses, or the conclusion adds nothing to them",
     Kind.ILL_POSED: "the text has no single meaning",
-    Kind.CONSISTENT: "no instance that was tried is a counterexample",
+    Kind.CONSISTENT: "no counterexample was found; not proved",
     Kind.CERTIFIED: "proved for every instance",
     Kind.INCONCLUSIVE: "what was tried decides nothing",
 }
@@ -30,7 +30,7 @@ PRINTED = "False as printed"
 FALSE = {
     "printed": PRINTED,
     "reading": "False in the reading that was checked",
-    "ours": "False, and stated by us",
+    "ours": "False variants, which we tried",
 }
 """Headings of the violated claims, by the source of the claim."""
 OTHERS = {
@@ -38,15 +38,15 @@ OTHERS = {
     Kind.VACUOUS: "Says nothing",
     Kind.ILL_POSED: "Has no single meaning",
     Kind.INCONCLUSIVE: "Not decided",
-    Kind.CONSISTENT: "Holds",
-    Kind.CERTIFIED: "Holds",
+    Kind.CONSISTENT: "Not refuted",
+    Kind.CERTIFIED: "Proved",
 }
 """Headings of the other claims, by verdict."""
 NEXT = (
     "clusterproof show cfl-mgd/lemma-2   one claim: statement, counterexample, repair",
     "clusterproof run cfl-mgd            one algorithm, compared with its theorems",
     "clusterproof new my_paper.py        begin with a theorem of your own",
-    "clusterproof check cfl-mgd          all claims of one source",
+    "clusterproof check cfl-mgd          all findings on one source",
 )
 """Commands that the page suggests."""
 
@@ -137,13 +137,20 @@ def _tightness(verdict: Verdict) -> float | None:
     return report.ratio_of(verdict)
 
 
-def page(verdicts: Sequence[Verdict], width: int | None, sentences: Sequence[str] = ()) -> list[str]:
+def page(
+    verdicts: Sequence[Verdict],
+    others: Sequence[Verdict],
+    width: int | None,
+    sentences: Sequence[str] = (),
+) -> list[str]:
     """Lay out the page of headlines, with as many findings as fit on it.
 
     Parameters
     ----------
     verdicts
         Verdicts on the headlines.
+    others
+        Stored verdicts on the other claims, which are only counted.
     width
         Columns of the terminal. None means a pipe, whose lines have at most ``WIDTH`` characters.
     sentences
@@ -153,11 +160,11 @@ def page(verdicts: Sequence[Verdict], width: int | None, sentences: Sequence[str
     found = _by_importance(findings(verdicts))
     for most in range(len(found), -1, -1):
         blocks = [
-            _judged(verdicts, columns),
-            _meanings(verdicts, columns),
-            _sources(verdicts, columns),
+            _judged(verdicts, others, columns),
+            _meanings([*verdicts, *others], columns),
+            _sources([*verdicts, *others], columns),
             *_sections(found[:most], columns),
-            [line for each in sentences for line in _wrapped(each, columns)],
+            [line for each in sentences for line in _wrapped(each, columns, "")],
             [line for each in NEXT for line in _wrapped(each, columns)],
         ]
         lines = [line for block in blocks if block for line in (*block, "")][:-1]
@@ -179,17 +186,23 @@ def _by_importance(found: Sequence[Finding]) -> list[Finding]:
     return [found[index] for index in sorted(range(len(found)), key=places.__getitem__)]
 
 
-def _judged(verdicts: Sequence[Verdict], columns: int) -> list[str]:
-    """Write how many claims were judged, and their sources."""
-    whose = Counter(verdict.source for verdict in verdicts)
-    sources = len({verdict.paper for verdict in verdicts})
-    return _wrapped(
-        f"Clusterproof judged {len(verdicts)} claims about federated learning, from {sources} sources. A claim is a "
+def _judged(verdicts: Sequence[Verdict], others: Sequence[Verdict], columns: int) -> list[str]:
+    """Write how many claims there are, their sources, and which of them were judged now."""
+    every = [*verdicts, *others]
+    whose = Counter(verdict.source for verdict in every)
+    sources = len({verdict.paper for verdict in every})
+    text = (
+        f"Clusterproof judges {len(every)} claims about federated learning, from {sources} sources. A claim is a "
         f"theorem, lemma or step of an algorithm, written as a function: {whose['printed']} are printed in papers, "
-        f"{whose['reading']} are readings of ambiguous sentences, and {whose['ours']} are our own.",
-        columns,
-        "",
+        f"{whose['reading']} are readings (one meaning of an ambiguous sentence), and {whose['ours']} are our own. An "
+        "instance is one value for each quantity in a claim."
     )
+    if others:
+        text += (
+            f" This run judged {len(verdicts)} main claims again. For {len(others)} others, such as lines of proofs, "
+            "stored verdicts are counted; to judge all: clusterproof check --all"
+        )
+    return _wrapped(text, columns, "")
 
 
 def _meanings(verdicts: Sequence[Verdict], columns: int) -> list[str]:
@@ -228,7 +241,8 @@ def _sections(found: Sequence[Finding], columns: int) -> list[list[str]]:
         return []
     explained = (
         f'The most important findings of each source. "Tight {report.TIMES}1.02" means that at some instance the bound '
-        f"is 1.02 times what it bounds. At {report.TIMES}1 it is attained."
+        f"is 1.02 times what it bounds. At {report.TIMES}1 it is attained. A repair replaces a wrong claim. "
+        "A misprint is an error of a text, or of published code, that the context corrects."
     )
     blocks = [_wrapped(explained, columns, "")]
     for heading in dict.fromkeys([*FALSE.values(), *OTHERS.values()]):

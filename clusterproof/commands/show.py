@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import inspect
 import shlex
 import sys
 import textwrap
@@ -17,7 +18,7 @@ from cyclopts import Parameter
 from clusterproof import checker
 from clusterproof.checker import Claim, Line, Verdict, code_of, kernel
 from clusterproof.checker.claims.claim import arguments_of
-from clusterproof.checker.export.latex import of_verdict
+from clusterproof.checker.export.latex import SHOWN, of_verdict
 from clusterproof.checker.report import tables as report
 from clusterproof.checker.report.replay import in_fractions
 from clusterproof.checker.report.stored_evidence import size_of
@@ -35,6 +36,13 @@ SOURCES = {
     "reading": "This is a reading; the source below quotes what is printed.",
     "ours": "Ours: no source prints it.",
 }
+EVIDENCE = SHOWN | {
+    "instance": "An instance, computed in fractions, meets the hypotheses and breaks the line.",
+    "potential": "At an instance, computed in fractions, the invariant of a loop fails.",
+    "dual": "For every function of the class, the right side minus the left side is a sum of multiples of the "
+    "conditions of the class, and of a positive semidefinite form.",
+}
+"""Sentences on the evidence for a line, by the kernel's rule."""
 LONGEST = 200
 """Largest number of characters of a counterexample that is printed on one line, and of its sides in fractions."""
 
@@ -53,6 +61,8 @@ class Page:
         Name of the claim on the command line.
     repairs
         Ids and titles of the repaired claims.
+    lines
+        Names and titles of further statements of the claim, such as steps of its proof.
     sides
         Both sides at the counterexample in fractions; empty if there are none.
     """
@@ -64,6 +74,7 @@ class Page:
     words: str = ""
     named: str = ""
     repairs: Sequence[tuple[str, str]] = ()
+    lines: Sequence[tuple[str, str]] = ()
     sides: str = ""
 
 
@@ -137,7 +148,7 @@ def show(
         )
     if verdict is not None:
         _show_text(verdict)
-        _show_lines(verdict, width)
+        _show_lines(verdict, page.lines, width)
         _show_counterexample(verdict, page, width)
     for name, title in page.repairs:
         _print_wrapped(f"\nRepaired by {name}: {title}", width)
@@ -191,6 +202,10 @@ def _page_of(claim: Claim[..., Any]) -> Page:
         words=words,
         named=arguments_of(claim.id),
         repairs=[(name, checker.find_claim(name).title) for name in claim.repaired_by],
+        lines=[
+            (each.name, (inspect.getdoc(each.function) or "").partition("\n")[0])
+            for each in claim.statements[1:]
+        ],
     )
 
 
@@ -207,18 +222,22 @@ def _with_inconclusive_lines(verdict: Verdict) -> Verdict:
 def _show_text(verdict: Verdict) -> None:
     """Print the text of a claim, which the kernel reads and which proofs concern."""
     if verdict.text:
-        print(f"\nThe text that the kernel reads\n{textwrap.indent(verdict.text.rstrip(), '    ')}")
+        text = textwrap.indent(verdict.text.rstrip(), "    ")
+        print(f"\nThe text that the kernel, the checker of proofs, reads\n{text}")
 
 
-def _show_lines(verdict: Verdict, width: int) -> None:
-    """Print the verdict on each of several lines."""
+def _show_lines(verdict: Verdict, titles: Sequence[tuple[str, str]], width: int) -> None:
+    """Print the verdict on each of several lines, after the title of the statement that has the line."""
     if len(verdict.lines) > 1:
-        print("\nVerdicts of the lines")
+        print("\nVerdicts of the lines (conclusions, and steps of the proof)")
+        unsaid = dict(titles)
         for line in verdict.lines:
             name = (line.name or verdict.claim) + report.kind_of_line(verdict, line)
             repairs = "" if line.repaired_by == verdict.repaired_by else ", ".join(line.repaired_by)
             reason = line.reason + (f"; repaired by {repairs}" if repairs else "")
-            _print_wrapped(f"    {name}  {line.word}: {reason}", width)
+            title = unsaid.pop(line.name.partition(": ")[0], "")
+            _print_wrapped(f"    {name}{f': {title}' if title else ''}", width)
+            _print_wrapped(f"        {line.word}: {reason}", width)
             _print_wrapped(f"        {_rests_on(line, verdict.text)}", width)
 
 
@@ -226,7 +245,8 @@ def _rests_on(line: Line, text: str) -> str:
     """Describe the evidence for a line, or why the kernel can replay none."""
     if line.evidence is not None:
         rule, digest = line.evidence["rule"], hashlib.sha256(text.encode()).hexdigest()[:12]
-        return f"evidence: {rule}, {size_of(line.evidence)} bytes, of the text {digest}"
+        what = f"rule {rule} of the kernel, {size_of(line.evidence)} bytes, text {digest}"
+        return f"evidence: {EVIDENCE[rule]} ({what})"
     if line.outside:
         return f"not in the kernel's language: {line.outside}"
     why = "the claim has no text"

@@ -175,7 +175,7 @@ def holds(tried: Tried, findings: Findings, name: str, proof: str | None) -> str
     elif proof == "squares":
         text = f"proved by sums of squares for every instance of the ranges that meets the hypotheses; {text}"
     text += "".join(f", for {words}" for words in _cut_off(tried))
-    if coverage.reached:
+    if coverage.reached and proof is None:
         text += f", and beyond the values that are usually drawn: {_beyond(coverage.reached)}"
     if findings.rounded:
         text += f", at {findings.rounded} of these up to rounding of floats, 1e-9 of the larger side"

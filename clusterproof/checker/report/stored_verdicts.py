@@ -3,25 +3,31 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from clusterproof.checker.report.stored_evidence import Kept, read_evidence
 from clusterproof.library import library_evidence
 
+if TYPE_CHECKING:
+    from clusterproof.checker.report.verdict import Verdict
+
 
 def read_verdicts() -> dict[str, dict[str, Any]]:
     """Return the fields of the catalogue's stored verdicts, by the id of the claim or of the line."""
-    from clusterproof.checker.claims.claim import REGISTRY
-    from clusterproof.checker.report.recorded import verdict_of
     from clusterproof.checker.report.verdict import records
 
-    verdicts = (
-        verdict_of(record, kept)
-        for kept in _shipped()
-        for record in kept.verdicts
-        if record["claim"] in REGISTRY
-    )
-    return {each["claim"]: dict(each) for verdict in verdicts for each in records(verdict)}
+    return {each["claim"]: dict(each) for verdict in stored_verdicts() for each in records(verdict)}
+
+
+def stored_verdicts() -> Iterator[Verdict]:
+    """Yield the catalogue's stored verdicts, of imported claims."""
+    from clusterproof.checker.claims.claim import REGISTRY
+    from clusterproof.checker.report.recorded import verdict_of
+
+    for kept in _shipped():
+        for record in kept.verdicts:
+            if record["claim"] in REGISTRY:
+                yield verdict_of(record, kept)
 
 
 def recorded_ids() -> list[str]:

@@ -6,7 +6,7 @@ PAPERS = {
     "gradient-loss": "GL-CFL: Lin et al. 2023, arXiv:2311.13665",
     "sofl": "SoFL: Zhang and Qiao 2024, Electronics 13, 3682",
     "ifca": "IFCA: Ghosh et al. 2020",
-    "baselines": "where FedAvg, Per-FedAvg and relatives come to rest",
+    "baselines": "fixed points of FedAvg, Per-FedAvg and relatives",
     "cfl": "CFL: Sattler et al. 2020",
     "fedavg": "FedAvg: Li et al., arXiv:1907.02189",
     "fedlin": "FedLin: Mitra et al. 2021",

@@ -302,9 +302,9 @@ def test_check_replays_what_it_kept_and_says_what_has_changed(
 
     assert "Recorded" not in said()
     again = said()
-    assert "The kernel proved 3 of 5 lines again" in again
-    assert "The recorded instances of 2 lines were evaluated again." in again
-    assert "read from the record" not in again
+    assert "the evidence for 3 of 5 lines (conclusions, and steps of proofs) again" in again
+    assert "The stored instances of 2 lines were evaluated again." in again
+    assert "only looked up" not in again
     assert "Recorded" not in said("--search")
     replayed = said("--replay")  # imports nothing of the user's: what was searched is no record of it
     assert "evidence for 3 lines: 2 certified, 1 violated" in replayed
@@ -312,7 +312,7 @@ def test_check_replays_what_it_kept_and_says_what_has_changed(
     (folder / "helper.py").write_text(HELPER.replace("2 * x", "2 * x + 9"))
     assert "only searched: recorded/searched, recorded/tried" in said("--replay")
     changed = said()
-    assert "The kernel proved 3 lines again" in changed or "The kernel proved 3 of 4 lines again" in changed
+    assert "for 3 lines (" in changed or "for 3 of 4 lines (" in changed
     assert "recorded/tried was searched again: the files that it runs have changed" in changed
     assert "recorded/tried violated" in changed
 

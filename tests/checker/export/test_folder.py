@@ -88,7 +88,7 @@ def test_the_head_says_what_a_reader_compares(out: Path, tmp_path: Path) -> None
         return (out / name / f"{name}.v").read_text().partition("*)\n")[0]
 
     of_a_line = head(out, "cfl_mgd_theorem_1_A38")
-    assert "'After T = (8L / l mu) log(Delta / 2 rho) rounds" in of_a_line, "the claim's title"
+    assert "'After T = (8 L / (l mu)) log(Delta / (2 rho)) rounds" in of_a_line, "the claim's title"
     assert "    'root_of_kappa': rationals(1, None),\n" in of_a_line, "a range"
     assert "def allowed_floor(share" in of_a_line, "a helper's source"
     assert "    'own': integers(1, lambda clients: clients - 1),\n" in head(

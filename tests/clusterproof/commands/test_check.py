@@ -75,6 +75,8 @@ def test_check_selects_and_names_verdicts_that_fail_a_build(
         assert main(["check", "--verbose", *words.split()]) == 0
         output = capsys.readouterr().out
         assert re.findall(r"^([pq]/\w+)", output, flags=re.MULTILINE) == names.split(), words
+        left_out = "p/slow" not in names and words != "--all"
+        assert ("Left out, because the check takes long: p/slow." in output) == left_out, words
     assert "Add --all" in refused(capsys, "check", "*slow")
     assert main(["check", "--all", "--fail-on", "violated"]) == 0
     capsys.readouterr()
@@ -311,8 +313,8 @@ def test_show_says_what_the_lines_are_and_rest_on(
         assert main(["show", name]) == 0
         pages[name] = capsys.readouterr().out
     for words in (
-        "  first  certified: ",
-        "  second (reading)  violated: ",
+        "    first\n        certified: ",
+        "    second (reading)\n        violated: ",
         "    digit = 5, line = second\n    5 > 4 (most)\n",
     ):
         assert words in pages["p/mixed"]
@@ -325,8 +327,11 @@ def test_show_says_what_the_lines_are_and_rest_on(
         assert line.evidence is not None
         size, rule = len(json.dumps(line.evidence, separators=(",", ":"))), line.evidence["rule"]
         digest = hashlib.sha256(verdict.text.encode()).hexdigest()
-        said = f"evidence: {rule}, {size} bytes, of the text {digest[:12]}"
+        said = f"(rule {rule} of the kernel, {size} bytes, text {digest[:12]})"
         assert said in " ".join(pages["p/mixed"].split())
+    # the title of a step stands beside its name
+    assert main(["show", "cfl-mgd/lemma-2"]) == 0
+    assert "every c_4 (ours): The error |e_2|" in " ".join(capsys.readouterr().out.split())
     # the first sentence counts inconclusive lines
     first, second = verdict.lines
     changed = replace(verdict, lines=(replace(first, verdict=Kind.INCONCLUSIVE), second))

@@ -275,7 +275,7 @@ def test_a_users_claims_are_searched_once(mine: Path, lines: Any) -> None:
     with patch.object(check_unit, "decide", side_effect=AssertionError("searched again")):
         again = lines(0, str(mine))
     assert [each for each in again if "mine/" in each] == [each for each in before if "mine/" in each]
-    assert any("from evidence that" in each for each in again)
+    assert any("checked the evidence for" in each for each in again)
     mine.write_text(QUICK.replace("one=1)", "one=2)", 1))
     assert any(each.startswith("mine/certified was searched again") for each in lines(0, str(mine)))
 

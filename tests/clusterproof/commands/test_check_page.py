@@ -8,7 +8,7 @@ import pytest
 
 from clusterproof import checker
 from clusterproof.checker import REGISTRY, Kind, Verdict
-from clusterproof.checker.report.stored_verdicts import read_verdicts
+from clusterproof.checker.report.stored_verdicts import read_verdicts, stored_verdicts
 from clusterproof.commands.check_page import LINES, NEXT, PAPERS, Repair, findings, page
 
 HEADLINES = tuple(claim.id for claim in checker.catalogue() if claim.headline)
@@ -87,8 +87,8 @@ def test_findings_are_the_verdicts_as_values(headlines: list[Verdict]) -> None:
 def test_the_page_fits_and_has_all_that_is_false_as_printed(
     width: int | None, headlines: list[Verdict]
 ) -> None:
-    lines = page(headlines, width)
-    long = page([Verdict(**vars(one) | {"reason": "many words " * 300}) for one in headlines], width)
+    lines = page(headlines, [], width)
+    long = page([Verdict(**vars(one) | {"reason": "many words " * 300}) for one in headlines], [], width)
     for each in (lines, long):
         assert len(each) <= LINES
         assert max(map(len, each)) <= min(width or 80, 80)
@@ -100,11 +100,24 @@ def test_the_page_fits_and_has_all_that_is_false_as_printed(
 
 
 def test_the_page_counts_verdicts_and_sources(headlines: list[Verdict]) -> None:
-    lines = page(headlines, None)
+    lines = page(headlines, [], None)
     for field in ("word", "paper"):
         for name, count in Counter(getattr(one, field) for one in headlines).items():
             row = rf" *{count} {name}  +\S.*" if field == "word" else rf"  {name} +{count}  \S.*"
             assert sum(re.fullmatch(row, line) is not None for line in lines) == 1, name
+
+
+def test_stored_verdicts_on_other_claims_are_counted_but_not_named(headlines: list[Verdict]) -> None:
+    """So that the page has the counts of ``check --all``, and the counts of a source are counts of its claims."""
+    others = [each for each in stored_verdicts() if each.claim not in HEADLINES]
+    assert len(others) + len(headlines) == len(REGISTRY)
+    lines = page(headlines, others, None)
+    assert len(lines) <= LINES
+    for name, count in Counter(one.paper for one in REGISTRY.values()).items():
+        assert sum(re.fullmatch(rf"  {name} +{count}  \S.*", line) is not None for line in lines) == 1, name
+    violated = sum(one.word == Kind.VIOLATED for one in (*headlines, *others))
+    assert any(re.fullmatch(rf" *{violated} violated  +\S.*", line) for line in lines)
+    assert {*re.findall(r"[\w-]+/[\w-]+", "\n".join(lines))}.isdisjoint(one.claim for one in others)
 
 
 def test_a_sentence_is_printed_only_with_its_verdict_and_a_repair_only_if_it_holds() -> None:
@@ -113,16 +126,16 @@ def test_a_sentence_is_printed_only_with_its_verdict_and_a_repair_only_if_it_hol
     ratio = (repair.tightness or {})["all"]["ratio"]
     assert (
         f"{SENTENCES[pair[0]].headline} Repaired by {pair[1]} (tight \N{MULTIPLICATION SIGN}{ratio:.3g})."
-        in as_one_line(page([lemma, repair], None))
+        in as_one_line(page([lemma, repair], [], None))
     )
-    assert "theorem-d" not in "\n".join(page([lemma], None))
+    assert "theorem-d" not in "\n".join(page([lemma], [], None))
     (broken,) = stored(pair[1:], verdict="violated", reason="no", basis="exact")
-    assert f"Proposed repair, violated so far: {pair[1]}." in as_one_line(page([lemma, broken], None))
+    assert f"Proposed repair, violated so far: {pair[1]}." in as_one_line(page([lemma, broken], [], None))
     (other,) = stored(pair[:1], verdict="consistent", basis=None, reason="holds on 7 instances")
-    said = as_one_line(page([other], None))
+    said = as_one_line(page([other], [], None))
     assert str(SENTENCES[pair[0]].headline) not in said
     assert f"{pair[0]} (consistent) holds on 7 instances" in said
     (in_floats,) = stored(pair[:1], basis="floats", reason="by a margin")
-    said = as_one_line(page([in_floats], None))
+    said = as_one_line(page([in_floats], [], None))
     assert str(SENTENCES[pair[0]].headline) not in said
     assert f"{pair[0]} by a margin" in said

@@ -36,9 +36,9 @@ def conclusion(share: Fraction, root: Fraction, floor: Fraction) -> Fraction:
     repaired_by=(*REPAIRS, "cfl-mgd/theorem-1-without-noise"),
     expected="vacuous",
     headline=(
-        'If "max ||chi*|| <~ 1" means "at most 1", Theorem 1 says nothing: it guarantees rho >= '
-        "4 kappa, but by Assumption 4 every start is within 1/2 of its optimum. With larger "
-        "Delta it is false."
+        'If "max ||chi*|| <~ 1" limits the norms of the optima to 1, Theorem 1 says nothing: its '
+        "error bound rho is at least 4, but by Assumption 4 every run starts within 1/2 of its "
+        "optimum. For optima further apart it is false."
     ),
     rank=1,
     places="abstract; contribution 2; section 2; (11)",
@@ -46,18 +46,26 @@ def conclusion(share: Fraction, root: Fraction, floor: Fraction) -> Fraction:
 def theorem_1(
     share: Fraction = SHARE, root_of_kappa: Fraction = ROOT, separation: Fraction = SEPARATION
 ) -> Sides:
-    """After T = (8L / l mu) log(Delta / 2 rho) rounds, every model is within rho of its optimum.
+    """After T = (8 L / (l mu)) log(Delta / (2 rho)) rounds, every model is within rho of its optimum.
 
     Hypotheses
-        Assumptions 1-5 hold (two or more clusters whose clients share their expected loss, new samples in every round).
-        Option I uses all clients and divides gradients by m, eta = 1/L, and (A38) rho_0 <= (l/32) (mu/L)^(3/2) Delta
-        holds. (A38) is the appendix's condition, added to the theorem's hypotheses. Assumption 4 has max ||chi*_p|| <~
-        1. We read it as max ||chi*_p|| <= 1, which the proof of (A10) uses, so that Delta <= 2.
-        ``cfl-mgd/theorem-1-large-separation`` uses other units.
+        Assumptions 1-5 hold. So there are two or more clusters whose clients share their expected loss, with curvatures
+        between mu and L. The smallest cluster has the share l of all clients, and every round draws new samples. The
+        optima chi*_p are at least Delta apart. By Assumption 4 the model of cluster p starts within (Delta / 4)
+        sqrt(mu / L) of chi*_p, and max ||chi*_p|| <~ 1. We read this as max ||chi*_p|| <= 1, which the proof of (A10)
+        uses. Then Delta <= 2, because points of the unit ball are at most 2 apart.
+        ``cfl-mgd/theorem-1-large-separation`` allows larger Delta. Option I uses all clients and divides gradients by
+        their number m; eta = 1/L. The reading adds (A38), a condition of the appendix: rho_0 <= (l/32) (mu/L)^(3/2)
+        Delta.
 
     Statement
-        With probability at least 1 - lambda, ||chi_p^T - chi*_p|| <= rho = (16 L / mu l) rho_0 for
-        all p, rho_0 as (A36) with c_1 .. c_6 of the appendix (c_4 = 1/4, ``floor.py``), so that rho_0 >= c_4 l.
+        With probability at least 1 - lambda, ||chi_p^T - chi*_p|| <= rho = (16 L / (mu l)) rho_0 for all p. Here rho_0
+        is (A36) with the appendix's constants c_1, ..., c_6. As c_4 = 1/4, rho_0 is at least l/4.
+
+    Proof
+        The checked text needs no run. No instance meets (A38), because rho_0 >= l/4: this is the line "(A38)". Without
+        (A38), the theorem would say nothing: rho exceeds the largest distance at which a model starts, by the line
+        "conclusion", and T is negative, by the line "rounds". The ranges have l >= 10^-6; root_of_kappa is sqrt(L/mu).
 
     Source
         Zhao et al. (2023), Theorem 1 and Appendix B; the reading replaces the printed 16L / (mu p) by (A42).
@@ -255,8 +263,9 @@ def theorem_1_large_separation(
     example={"exponent": 7, "constant": Fraction(10**6)},
     expected="violated",
     headline=(
-        "Remark 1 is false: rho does not vanish as m and n' grow, because it contains the term 4 "
-        "kappa. At m = n' = 10^7, rho is 4."
+        "Remark 1 is false: the error bound rho does not vanish with more clients (m) and samples "
+        "(n'), because it contains 4 kappa, four times the condition number. At m = n' = 10^7 and "
+        "kappa = 1, rho is 4."
     ),
     rank=6,
     places="remark 1; section 7",

@@ -268,8 +268,9 @@ START = Fraction(2)
     },
     expected="violated",
     headline=(
-        "The first inequality of Theorem 1 allows a mean square of -0.75 where 7.08 is measured. "
-        "Its constant C_1 is negative at rho = 23/4, xi = 1/2 and 3 local steps."
+        "The first inequality of Theorem 1 bounds an average squared gradient by -0.75. Here it is "
+        "7.08. The constant C_1 is negative for the augmentation rho = 23/4, the smoothing xi = "
+        "1/2 and 3 local steps."
     ),
     rank=1,
 )

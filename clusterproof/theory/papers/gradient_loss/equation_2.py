@@ -26,9 +26,9 @@ PACE, SHARE = Q[Fraction(1, 20) : 1 : 20], Q[0:1:10]
     repaired_by="gradient-loss/equation-2-descent",
     expected="violated",
     headline=(
-        "The text after (2) calls the last move of a cluster's model the average gradient. It is "
-        "minus the learning rate times the average gradient: from 1, with both minimisers at 0 "
-        "and step 1, it is -1, and the average gradient is 1."
+        "The text after (2) calls the last move of a cluster's model the average gradient. The "
+        "move is minus the learning rate times this gradient: with rate 1 on the loss x^2/2, a "
+        "model at 1 moves by -1, and the gradient is 1."
     ),
     rank=6,
     places="(2)",

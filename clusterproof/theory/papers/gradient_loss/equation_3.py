@@ -50,9 +50,9 @@ OFFSETS = [Fraction(eighths, 8) for eighths in (2, 3, 1, 4, 5, 6)]
     repaired_by="gradient-loss/equation-3-descent",
     expected="violated",
     headline=(
-        "With the printed sign of (3) devices leave their own cluster. With minimisers -1/2 and "
-        "1/2 and models -1/4 and 1/4, the own cluster scores -0.206 in round 2 and the other "
-        "-0.106."
+        "With the printed sign of (3) devices leave their own cluster: they join the one with the "
+        "largest score. With minimisers -1/2 and 1/2 and models -1/4 and 1/4, their own scores "
+        "-0.206 in round 2, and the other -0.106."
     ),
     rank=1,
     places="algorithm 1, line 8",

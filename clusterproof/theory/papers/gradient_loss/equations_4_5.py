@@ -136,8 +136,8 @@ def equation_5_batch(
     repaired_by="gradient-loss/equations-4-7",
     expected="violated",
     headline=(
-        "Line 12 uploads the update of the previous round. From 1, with minimiser 0 and alpha = "
-        "1/2, two rounds end at 1/2. By (5)-(7) they end at 1/4."
+        "Line 12 uploads the update of the previous round. On the loss x^2/2, from 1 and with "
+        "learning rate 1/2, two rounds end at 1/2. By (5)-(7) they end at 1/4."
     ),
     rank=5,
 )

@@ -88,8 +88,9 @@ RATE = among(Fraction(1, 10), Fraction(1, 2), Fraction(1))
     repaired_by="sofl/theorem-1-robbins-monro",
     expected="ill-posed",
     headline=(
-        "Theorem 1 names no learning rate. At the constant rate 1/10 a neuron keeps 1/19 of its "
-        "cell's variance for ever. At the rate 1/n it keeps none."
+        "Theorem 1 states that each neuron (prototype) of SoFL's self-organising map converges to "
+        "the mean of its samples, but names no learning rate. At the rate 1/n it does. At the rate "
+        "1/10 it keeps 1/19 of their variance."
     ),
     rank=1,
 )

@@ -280,8 +280,9 @@ def second_models(momentum: Fraction) -> list[Fraction]:
     ill_posed=True,
     expected="ill-posed",
     headline=(
-        "Line 15, (A19) and (32) give three different momenta to a client that changes its "
-        "cluster. From the same four clients the second model becomes 5/8, 23/32 or 11/16."
+        "By line 15, (A19) and (32), a client that changes its cluster takes along its old "
+        "cluster's momentum, its own, or none. From the same four clients the second model becomes "
+        "5/8, 23/32 or 11/16."
     ),
     rank=5,
     places="after (6)",
