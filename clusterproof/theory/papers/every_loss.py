@@ -1,6 +1,8 @@
 """Rounds on every smooth strongly convex loss; each claim about an algorithm has a counterpart on quadratics.
 
-L is 1. For ProxSkip and SCAFFOLD mu is any number below 1, otherwise 1/10.
+L is 1. For ProxSkip and SCAFFOLD mu is any number below 1, otherwise 1/10. Claims about several clients hold for any
+number of clients. A vector such as ``f.clients.gradient(y)`` has a vector for each client, and ``u @ v`` is the mean of
+the clients' inner products.
 """
 
 from __future__ import annotations
@@ -20,36 +22,26 @@ from clusterproof.checker.claims import (
     rationals,
     suppose,
 )
+from clusterproof.methods.any_number import any_number
 from clusterproof.methods.averaging import fedavg
 from clusterproof.methods.clustered import cfl_mgd_option_1
 from clusterproof.methods.controls import fedlin, proxskip, scaffold
-from clusterproof.methods.exact import ExactClients, exact_clients, mean
+from clusterproof.methods.exact import exact_clients
 
 MU, SHARE = Fraction(1, 10), Fraction(1, 2)
 """Strong convexity of losses with smoothness 1, and the share l of each of two equal clusters."""
 Loss = Annotated[Function, functions(smoothness=1, strong_convexity=MU)]
-Losses = Annotated[Function, functions(smoothness=1, strong_convexity=MU, count=2)]
+Losses = Annotated[Function, functions(smoothness=1, strong_convexity=MU, count="any")]
 Curvature = Annotated[Fraction, rationals(0, 1, 12)]
 """mu / L, if it is a quantity of the claim."""
 CurvedLosses = Annotated[
-    Function, functions(smoothness=1, strong_convexity=lambda curvature: curvature, count=2)
+    Function, functions(smoothness=1, strong_convexity=lambda curvature: curvature, count="any")
 ]
 
 
-def clients_of(f: Function, steps: int = 1) -> ExactClients:
-    """Return the clients of both losses, each with its number of local steps."""
-    return exact_clients([client.gradient for client in f.parts], [steps] * 2)
-
-
-def gradients_at(f: Function, point: Any) -> list[Any]:
-    """Return grad f_i of every client at a point."""
-    return [client.gradient(point) for client in f.parts]
-
-
-def mean_square(vectors: Sequence[Any], others: Sequence[Any]) -> Any:
-    """Return mean ||v_i - w_i||^2."""
-    apart = [vector - other for vector, other in zip(vectors, others, strict=True)]
-    return mean([each @ each for each in apart])
+def square(vector: Any) -> Any:
+    """Return ||v||^2; of clients' vectors v_i, return mean ||v_i||^2."""
+    return vector @ vector
 
 
 def last_two_models(f: Function, momentum: Fraction, rounds: int) -> tuple[Any, Any]:
@@ -95,10 +87,8 @@ def lemma_2_every_loss(
     """
     suppose("||chi^0 - chi*|| <= 1/2", f.distance**2 <= Fraction(1, 4))
     model, before = last_two_models(f, momentum, rounds)
-    suppose("||chi^t - chi*|| <= error", mean_square([before], [f.minimiser]) <= error**2)
-    return at_most(
-        mean_square([model], [f.minimiser]), allowed=((1 - SHARE * MU / 8) * error + SHARE / 4) ** 2
-    )
+    suppose("||chi^t - chi*|| <= error", square(before - f.minimiser) <= error**2)
+    return at_most(square(model - f.minimiser), allowed=((1 - SHARE * MU / 8) * error + SHARE / 4) ** 2)
 
 
 @claim(
@@ -123,7 +113,7 @@ def asymptotic_rate_every_loss(
     """
     model, _ = last_two_models(f, momentum, rounds)
     rate = (1 - SHARE * MU / 8) ** (2 * rounds)
-    return at_most(mean_square([model], [f.minimiser]), rate=rate * f.distance**2)
+    return at_most(square(model - f.minimiser), rate=rate * f.distance**2)
 
 
 @claim("fedavg/every-loss", label="Drift bound, squared, every loss", source="ours", expected="certified")
@@ -137,17 +127,17 @@ def fedavg_every_loss(
 
     Statement
         ||x+ - x*||^2 <= (1 + t) r^2 ||x - x*||^2 + (1 + 1/t) (eta^2 L K (K - 1) / 2)^2 zeta*^2 for every t > 0 and eta
-        <= 2 / (L + mu), with r = (1 - eta mu)^K and zeta*^2 = mean ||grad f_i(x*)||^2. There are N = 2 clients with
-        exact gradients.
+        <= 2 / (L + mu), with r = (1 - eta mu)^K and zeta*^2 = mean ||grad f_i(x*)||^2. There is any number of clients
+        with exact gradients.
 
     Source
         Ours: the square of ``fedavg/drift`` by Young's inequality; that claim is tried on quadratics.
     """
-    end = fedavg(clients_of(f, steps), f.start, step_size=step_size)
-    zeta = mean_square(gradients_at(f, f.minimiser), [0, 0])
+    end = fedavg(any_number(f.clients, steps), f.start, step_size=step_size)
+    zeta = square(f.clients.gradient(f.minimiser))
     drift = step_size**2 * Fraction(steps * (steps - 1), 2)
     return at_most(
-        mean_square([end], [f.minimiser]),
+        square(end - f.minimiser),
         contraction=(1 + share) * (1 - step_size * MU) ** (2 * steps) * f.distance**2,
         drift=(1 + 1 / share) * drift**2 * zeta,
     )
@@ -161,21 +151,21 @@ def fedavg_every_loss(
     expected="certified",
 )
 def fedlin_every_loss(f: Losses, steps: int = among(1, 2, 3)) -> Sides:
-    """A round of FedLin contracts by (1 - eta mu)^(2K) on every pair of losses, with a term of disagreement to spare.
+    """A round of FedLin contracts by (1 - eta mu)^(2K) on all losses of any number of clients, with a term to spare.
 
     Statement
         ||x+ - x*||^2 <= rho ||x - x*||^2 - (1/3) (eta K)^2 (1 - rho) mean ||grad f_i(x) - grad f(x) - g_i*||^2 with
-        rho = (1 - eta mu)^(2K), g_i* = grad f_i(x*) and eta = 1 / (L K).
+        rho = (1 - eta mu)^(2K), g_i* = grad f_i(x*) and eta = 1 / (L K). The last term measures disagreement.
 
     Source
         Ours: ``fedlin/sharp`` is tried on quadratics, and its steps are proved for any N and K.
     """
     step_size = Fraction(1, steps)
-    rate, whole = (1 - step_size * MU) ** (2 * steps), f.gradient(f.start)
-    end = fedlin(clients_of(f, steps), f.start, step_size=step_size)
-    apart = mean_square([each - whole for each in gradients_at(f, f.start)], gradients_at(f, f.minimiser))
+    rate, own = (1 - step_size * MU) ** (2 * steps), f.clients.gradient(f.start)
+    end = fedlin(any_number(f.clients, steps), f.start, step_size=step_size)
+    apart = square(own - f.gradient(f.start) - f.clients.gradient(f.minimiser))
     return at_most(
-        mean_square([end], [f.minimiser]),
+        square(end - f.minimiser),
         contraction=rate * f.distance**2,
         spared=-Fraction(1, 3) * (step_size * steps) ** 2 * (1 - rate) * apart,
     )
@@ -183,7 +173,7 @@ def fedlin_every_loss(f: Losses, steps: int = among(1, 2, 3)) -> Sides:
 
 @claim("fedlin/every-gap", label="FedLin's rate (recalled), every loss", expected="certified")
 def fedlin_every_gap(f: Losses, steps: int = among(1, 2), rounds: int = among(1, 2)) -> Sides:
-    """FedLin's gap contracts by 1 - 1 / (6 kappa) in a round, on every pair of losses.
+    """FedLin's gap contracts by 1 - 1 / (6 kappa) in a round, on all losses of any number of clients.
 
     Statement
         f(x_T) - f* <= (1 - mu / (6 L))^T (f(x_0) - f*) with eta = 1 / (6 L K).
@@ -194,15 +184,15 @@ def fedlin_every_gap(f: Losses, steps: int = among(1, 2), rounds: int = among(1,
     """
     model = f.start
     for _ in range(rounds):
-        model = fedlin(clients_of(f, steps), model, step_size=Fraction(1, 6 * steps))
+        model = fedlin(any_number(f.clients, steps), model, step_size=Fraction(1, 6 * steps))
     return at_most(f(model) - f.minimum, rate=(1 - MU / 6) ** rounds * (f(f.start) - f.minimum))
 
 
 def of_proxskip(curvature: Any, length: Any, probability: Any) -> dict[str, Any]:
-    """Return the multipliers of an iteration of ProxSkip; vector 2 is grad f_1(x*), and 5 the control h_1."""
-    weight = length * (1 - length * curvature)
-    pairs = {f"{client}:{pair}:0": weight for client in (0, 1) for pair in ("0,1", "1,0")}
-    return {**pairs, "squares": [(3, length**2 / probability**2, {5: 1, 2: -1})]}
+    """Return the multipliers of an iteration of ProxSkip; vectors 5 and 9 are the grad f_i(x*) and the h_i."""
+    weight = 2 * length * (1 - length * curvature)
+    away = 3, length**2 / probability**2, {9: 1, 5: -1}
+    return {"0:0,1:0": weight, "0:1,0:0": weight, "squares": [away]}
 
 
 @claim(
@@ -220,12 +210,12 @@ def proxskip_every_loss(
     rate: Annotated[Fraction, rationals(lambda curvature, length: (1 - length * curvature) ** 2, 1, 12)],
     f: CurvedLosses,
 ) -> Sides:
-    """One iteration contracts by max{(1 - gamma mu)^2, 1 - p^2} on every pair of losses, for every mu, step and p.
+    """One iteration contracts by max{(1 - gamma mu)^2, 1 - p^2} on all losses, for every N, mu, step and p.
 
     Statement
         E Psi+ <= rate Psi for every rate of at least (1 - gamma mu)^2 and 1 - p^2, with Psi = mean ||x_i - x*||^2 +
-        (gamma / p)^2 mean ||h_i - grad f_i(x*)||^2, for any x_i, and h_i of sum 0; 0 < gamma <= 2 / (L + mu), 0 < p <=
-        1 and mu < L.
+        (gamma / p)^2 mean ||h_i - grad f_i(x*)||^2, for any number N of clients, any x_i, and h_i of sum 0; 0 < gamma
+        <= 2 / (L + mu), 0 < p <= 1 and mu < L.
 
     Source
         Ours: ``proxskip/sharp`` is tried on quadratics, and its step is proved for any N.
@@ -235,17 +225,17 @@ def proxskip_every_loss(
     suppose("0 < p", probability > 0)
     suppose("1 - p^2 <= rate", 1 - probability**2 <= rate)
     star = f.minimiser
-    models, control = [f.point(), f.point()], f.point() - star
-    controls = [control, -control]
+    models, free = f.clients.point(), f.clients.point() - star
+    controls = free - f.clients.mean(free)
 
-    def psi(models: Sequence[Any], controls: Sequence[Any]) -> Any:
-        away = mean_square(controls, gradients_at(f, star))
-        return mean_square(models, [star, star]) + (length / probability) ** 2 * away
+    def psi(models: Any, controls: Any) -> Any:
+        away = square(controls - f.clients.gradient(star))
+        return square(models - star) + (length / probability) ** 2 * away
 
     met, skipped = [
         psi(
             *proxskip(
-                clients_of(f),
+                any_number(f.clients),
                 models,
                 controls,
                 step_size=length,
@@ -262,8 +252,7 @@ def of_scaffold(curvature: Any, steps: int) -> dict[str, Any]:
     """Return the multipliers of a round of SCAFFOLD: both conditions between x* and the point of each local step."""
     rate = 1 - curvature / steps
     return {
-        f"{client}:{pair}:0": rate ** (2 * (steps - point) + 1) / steps
-        for client in (0, 1)
+        f"0:{pair}:0": 2 * rate ** (2 * (steps - point) + 1) / steps
         for point in range(1, steps + 1)
         for pair in (f"0,{point}", f"{point},0")
     }
@@ -278,29 +267,29 @@ def of_scaffold(curvature: Any, steps: int) -> dict[str, Any]:
     multipliers={"line 0": of_scaffold},
 )
 def scaffold_every_loss(curvature: Curvature, f: CurvedLosses, steps: int = among(1, 2, 3)) -> Sides:
-    """A round of SCAFFOLD II with K <= 3 contracts by (1 - eta mu)^(2K) on every pair of losses, for every mu.
+    """A round of SCAFFOLD II with K <= 3 contracts by (1 - eta mu)^(2K) on all losses, for every N and mu.
 
     Hypotheses
-        Two clients take part, with L-smooth losses that are mu-strongly convex (convex for mu = 0). The mean loss has a
-        minimiser x*. Each client makes K = 1, 2 or 3 local steps.
+        Any number N of clients take part, with L-smooth losses that are mu-strongly convex (convex for mu = 0). The
+        mean loss has a minimiser x*. Each client makes K = 1, 2 or 3 local steps.
 
     Statement
         Psi+ <= (1 - eta mu)^(2K) Psi with Psi = ||x - x*||^2 + (K eta)^2 mean ||c_i - c - grad f_i(x*)||^2, eta = 1 /
-        (L K), eta_g = 1 and c = mean c_i, for any x and c_i, and every mu < L.
+        (L K), eta_g = 1 and c = mean c_i, for any N, x and c_i, and every mu < L.
 
     Source
         Ours: ``scaffold/sharp`` is tried on quadratics, and its steps are proved for any N and K.
     """
     suppose("mu < L", curvature < 1)
     star, step_size = f.minimiser, Fraction(1, steps)
-    control = f.point() - star
-    before = [control, -control]  # c_i - c
+    free = f.clients.point() - star
+    before = free - f.clients.mean(free)  # c_i - c
 
-    def psi(model: Any, control: Any, controls: Sequence[Any]) -> Any:
-        goals = [control + gradient for gradient in gradients_at(f, star)]
-        return mean_square([model], [star]) + (steps * step_size) ** 2 * mean_square(controls, goals)
+    def psi(model: Any, control: Any, controls: Any) -> Any:
+        away = square(controls - control - f.clients.gradient(star))
+        return square(model - star) + (steps * step_size) ** 2 * away
 
-    after = scaffold(clients_of(f, steps), f.start, 0 * star, before, step_size=step_size)
+    after = scaffold(any_number(f.clients, steps), f.start, 0 * star, before, step_size=step_size)
     return at_most(
         psi(*after), rate=(1 - step_size * curvature) ** (2 * steps) * psi(f.start, 0 * star, before)
     )
