@@ -29,6 +29,9 @@ NAMES = (
     "cfl-mgd/appendix-a1",
 )
 
+ANY_NUMBER = "fedlin/every-loss"
+"""A line about any number of clients, which has no proof for Rocq."""
+
 
 @pytest.fixture(scope="module")
 def found() -> list[Decided]:
@@ -40,7 +43,7 @@ def found() -> list[Decided]:
 def out(found: list[Decided], tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The folder."""
     path = tmp_path_factory.mktemp("referee")
-    assert all(each.proof for each in write_folder(found, path))
+    assert [each.of.name for each in write_folder(found, path) if not each.proof] == [ANY_NUMBER]
     return path
 
 
@@ -165,6 +168,9 @@ def test_the_index_names_each_theorem_where_it_stands(found: list[Decided], out:
     assert len(rows) == len(found)
     for row, each in zip(rows, found, strict=True):
         assert f"`{each.name}` | {each.word} |" in row
+        if each.name == ANY_NUMBER:
+            assert "cannot yet contain functions of any number of clients" in row
+            continue
         place = re.search(r"\[(\w+)\.v:(\d+)\]\((.*?)\)", row)
         assert place is not None
         line = (out / place[3]).read_text().splitlines()[int(place[2]) - 1]
@@ -189,6 +195,7 @@ def test_the_page_says_for_which_ranges_a_line_is_proved(found: list[Decided], o
     assert r"\item $\mathit{steps}$, one of $1$, $2$, $3$" in steps
     share = (out / "cfl_mgd_theorem_1_A38" / "statement.tex").read_text()
     assert r"\item number $\mathit{root\_of\_kappa}$ with $1 \le \mathit{root\_of\_kappa}$" in share
+    assert "mean of any number of clients with smoothness 1" in steps
     assert r"phi\textsuperscript{1}(chi" in (out / "cfl_mgd_appendix_a1_A1" / "statement.tex").read_text()
     pages = [
         (out / name / "statement.tex").read_text() for name in folder_names([each.name for each in found])

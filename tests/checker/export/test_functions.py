@@ -74,7 +74,6 @@ def test_a_changed_statement_is_refused(prelude: Path, descent: str, old: str, n
 ROUNDS = {
     "baselines/halpern": "let next_state_0 := (1 / (k + 2)) [*] start [+] (1 / (k + 2)) [*] (k + 1) [*] A x in",
     "baselines/best-subgradient-iterate": "if Rle_dec (f x) (f best) then let next_state_0 := x [-] step_size [*] g",
-    "fedlin/every-number-of-steps": "let next_state_0 := y [-] (pace / INR steps) [*] (g_1 y [-] g_1 start [+] g) in",
 }
 """A line of a round, as its paper writes the step."""
 

@@ -1,19 +1,21 @@
 """Claims for every value of their parameters: false neighbours get no word, and their loops are the methods' rounds."""
 
+from __future__ import annotations
+
 from collections.abc import Callable
 from fractions import Fraction
+from operator import add, mul
 from pathlib import Path
 from typing import Any
 
-import numpy as np
 import pytest
 
 from clusterproof.checker import kernel
 from clusterproof.checker.report.stored_evidence import read_evidence
 from clusterproof.methods.averaging import fedavg
 from clusterproof.methods.controls import fedlin, scaffold
+from clusterproof.methods.exact import exact_clients
 from clusterproof.theory.papers import every_number_of_steps as rounds
-from clusterproof.theory.papers.every_loss import clients_of
 
 TABLE = Path(__file__).with_name("false_neighbours.tsv")
 """By name, a claim, what its text says, and what a false one says in its place."""
@@ -47,54 +49,105 @@ def test_the_neighbours_are_of_certified_claims(claim: str) -> None:
     assert set(shown(claim, text).values()) == {kernel.Word.CERTIFIED}
 
 
+QUARTER, HALF = Fraction(1, 4), Fraction(1, 2)
+
+
 class Parabola:
-    """curvature / 2 (x - centre)^2 of vectors with one entry."""
+    """curvature / 2 (x - centre)^2 of a number."""
 
-    def __init__(self, curvature: Fraction, centre: Fraction) -> None:
-        self.curvature, self.centre = curvature, np.array([centre])
+    def __init__(self, curvature: Fraction | int, centre: int) -> None:
+        self.curvature, self.centre = curvature, centre
 
-    def gradient(self, x: Any) -> Any:
+    def gradient(self, x: Fraction) -> Fraction:
         return self.curvature * (x - self.centre)
 
-    def __call__(self, x: Any) -> Any:
-        apart = x - self.centre
-        return self.curvature / 2 * (apart @ apart)
+    def __call__(self, x: Fraction) -> Fraction:
+        return self.curvature * (x - self.centre) ** 2 / 2
+
+
+class Vector:
+    """A vector with one entry for each of three clients; ``@`` is the mean of the clients' products."""
+
+    def __init__(self, *entries: Fraction) -> None:
+        self.entries = entries
+
+    def __add__(self, other: Vector | int) -> Vector:
+        return self if other == 0 else Vector(*map(add, self.entries, other.entries))  # type: ignore[union-attr]
+
+    def __sub__(self, other: Vector) -> Vector:
+        return self + other * -1
+
+    def __mul__(self, factor: Any) -> Vector:
+        return Vector(*(factor * entry for entry in self.entries))
+
+    __rmul__ = __mul__
+
+    def __neg__(self) -> Vector:
+        return self * -1
+
+    def __truediv__(self, divisor: Any) -> Vector:
+        return self * (1 / Fraction(divisor))
+
+    def __matmul__(self, other: Vector) -> Fraction:
+        return sum(map(mul, self.entries, other.entries), Fraction(0)) / 3
+
+
+class Clients:
+    """Three parabolas, each at its own point."""
+
+    parts = Parabola(1, 0), Parabola(HALF, 3), Parabola(QUARTER, -6)
+
+    def gradient(self, points: Vector) -> Vector:
+        return Vector(*(part.gradient(x) for part, x in zip(self.parts, points.entries, strict=True)))
+
+    def __call__(self, points: Vector) -> Fraction:
+        values = (part(x) for part, x in zip(self.parts, points.entries, strict=True))
+        return sum(values, Fraction(0)) / 3
+
+    def mean(self, vector: Vector) -> Vector:
+        return Vector(*[sum(vector.entries, Fraction(0)) / 3] * 3)
+
+    def point(self) -> Vector:
+        return Vector(Fraction(7, 3), Fraction(-2), Fraction(1, 2))
 
 
 class Mean:
-    """The mean of two parabolas, with a start, and a point that is far away."""
+    """The mean of three parabolas, with a start."""
 
-    def __init__(self) -> None:
-        self.parts = Parabola(Fraction(1), Fraction(0)), Parabola(Fraction(1, 2), Fraction(3))
-        self.start, self.minimiser = np.array([Fraction(5)]), np.array([Fraction(1)])
-        self.minimum = sum(part(self.minimiser) for part in self.parts) / 2
-        self.distance = Fraction(4)
+    clients = Clients()
+    start, minimiser, distance = Vector(*[Fraction(5)] * 3), Vector(*[Fraction(0)] * 3), Fraction(5)
+    minimum = clients(minimiser)
 
-    def point(self) -> Any:
-        return np.array([Fraction(7, 3)])
+    def gradient(self, point: Vector) -> Vector:
+        return self.clients.mean(self.clients.gradient(point))
 
-
-def by_fedavg(f: Any, steps: int) -> Any:
-    end = fedavg(clients_of(f, steps), f.start, step_size=Fraction(1, 4))
-    return (end - f.minimiser) @ (end - f.minimiser)
+    def __call__(self, point: Vector) -> Fraction:
+        return self.clients(point)
 
 
-def by_fedlin(f: Any, steps: int) -> Any:
-    end = fedlin(clients_of(f, steps), f.start, step_size=Fraction(1, 4 * steps))
-    return (end - f.minimiser) @ (end - f.minimiser)
+def listed_clients(steps: int) -> Any:
+    return exact_clients([part.gradient for part in Clients.parts], [steps] * 3)
 
 
-def by_scaffold(f: Any, steps: int) -> Any:
-    star, first = f.minimiser, f.point() - f.minimiser
+def by_fedavg(f: Mean, steps: int) -> Any:
+    return fedavg(listed_clients(steps), f.start.entries[0], step_size=QUARTER) ** 2
+
+
+def by_fedlin(f: Mean, steps: int) -> Any:
+    return fedlin(listed_clients(steps), f.start.entries[0], step_size=Fraction(1, 4 * steps)) ** 2
+
+
+def by_scaffold(f: Mean, steps: int) -> Any:
+    free = f.clients.point() - f.clients.mean(f.clients.point())
     model, control, controls = scaffold(
-        clients_of(f, steps), f.start, 0 * star, [first, -first], step_size=Fraction(1, 4 * steps)
+        listed_clients(steps), f.start.entries[0], Fraction(0), free.entries, step_size=Fraction(1, 4 * steps)
     )
-    apart = [own - control - part.gradient(star) for own, part in zip(controls, f.parts, strict=True)]
-    psi = (model - star) @ (model - star)
-    return psi + Fraction(1, 16) * sum(each @ each for each in apart) / 2
+    apart = [
+        own - control - part.gradient(Fraction(0)) for own, part in zip(controls, Clients.parts, strict=True)
+    ]
+    return model**2 + Fraction(1, 16) * sum(each**2 for each in apart) / 3
 
 
-QUARTER, HALF = Fraction(1, 4), Fraction(1, 2)
 BY_METHODS: dict[str, tuple[Callable[..., Any], Callable[..., Any], dict[str, Any]]] = {
     "fedavg": (rounds.fedavg_every_number_of_steps, by_fedavg, {"length": QUARTER, "share": HALF}),
     "fedlin": (rounds.fedlin_every_number_of_steps, by_fedlin, {"pace": QUARTER}),
