@@ -195,7 +195,7 @@ def test_the_page_says_for_which_ranges_a_line_is_proved(found: list[Decided], o
     assert r"\item $\mathit{steps}$, one of $1$, $2$, $3$" in steps
     share = (out / "cfl_mgd_theorem_1_A38" / "statement.tex").read_text()
     assert r"\item number $\mathit{root\_of\_kappa}$ with $1 \le \mathit{root\_of\_kappa}$" in share
-    assert "mean of any number of clients with smoothness 1" in steps
+    assert "a mean over any number of clients, each a" in steps
     assert r"phi\textsuperscript{1}(chi" in (out / "cfl_mgd_appendix_a1_A1" / "statement.tex").read_text()
     pages = [
         (out / name / "statement.tex").read_text() for name in folder_names([each.name for each in found])
