@@ -16,7 +16,7 @@ FLAGS = (
     "--disable-component-update",
     "--disable-sync",
 )
-slow = pytest.mark.slow(reason="builds the site and opens it in a browser")
+slow = pytest.mark.slow(reason="opens the pages of a site")
 WIDE, NARROW = 1280, 400
 """Pixels of a laptop's page, and of a telephone's."""
 AXE = {"preload": False, "resultTypes": ["violations"]}

@@ -26,7 +26,7 @@ def test_every_package_with_public_names_has_a_page_and_every_name_is_described_
     assert len(values) == len(set(values)) > 100
 
 
-@pytest.mark.slow(reason="builds the site")
+@pytest.mark.slow(reason="needs a site")
 def test_public_names_have_their_anchors(site: Path) -> None:
     for module, name in (
         ("algorithms", "FedAvg"),
