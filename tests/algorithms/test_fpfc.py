@@ -3,8 +3,6 @@
 import copy
 import dataclasses
 
-import array_api_compat.torch as torch
-import array_api_strict
 import numpy as np
 import pytest
 from fusion_loops import DenseFPFC
@@ -83,23 +81,6 @@ def test_rounds_that_reuse_memory_leave_the_states_before_unchanged():
     ):
         with pytest.raises(RuntimeError, match="reuse_memory"):
             use()
-
-
-LIBRARIES = pytest.mark.parametrize("library", [torch, array_api_strict], ids=["torch", "array-api-strict"])
-
-
-@LIBRARIES
-def test_models_stay_in_the_library_and_residuals_are_those_of_numpy(library):
-    task = mixture()
-    algorithm = FPFC(step_size=0.3, **SCAD)
-    there = OnArrays(task, library)
-    *_, (state, _) = states(algorithm, there, library.zeros((1, 4), dtype=library.float64), 4)
-    *_, (here, _) = states(algorithm, task, np.zeros((1, 4)), 4)
-    assert type(state.models) is type(library.zeros(1))
-    found = algorithm.residuals(state, there, np.random.default_rng(0))
-    expected = algorithm.residuals(here, task, np.random.default_rng(0))
-    np.testing.assert_allclose(found.largest, expected.largest, rtol=1e-12)
-    assert found.largest.shape == ()
 
 
 def test_single_precision_stays_single():

@@ -5,7 +5,7 @@ import numpy as np
 import pytest
 
 from clusterproof.algorithms import FPFC, pairs
-from clusterproof.algorithms.pairs import PAIR_RULES, connected_groups, start_pairs, update_pairs
+from clusterproof.algorithms.pairs import connected_groups, start_pairs, update_pairs
 from clusterproof.algorithms.penalties import SCAD, GroupL1, SmoothedSCAD
 from clusterproof.common import InvalidArgument, Randomness
 from clusterproof.synthetic import QuadraticMixture
@@ -18,84 +18,11 @@ PENALTIES = [
 ]
 
 
-class NumpyPairs:
-    """theta and v of all pairs (..., m, m, d) by the update's formulas, without a loop; numpy's sums."""
-
-    def __init__(self, models: np.ndarray) -> None:
-        self.theta = models[..., :, None, :] - models[..., None, :, :]
-        self.v = np.zeros_like(self.theta)
-
-    def update(self, models: np.ndarray, moving: np.ndarray, rule: str, penalty: SCAD | GroupL1) -> None:
-        first, second = moving[..., :, None], moving[..., None, :]
-        due = {"either": first | second, "both": first & second, "all": np.ones_like(first | second)}[rule]
-        delta = models[..., :, None, :] - models[..., None, :, :] + self.v / AUGMENTATION
-        theta = penalty.shrinkage(np.linalg.norm(delta, axis=-1), AUGMENTATION)[..., None] * delta
-        self.theta = np.where(due[..., None], theta, self.theta)
-        self.v = np.where(due[..., None], AUGMENTATION * (delta - theta), self.v)
-
-    def sums(self) -> np.ndarray:
-        return (self.theta - self.v / AUGMENTATION).sum(axis=-2)
-
-    def near(self) -> np.ndarray:
-        return np.linalg.norm(self.theta, axis=-1) <= THRESHOLD
-
-
 def components(near: np.ndarray) -> list[int]:
     """Connected components by networkx, numbered by first appearance."""
     found = networkx.connected_components(networkx.Graph(near))
     ordered = sorted(found, key=min)
     return [next(k for k, group in enumerate(ordered) if i in group) for i in range(len(near))]
-
-
-KINDS = [*((rule, np.float64, 1e-12) for rule in PAIR_RULES), ("either", np.float32, 1e-4)]
-
-
-@pytest.mark.slow(reason="several seconds")
-@pytest.mark.parametrize("small", [0, 648])
-@pytest.mark.parametrize(
-    ("penalty", "rule", "dtype", "tolerance", "reuse_memory"),
-    [
-        (penalty, *kind, (i + j) % 2 == 0)
-        for i, penalty in enumerate(PENALTIES)
-        for j, kind in enumerate(KINDS)
-    ],
-    ids=lambda value: type(value).__name__ if value in PENALTIES else None,
-)
-def test_pairs_follow_the_formulas_of_the_step(plant, penalty, rule, reuse_memory, small, dtype, tolerance):
-    """The pairs have 648 numbers, so that the compiled loop or numpy updates them."""
-    plant(pairs, "SMALL", small)
-    stream = np.random.default_rng(1)
-    lead, clients, dimension = (2, 3), 9, 3
-    centers = 1.5 * stream.standard_normal((3, dimension))[np.arange(clients) % 3]
-    models = stream.standard_normal((*lead, clients, dimension)).astype(dtype)
-    state = start_pairs(models, THRESHOLD, reuse_memory=reuse_memory)
-    reference, first, second = NumpyPairs(models.astype(float)), *np.triu_indices(clients, 1)
-    pieces, regions = penalty.pieces(AUGMENTATION), set()
-    for _ in range(30):
-        moving = stream.random((*lead, clients)) < 0.35
-        moved = models + 0.3 * (centers - models) + 0.1 * stream.standard_normal(models.shape)
-        models = np.where(moving[..., None], moved, models).astype(dtype)
-        state = update_pairs(
-            state, models, moving, PAIR_RULES[rule], pieces, THRESHOLD, reuse_memory=reuse_memory
-        )
-        reference.update(models.astype(float), moving, rule, penalty)
-        theta = state.factor[..., None] * state.delta
-        v = AUGMENTATION * (1 - state.factor[..., None]) * state.delta
-        for found, expected in (
-            (theta, reference.theta[..., first, second, :]),
-            (v, reference.v[..., first, second, :]),
-            (state.sums, reference.sums()),
-        ):
-            np.testing.assert_allclose(found, expected, rtol=0, atol=tolerance)
-        lengths = np.linalg.norm(state.delta, axis=-1)
-        regions |= set(np.searchsorted(pieces[:, 0], lengths).ravel())
-        if dtype == np.float64:
-            near = reference.near()
-            np.testing.assert_array_equal(state.near[..., first, second], near[..., first, second])
-            for place in np.ndindex(lead):
-                assert state.groups[place].tolist() == components(near[place])
-        assert {state.delta.dtype, state.sums.dtype} == {np.dtype(dtype)}
-    assert len(regions) == len(pieces)
 
 
 @pytest.mark.parametrize("small", [0, 648])
@@ -183,31 +110,3 @@ def test_pairs_that_leap_beyond_the_penaltys_reach_are_close_no_more():
     after = algorithm.update(state, np.arange(12), leap)
     assert after.assignments.tolist() == list(range(12))
     assert (after.pairs.factor == 1).all()
-
-
-@pytest.mark.parametrize("small", [0, 10**6], ids=["compiled", "numpy"])
-@pytest.mark.parametrize(("dtype", "unit"), [(np.float32, 1e-25), (np.float32, 1e25), (np.float64, 1e-200)])
-def test_pairs_scale_with_the_models(plant, dtype, unit, small):
-    """Also where the squares of their differences underflow or overflow."""
-    plant(pairs, "SMALL", small)
-    models = np.array([[0.0, 0.0], [0.6, 0.8], [-0.6, 0.8]])
-    factors, lengths, near = [], [], []
-    for scale in (1.0, unit):
-        state = start_pairs((models * scale).astype(dtype), 0.1 * scale, reuse_memory=False)
-        pieces = GroupL1(strength=0.12 * scale).pieces(1.0)
-        state = update_pairs(
-            state,
-            (models * scale).astype(dtype),
-            np.ones(3, bool),
-            1,
-            pieces,
-            0.1 * scale,
-            reuse_memory=False,
-        )
-        factors.append(state.factor)
-        near.append(state.near)
-        lengths.append(pairs.delta_lengths(state) / scale)
-    assert factors[0].min() > 0
-    np.testing.assert_allclose(factors[1], factors[0], rtol=1e-5)
-    np.testing.assert_allclose(lengths[1], lengths[0], rtol=1e-5)
-    np.testing.assert_array_equal(*near)

@@ -2,8 +2,6 @@
 
 import itertools
 
-import array_api_compat.torch as torch
-import array_api_strict
 import numpy as np
 import pytest
 from hypothesis import assume, given
@@ -11,17 +9,9 @@ from hypothesis import strategies as st
 
 from clusterproof.algorithms.penalties import SCAD, GroupL1, SmoothedSCAD
 from clusterproof.common import InvalidArgument
-from clusterproof.common.arrays import to_numpy
 
 STRENGTHS = st.floats(0.05, 3)
 CONCAVITIES = st.floats(1.2, 6)
-EXAMPLES = [
-    GroupL1(strength=0.6),
-    SCAD(strength=0.6),
-    SmoothedSCAD(strength=0.6, smoothing=0.2),
-    SmoothedSCAD(strength=1.0, concavity=1.5, smoothing=0.9),
-]
-EACH = pytest.mark.parametrize("penalty", EXAMPLES, ids=lambda one: type(one).__name__)
 
 
 @st.composite
@@ -116,33 +106,6 @@ def test_values_proximal_points_and_subgradients_are_those_of_skglm(monkeypatch)
         np.testing.assert_allclose(ours.stationarity_residual(found, duals), distances, rtol=0, atol=1e-12)
 
 
-@EACH
-@pytest.mark.parametrize("library", [torch, array_api_strict], ids=["torch", "array-api-strict"])
-def test_every_library_gives_the_numbers_of_numpy(penalty, library):
-    stream = np.random.default_rng(1)
-    points = np.concatenate(
-        [stream.standard_normal((30, 3)) * stream.uniform(0, 3, (30, 1)), np.zeros((1, 3))]
-    )
-    duals = stream.standard_normal(points.shape)
-    there, forces = library.asarray(points), library.asarray(duals)
-    lengths = np.linalg.norm(points, axis=1)
-    for found, expected in (
-        (penalty.prox(there, 2.5), penalty.prox(points, 2.5)),
-        (penalty.value(library.asarray(lengths)), penalty.value(lengths)),
-        (penalty.derivative(library.asarray(lengths)), penalty.derivative(lengths)),
-        (penalty.stationarity_residual(there, forces), penalty.stationarity_residual(points, duals)),
-    ):
-        np.testing.assert_allclose(to_numpy(found), expected, rtol=0, atol=1e-14)
-
-
-@EACH
-def test_single_precision_stays_single(penalty):
-    points = np.ones((2, 3), dtype=np.float32)
-    assert penalty.prox(points, 2.5).dtype == np.float32
-    assert penalty.value(points).dtype == np.float32
-    assert penalty.stationarity_residual(points, points).dtype == np.float32
-
-
 @given(CONCAVITIES, st.floats(0.01, 1))
 def test_an_augmentation_of_at_most_the_negative_curvature_is_refused(concavity, share):
     penalty = SCAD(strength=1.0, concavity=concavity)
@@ -158,16 +121,3 @@ def test_the_lipschitz_constant_is_reached_and_never_passed():
     steepest = np.abs(np.diff(penalty.derivative(t)) / np.diff(t)).max()
     assert np.isclose(steepest, 3.0, rtol=1e-6)
     assert np.isclose(SmoothedSCAD(strength=1.0, concavity=1.2, smoothing=0.9).lipschitz, 5.0, rtol=1e-14)
-
-
-@pytest.mark.parametrize(("dtype", "unit"), [("float32", 1e-25), ("float32", 1e25), ("float64", 1e-200)])
-@pytest.mark.parametrize("library", [np, torch])
-def test_a_proximal_point_scales_with_its_point(library, dtype, unit):
-    """Also where the squares of its coordinates underflow or overflow."""
-    points = np.array([[3.0, 4.0], [0.3, 0.4], [0.0, 0.0]]) / 5
-    for penalty in (GroupL1(strength=0.12), SCAD(strength=0.12), SmoothedSCAD(strength=0.12, smoothing=0.1)):
-        settings = {name: value for name, value in vars(penalty).items() if name != "concavity"}
-        small = type(penalty)(**{name: value * unit for name, value in settings.items()})
-        found = small.prox(library.asarray(points * unit, dtype=getattr(library, dtype)), 1.0)
-        expected = penalty.prox(points, 1.0)
-        np.testing.assert_allclose(to_numpy(found).astype(float) / unit, expected, rtol=1e-5)

@@ -331,15 +331,3 @@ def test_a_model_on_another_device_is_copied() -> None:
             return self.values
 
     assert conform(with_model(Tensor), "fedavg").verdict == "conforms"
-
-
-@pytest.mark.parametrize(("written", "meant"), [("scafold", "scaffold"), ("fedavgmm", "fedavgm")])
-def test_the_nearest_name_is_offered(written: str, meant: str) -> None:
-    with pytest.raises(InvalidArgument, match=meant):
-        conform(FedAvg, written)
-    with pytest.raises(InvalidArgument, match="step_size"):
-        conform(FedAvg, "fedavg", settings={"stepsize": 0.1})
-    with pytest.raises(InvalidArgument, match="participation"):
-        conform(FedAvg, "fedavg", supports=["particpation"])
-    with pytest.raises(InvalidArgument, match="alpha"):
-        conform(FedAvg, "fedavg", settings={"alpha": 0.1})  # a setting of another algorithm

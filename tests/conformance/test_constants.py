@@ -69,20 +69,6 @@ def test_the_constant_is_named(deviation: dict[str, Any], algorithm: str, mistak
     assert words in report.sentence
 
 
-@pytest.mark.slow(reason="a second or more")
-def test_a_constant_is_named_in_single_precision() -> None:
-    class Rounded(FedProx):
-        momentum, decay = 0.9, 0.01
-
-        def __getattribute__(self, name: str) -> Any:
-            value = super().__getattribute__(name)
-            return value.astype("float32") if name == "model" else value
-
-    report = conform(Rounded, "fedavg", dtype="float32")
-    assert [one.mistakes for one in report.likely] == [("local-momentum-and-weight-decay",)], str(report)
-    assert "momentum 0.9 and weight decay 0.01" in report.sentence
-
-
 def test_a_factor_near_1_is_not_printed_as_1() -> None:
     report = conform(type("Nearly", (FedProx,), {"factor": 1.00002}), "fedprox", dtype="float64")
     assert "multiplied by 1.00002:" in report.sentence
@@ -92,17 +78,6 @@ def test_a_fixed_step_size_is_named() -> None:
     report = conform(lambda task, settings: FedProx(task, {**settings, "step_size": 0.01}), "fedavg")
     assert [one.mistakes for one in report.likely] == [("step_size-constant",)]
     assert "step_size is 0.01 for every requested value" in report.sentence
-
-
-@pytest.mark.slow(reason="several seconds")
-def test_the_optimiser_of_torch_has_these_constants() -> None:
-    torch = pytest.importorskip("torch")
-    from clusterproof.conformance.adapters.torch_side import torch_optimiser
-
-    optimiser = torch_optimiser(torch.optim.SGD, momentum=0.9, weight_decay=1e-2)
-    report = conform(optimiser, "fedavg", checks=SHORT)
-    assert [one.mistakes for one in report.likely] == [("local-momentum-and-weight-decay",)], str(report)
-    assert "momentum 0.9 and weight decay 0.01" in report.sentence
 
 
 @pytest.mark.slow(reason="several seconds")

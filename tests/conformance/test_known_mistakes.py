@@ -150,13 +150,9 @@ def directions(change: Any) -> Any:
     ("algorithm", "changes", "probe"),
     [
         ("fedavg", {"descend": directions(lambda step: np.clip(step.gradient, -0.5, 0.5))}, "one-step"),
-        ("fedavg", {"descend": directions(lambda step: step.gradient / (1 + step.number))}, "local-epochs"),
         ("fedprox", {"pull": "1.5 * {}"}, "local-epochs"),
         ("scaffold", {"client part": "0.9 * {}", "server part": "0.9 * {}"}, "rounds"),
-        ("scaffold", {"control step": "0.5 * {}"}, "one-step"),
-        ("feddyn", {"quadratic term": "({}) ** 3"}, "local-epochs"),
         ("ditto", {"personal pull": "{} * abs({})"}, "one-step"),
-        ("fedavgm", {"old momentum": "{} * (np.arange(len({})) % 2 == 0)"}, "rounds"),
         ("fedavg", {"weights": "{} ** 2 / ({} ** 2).sum()"}, "sizes"),
         ("fedadam", {"v of step": "({}) ** 2"}, "one-step"),
     ],
