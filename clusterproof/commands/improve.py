@@ -43,8 +43,8 @@ def improve_claim(
     """Search for the best constant of a claim: the last number that is certified, and the next one that is violated.
 
     The command checks the claim repeatedly, each time with another number in place of its own, in a separate process.
-    For a false claim this finds the repair. The best factor of one step may depend on the claim's quantities; if a
-    simple formula of them is certified, it is printed.
+    For a false claim this finds the repair. The best factor may depend on the claim's quantities; if a simple formula
+    of them is certified, it is printed. The potential of a loop stays as it is.
 
     With --algorithm in place of a claim, the command searches for the best rate of a built-in method and certifies the
     claims that state it. The options below --json belong to the method.
@@ -162,14 +162,12 @@ def _formula(
 ) -> str | None:
     """Return the best factor as a formula of the claim's quantities, if the checker certifies the claim with it."""
     certified, violated, source = found.certified, found.violated, read_file(file, TEXT).decode()
-    if certified is None or violated is None or not has_one_comparison(source, claim):
+    if certified is None or violated is None or not has_one_comparison(source, claim, of):
         return None
     if claim not in REGISTRY:
         load_claims(file)
-    stated = checker.find_claim(claim)
-    if len(stated.statements) > 1:
-        return None
-    formula = best_factor(freeze(stated, compared=False), of, least=violated.value < certified.value)
+    frozen = freeze(checker.find_claim(claim), compared=False)
+    formula = best_factor(frozen, of, least=violated.value < certified.value)
     if formula is None:
         return None
     name = f"{claim}.{of or 'bound'}.formula".lower()

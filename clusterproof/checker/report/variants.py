@@ -67,24 +67,28 @@ def variant(source: str, claim: str, of: str, value: Fraction | str, name: str) 
     return f"{ast.unparse(ast.fix_missing_locations(tree))}\n"
 
 
-def has_one_comparison(source: str, claim: str) -> bool:
-    """Return whether a claim's function ends with its only comparison, and gives its quantities no other values.
+def has_one_comparison(source: str, claim: str, of: str) -> bool:
+    """Return whether one comparison of a claim has a term, in a function that gives its quantities no other values.
 
-    If so, a formula of the quantities means the same in the comparison as in the claim's signature.
+    If so, a formula of the quantities means the same in this comparison as in the signature. If ``of`` is empty, the
+    claim must have only one comparison.
     """
-    (function,) = (
+    tree = _parsed(source)
+    _renamed(tree, claim, claim)
+    functions = [each for each in tree.body if isinstance(each, Function) and each.decorator_list]
+    compared = [
         each
-        for each in _parsed(source).body
-        if isinstance(each, Function) and claim in map(_stated, each.decorator_list)
-    )
-    inner = [node for each in function.body for node in ast.walk(each)]
-    quantities = {each.arg for each in (*function.args.args, *function.args.kwonlyargs)}
+        for each in functions
+        for call in _comparisons(each)
+        if not of or of in {term.arg for term in _terms(call)}
+    ]
+    if len(compared) != 1:
+        return False
+    inner = [node for each in compared[0].body for node in ast.walk(each)]
+    quantities = {each.arg for each in (*compared[0].args.args, *compared[0].args.kwonlyargs)}
     bound = {each.arg for each in inner if isinstance(each, ast.arg)}
     bound |= {each.id for each in inner if isinstance(each, ast.Name) and not isinstance(each.ctx, ast.Load)}
-    outer = [each for each in function.body if not isinstance(each, Function)]
-    returned = [node for each in outer for node in ast.walk(each) if isinstance(node, ast.Return)]
-    compared = [node for each in function.body for node in _comparisons(each)]
-    return [each.value for each in returned] == compared and len(compared) == 1 and not quantities & bound
+    return not quantities & bound
 
 
 def stated_ids(source: str) -> list[str]:

@@ -7,7 +7,7 @@ candidate: its caller checks the claim with this factor before printing it.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from contextlib import suppress
 from dataclasses import replace
 from fractions import Fraction
@@ -16,23 +16,20 @@ from typing import Any
 import numpy as np
 
 from clusterproof.checker.freeze import Frozen
-from clusterproof.checker.kernel import Refused
+from clusterproof.checker.kernel import Refused, Statement
 from clusterproof.checker.kernel.definitions import WORDS
-from clusterproof.checker.kernel.evaluation import limited
-from clusterproof.checker.kernel.families import needs
 from clusterproof.checker.kernel.multipliers import Need
 from clusterproof.checker.kernel.polynomials import Polynomial
 from clusterproof.checker.kernel.quotients import Quotient
 from clusterproof.checker.kernel.vocabulary import EXACT, Sides
 from clusterproof.checker.kernel.worlds import Form
 from clusterproof.checker.search.factors import factors_of
+from clusterproof.checker.search.families import NotShown, traced
 from clusterproof.checker.search.family_programs import Point, Programs, TooManyPrograms, polynomial_at
 from clusterproof.checker.search.quotients_between import Quotients
 
 FACTOR = "factor"
 """Name of the condition whose multiplier is the factor."""
-FUEL = 20_000_000
-"""Number of steps in which the kernel may trace the claim."""
 NEAR = 3e-5
 """Largest relative distance of a quotient from the solver's factors."""
 
@@ -43,17 +40,18 @@ def best_factor(frozen: Frozen, of: str, *, least: bool) -> str | None:
     Parameters
     ----------
     frozen
-        A claim of one line without loops about a function of a class.
+        A claim about a function of a class.
     of
-        Name of the term; empty for the whole bound.
+        Name of the term, which occurs in one line; empty for the whole bound of a claim with one line.
     least
         Whether a smaller factor is better, or a larger one.
     """
-    need = _need_with_factor(frozen, of)
-    if need is None or not need.nonnegative[FACTOR].terms:
-        return None
+    words = {**WORDS, "at_most": _split(EXACT.at_most, of), "at_least": _split(EXACT.at_least, of)}
     with suppress(Refused, TooManyPrograms, np.linalg.LinAlgError):
-        return _fitted(need, least=least)
+        statements = [frozen.statement(name, words) for name in frozen.lines if name not in frozen.outside]
+        several = [_need_with_factor(each, line, of) for each in statements for line in each.lines]
+        found = [need for need in several if need is not None]
+        return _fitted(found[0], least=least) if len(found) == 1 else None
     return None
 
 
@@ -76,30 +74,38 @@ def _fitted(need: Need, *, least: bool) -> str | None:
     if ratio is None or not (ratio[0].places or ratio[1].places):
         return None
     names = {max(v.top.places): name for name, v in need.instance.items() if type(v) is Quotient}
+    if not {*ratio[0].places, *ratio[1].places} <= names.keys():
+        return None  # it depends on a state of a loop
     return _formula(ratio, programs.points[0], names)
 
 
-def _need_with_factor(frozen: Frozen, of: str) -> Need | None:
-    """Return the need that a factor times a term, plus the bound's other terms, is at least the measured side."""
+def _need_with_factor(statement: Statement, line: str, of: str) -> Need | None:
+    """Return the need that a factor times a term, plus the bound's other terms, keeps a line; None if there is none.
 
-    def at_most(measured: Any, *allowed: Any, words: Any = None, **terms: Any) -> Sides:
-        if of:
-            rest = EXACT.at_most(measured, *allowed, **{**terms, of: 0 * terms[of]})
-            term = EXACT.at_most(0, terms[of])
-        else:
-            rest, term = EXACT.at_most(measured, 0), EXACT.at_most(0, *allowed, **terms)
-        return Sides((*rest.slacks, *term.slacks))
-
+    In a loop, the invariant stays as it is.
+    """
     try:
-        with limited(FUEL):
-            statement = frozen.statement("", {**WORDS, "at_most": at_most})
-            rest, term = needs(statement, "", {"states": 0, "listed": []})
-    except (Refused, LookupError, TypeError, ValueError, ArithmeticError):
+        _, found = traced(statement, line)
+        rest, term = (need for _, need in found if need.name.startswith("line"))
+    except (NotShown, ValueError):
         return None
     (slack,), (scaled,) = rest.slacks, term.slacks
-    if type(slack) is not Form or type(scaled) is not Form:
+    if type(slack) is not Form or type(scaled) is not Form or not scaled.terms:
         return None
     return replace(rest, nonnegative={FACTOR: -scaled, **rest.nonnegative})
+
+
+def _split(compare: Callable[..., Sides], of: str) -> Callable[..., Sides]:
+    """Return a comparison with two slacks: without the term, and of the term alone."""
+
+    def split(measured: Any, *allowed: Any, words: Any = None, **terms: Any) -> Sides:
+        if of:
+            several = compare(measured, *allowed, **{**terms, of: 0 * terms[of]}), compare(0, terms[of])
+        else:
+            several = compare(measured, 0), compare(0, *allowed, **terms)
+        return Sides(tuple(slack for sides in several for slack in sides.slacks))
+
+    return split
 
 
 def _formula(ratio: tuple[Polynomial, Polynomial], at: Point, names: Mapping[int, str]) -> str:

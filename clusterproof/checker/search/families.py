@@ -73,31 +73,45 @@ def family_of(statement: kernel.Statement, line: str, hints: Hints | None = None
     """
     why = ""
     for listed in ([], _listed(statement)):
-        for states in range(MOST_STATES + 1):
-            data: dict[str, Any] = {"states": states, "listed": listed}
-            try:
-                with limited(FUEL):
-                    found = named(needs(statement, line, data))
-            except kernel.Refused as refused:
-                if "more states" in str(refused):
-                    continue
-                why = why or str(refused)
+        try:
+            states, found = traced(statement, line, listed)
+        except NotShown as reason:
+            why = why or str(reason)
+            continue
+        data: dict[str, Any] = {"states": states, "listed": listed}
+        require_known(hints or {}, [name for name, _ in found])
+        proofs: list[Proof] = []
+        for name, need in found:
+            proof = proof_of(need, hint_of(name, (hints or {}).get(name), need, states))
+            if proof is None:
+                why = why or f"no multipliers were found for {name}"
                 break
-            except (ArithmeticError, LookupError, TypeError, ValueError, AttributeError) as error:
-                why = why or f"{type(error).__name__}: {error}"
-                break
-            require_known(hints or {}, [name for name, _ in found])
-            proofs: list[Proof] = []
-            for name, need in found:
-                proof = proof_of(need, hint_of(name, (hints or {}).get(name), need, states))
-                if proof is None:
-                    why = why or f"no multipliers were found for {name}"
-                    break
-                proofs.append(proof)
-            else:
-                return {"rule": "family", **data, "proofs": proofs}
-            break
+            proofs.append(proof)
+        else:
+            return {"rule": "family", **data, "proofs": proofs}
     raise NotShown(why)
+
+
+def traced(
+    statement: kernel.Statement, line: str, listed: Sequence[str] = ()
+) -> tuple[int, list[tuple[str, Need]]]:
+    """Return the number of symbols for rounds and states, and what multipliers must prove, with the names of hints.
+
+    Raises
+    ------
+    NotShown
+        If the statement cannot be traced on symbols, or a fact about symbols is not shown.
+    """
+    for states in range(MOST_STATES + 1):
+        try:
+            with limited(FUEL):
+                return states, named(needs(statement, line, {"states": states, "listed": listed}))
+        except kernel.Refused as refused:
+            if "more states" not in str(refused):
+                raise NotShown(str(refused)) from None
+        except (ArithmeticError, LookupError, TypeError, ValueError, AttributeError) as error:
+            raise NotShown(f"{type(error).__name__}: {error}") from None
+    raise NotShown(f"the loops have more than {MOST_STATES} numbers that change")
 
 
 def _listed(statement: kernel.Statement) -> list[str]:

@@ -2,14 +2,15 @@
 
 from collections.abc import Callable
 from fractions import Fraction
-from typing import Annotated
+from typing import Annotated, Any
 
 import pytest
 from families_by_hand import Curved, Share, Smooth
 from kernel_statements import executed, frozen_of
 
+from clusterproof.checker.freeze import freeze
 from clusterproof.checker.search.best_factor import best_factor
-from clusterproof.theorem import Function, Sides, Z, at_least, at_most, functions, iterate, suppose
+from clusterproof.theorem import Function, Sides, Z, at_least, at_most, claim, functions, iterate, suppose
 
 Strong = Annotated[Function, functions(strong_convexity=lambda mu: mu)]
 Rough = Annotated[Function, functions(smoothness=1, convex=False)]
@@ -46,6 +47,23 @@ def compressed(alpha: Share, step: Share, f: Smooth) -> Sides:
     return at_most(missed @ missed, memory=memory, gradient=step**2 / alpha * (g @ g))
 
 
+def steep(mu: Share, f: Curved) -> Sides:
+    """|grad f(x)|^2 >= mu^2 |x - x*|^2: as on mu |x|^2 / 2."""
+    suppose("mu < L", mu < 1)
+    return at_least(f.gradient(f.start) @ f.gradient(f.start), f.distance**2)
+
+
+def every_round(f: Smooth, rounds: int = Z[1:]) -> Sides:
+    """The potential and f(x_N) - f* <= |x_N - x*|^2 / 2 together give |x_0 - x*|^2 / (2 (N + 1))."""
+
+    def potential(x: Any, n: Any) -> Any:
+        apart = x - f.minimiser
+        return n * (f(x) - f.minimum) + apart @ apart / 2 <= f.distance**2 / 2
+
+    x = iterate(lambda x: x - f.gradient(x), f.start, rounds, invariant=potential)
+    return at_most(f(x) - f.minimum, bound=f.distance**2)
+
+
 @pytest.mark.parametrize(
     ("statement", "of", "least", "expected"),
     [
@@ -53,6 +71,8 @@ def compressed(alpha: Share, step: Share, f: Smooth) -> Sides:
         (proximal_step, "", True, lambda mu, step: 1 / (1 + step * mu) ** 2),
         (descent, "gain", False, lambda _, step: 4 - 2 * step),
         (compressed, "gradient", True, lambda alpha, _: (1 - alpha) * (2 - alpha)),
+        (steep, "", False, lambda mu, _: mu**2),
+        (every_round, "", True, lambda rounds, _: 1 / (2 * (rounds + 1))),
     ],
 )
 def test_the_best_factor_is_known(
@@ -60,9 +80,28 @@ def test_the_best_factor_is_known(
 ) -> None:
     formula = best_factor(frozen_of(statement), of, least=least)
     assert formula is not None
-    value = executed(f"def value(mu, alpha, step): return {formula}", "formula")["value"]
+    value = executed(f"def value(mu, alpha, rounds, step): return {formula}", "formula")["value"]
     for first, step in POINTS:
-        assert value(first, first, step) == expected(first, step)
+        assert value(first, first, first, step) == expected(first, step)
+
+
+def below(f: Smooth) -> Sides:
+    """f(x) - f* <= |x - x*|^2 / 2."""
+    return at_most(f(f.start) - f.minimum, distance=f.distance**2 / 2)
+
+
+def above(step: Share, f: Smooth) -> Sides:
+    """s |g|^2 <= 2 s (f(x) - f*)."""
+    g = f.gradient(f.start)
+    return at_most(step * (g @ g), gap=f(f.start) - f.minimum)
+
+
+@pytest.mark.usefixtures("registry")
+def test_a_term_of_one_line_gets_its_factor() -> None:
+    stated = claim("toy/two-lines")(below)
+    stated.line("above")(above)
+    assert best_factor(freeze(stated, compared=False), "gap", least=True) == "2*step"
+    assert best_factor(freeze(stated, compared=False), "", least=True) is None
 
 
 def attained(mu: Share, f: Curved) -> Sides:
@@ -77,6 +116,21 @@ def many_rounds(f: Smooth, rounds: int = Z[1:]) -> Sides:
     return at_most(f(x) - f.minimum, f.distance**2)
 
 
+def power_of_a_rate(mu: Share, f: Curved, rounds: int = Z[1:]) -> Sides:
+    """Its best factor is (1 - mu)^(2 N), a number of the loop."""
+    suppose("mu < L", mu < 1)
+
+    def potential(state: Any, n: Any) -> Any:
+        apart = state[0] - f.minimiser
+        return state[1] >= 0, apart @ apart <= state[1] * f.distance**2
+
+    start = f.start, 1
+    x, _ = iterate(
+        lambda s: (s[0] - f.gradient(s[0]), (1 - mu) ** 2 * s[1]), start, rounds, invariant=potential
+    )
+    return at_most((x - f.minimiser) @ (x - f.minimiser), f.distance**2)
+
+
 def other_way(mu: Share, f: Curved) -> Sides:
     suppose("mu < L", mu < 1)
     return at_least(f.gradient(f.start) @ f.gradient(f.start), mu**2 * f.distance**2)
@@ -86,6 +140,6 @@ def no_bound(f: Smooth) -> Sides:
     return at_most(f.minimum - f(f.start), bound=0 * f.minimum)
 
 
-@pytest.mark.parametrize("statement", [attained, many_rounds, other_way, no_bound])
+@pytest.mark.parametrize("statement", [attained, many_rounds, power_of_a_rate, other_way, no_bound])
 def test_no_formula_is_guessed(statement: Callable[..., Sides]) -> None:
     assert best_factor(frozen_of(statement), "", least=True) is None

@@ -156,17 +156,21 @@ def test_a_formula_is_put_into_a_claim() -> None:
     ("old", "new"),
     [
         ("    return at_most(x, start", "    x = x / 2\n    return at_most(x, start"),
-        ("    return at_most(x, start", "    at_most(x, 1)\n    return at_most(x, start"),
-        (
-            "    return at_most(x, start",
-            "    if x > 0:\n        return other(x)\n    return at_most(x, start",
-        ),
-        ("return at_most(x, start=2 * x, floor=GAIN * x)", "return {'a': at_most(x, start=2 * x)}"),
+        ("    return at_most(x, start", "    at_most(x, floor=1)\n    return at_most(x, start"),
+        ("    return at_most(x, start", "    for x in (1, 2):\n        pass\n    return at_most(x, start"),
+        ("start=3 * x)", "floor=3 * x)"),
     ],
 )
 def test_a_formula_means_the_quantities_of_the_signature(old: str, new: str) -> None:
-    assert has_one_comparison(FILE, "toy/one")
-    assert not has_one_comparison(FILE.replace(old, new), "toy/one")
+    assert has_one_comparison(FILE, "toy/one", "floor")
+    assert not has_one_comparison(FILE.replace(old, new), "toy/one", "floor")
+
+
+def test_a_formula_belongs_to_one_comparison() -> None:
+    """The line ``more`` has the term ``start``, too."""
+    assert not has_one_comparison(FILE, "toy/one", "start")
+    assert not has_one_comparison(FILE, "toy/one", "")
+    assert has_one_comparison(FILE.partition('@one.line("more")')[0], "toy/one", "")
 
 
 def test_what_a_file_has_is_known() -> None:
