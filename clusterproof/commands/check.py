@@ -196,10 +196,10 @@ def check(
             print(*page(known, stored, width, heard.sentences), sep="\n")
         else:
             if shown:
-                print("", *reports.count_table(shown, width, heard.stated), sep="\n")
+                print("", *reports.count_table(shown, width), sep="\n")
             used = seed if seeds == 1 else f"{seed} to {seed + seeds - 1}"
             seconds = time.perf_counter() - started
-            print(reports.summary(shown, len(failures), used, seconds, width, heard.stated))
+            print(reports.summary(shown, len(failures), used, seconds, width))
             for sentence in heard.sentences:
                 print(reports.wrap(sentence, width))
             given = [*ids, *(["--paper", paper] if paper else []), *(["--all"] if all_claims else [])]
@@ -365,7 +365,10 @@ def remark(verdict: Verdict) -> str:
     own = verdict.paper != "falsify" and file_of(checker.find_claim(verdict.claim).module) is not None
     if not own or verdict.verdict is not Kind.CONSISTENT or not may_be_rewritten(verdict.outside):
         return ""
-    return f"{verdict.outside}: in exact numbers it may be certified"
+    return (
+        f"not certified, because the kernel, which checks proofs, cannot read it: {verdict.outside} "
+        "(docs/explanation/kernel.md describes its language)"
+    )
 
 
 def _compare(ids: Sequence[str], folder: Path) -> int:

@@ -158,7 +158,7 @@ def quantities(numbers: Mapping[str, Any]) -> str:
 
 
 def short(value: Any) -> str:
-    """Write a quantity; if its string is long, name only the type of the object, or cut the string."""
+    """Write a quantity; if its string is long, name only the type of the object, or cut it at an entry."""
     text = _listed(value) if isinstance(value, list) else str(value)
     if len(text) <= LONG:
         return text
@@ -166,6 +166,11 @@ def short(value: Any) -> str:
         return f"a {value['task']} task"
     if isinstance(value, dict) and "triplets" in value:
         return f"a function on R^{len(value['start'])}, started at {_listed(value['start'])}"
+    if isinstance(value, list):
+        first = text[: LONG - 20].rpartition(", ")[0]
+        if first and first.count("(") == first.count(")") + 1:
+            return f"{first}, ..., {len(value)} entries)"
+        return f"an array of {len(value)} entries"
     return text[: LONG - 3] + "..."
 
 

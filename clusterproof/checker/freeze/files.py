@@ -97,8 +97,10 @@ class File:
         tables = [each for each in self._tables.get(key, ()) if {*names} <= {*each.get_identifiers()}]
         kinds = [{name: _kind(table, name) for name in names} for table in tables]
         if not kinds or any(each != kinds[0] for each in kinds):
+            several = [name for name in names if len({each[name] for each in kinds}) != 1]
             raise Refused(
-                f"{self.name}, line {node.lineno}: names that cannot be told apart: use further lines"
+                f"{self.name}, line {node.lineno}: the line has several comprehensions or lambdas, and any of them may "
+                f"own {', '.join(several or names)}: write each of them on a line of its own"
             )
         return kinds[0]
 

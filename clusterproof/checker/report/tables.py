@@ -6,7 +6,7 @@ import hashlib
 import platform
 import textwrap
 from collections import Counter
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 import msgspec
@@ -115,6 +115,8 @@ def evidence(verdict: Verdict) -> str:
     if verdict.counterexample is not None and verdict.instances:
         tried = f"the simplest of {verdict.instances} instances that were tried"
         parts.append(tried if verdict.instances > 1 else "the first that was tried")
+        if any(isinstance(value, dict) and "triplets" in value for value in verdict.counterexample.values()):
+            parts.append("`show` prints the function")
     if verdict.verdict in HOLDS:
         words = tightness_words(verdict.tightness, tight=verdict.tight)
         where = f" in {verdict.name}" if verdict.name and words else ""
@@ -148,8 +150,10 @@ def tightness_words(tightness: Mapping[str, Tightness] | None, *, tight: bool = 
     words = []
     for name, numbers in (tightness or {}).items():
         ratio, what = numbers["ratio"], "" if name == "all" else f"{name} "
-        if ratio is None or ratio > 1 / NEEDED or (what and ratio >= LOOSE):
-            words.append(f"{what or 'bound '}loose")
+        if what and (ratio is None or ratio >= LOOSE):
+            words.append(f"{what}loose")
+        elif ratio is None or ratio > 1 / NEEDED:
+            words.append(f"bound not tested: nothing measured reaches {NEEDED:.1%} of it")
         elif ratio >= LOOSE:
             words.append(f"loose: at least {ratio:.3g} times what was measured")
         else:
@@ -232,7 +236,7 @@ def sentence(verdict: Verdict, width: int | None) -> Text:
     return line
 
 
-def count_table(verdicts: Sequence[Verdict], width: int | None, own: Collection[str] = ()) -> list[str]:
+def count_table(verdicts: Sequence[Verdict], width: int | None) -> list[str]:
     """Count the verdicts of each paper, on one line per paper, and the violated claims by source.
 
     Parameters
@@ -241,8 +245,6 @@ def count_table(verdicts: Sequence[Verdict], width: int | None, own: Collection[
         The verdicts, at least one.
     width
         Number of columns; None for one line per paper, of any length.
-    own
-        Ids of the reader's own claims.
     """
     papers = sorted({verdict.paper for verdict in verdicts})
     words = [*map(str, Kind), *([FLOATS] if any(verdict.word == FLOATS for verdict in verdicts) else [])]
@@ -255,7 +257,7 @@ def count_table(verdicts: Sequence[Verdict], width: int | None, own: Collection[
         chosen = [verdict for verdict in verdicts if verdict.paper == paper]
         counts = Counter(verdict.word for verdict in chosen)
         line = _join((paper, counts.total(), *(counts[word] for word in words)), widths, gap)
-        refuted = refuted_words(chosen, own) if len(papers) > 1 else ""
+        refuted = refuted_words(chosen) if len(papers) > 1 else ""
         wrapped = f"{line}  {refuted}" if refuted else line
         if width is not None and len(wrapped) <= width:
             lines.append(wrapped)
@@ -264,20 +266,18 @@ def count_table(verdicts: Sequence[Verdict], width: int | None, own: Collection[
     return [part for line in lines for part in line.splitlines()]
 
 
-def refuted_words(verdicts: Sequence[Verdict], own: Collection[str] = ()) -> str:
+def refuted_words(verdicts: Sequence[Verdict]) -> str:
     """Count the violated claims by source, in one string; empty if no claim is violated."""
     count = sum(verdict.word == Kind.VIOLATED for verdict in verdicts)
-    return f"{count} violated: {', '.join(refuted_parts(verdicts, own))}" if count else ""
+    return f"{count} violated: {', '.join(refuted_parts(verdicts))}" if count else ""
 
 
-def refuted_parts(verdicts: Sequence[Verdict], own: Collection[str] = ()) -> list[str]:
-    """Count the violated claims by source, one string per source; the reader's own claims have no known source."""
+def refuted_parts(verdicts: Sequence[Verdict]) -> list[str]:
+    """Count the violated claims by source, one string per source."""
     violated = [verdict for verdict in verdicts if verdict.word == Kind.VIOLATED]
     judged = Counter(verdict.source for verdict in violated)
-    stated = [verdict for verdict in violated if verdict.source == "printed"]
-    printed = [verdict for verdict in stated if verdict.claim.partition("#")[0] not in own]
+    printed = [verdict for verdict in violated if verdict.source == "printed"]
     parts = [f"{len(printed)} printed ({', '.join(_failures(printed))})"] if printed else []
-    parts += _failures([verdict for verdict in stated if verdict not in printed])
     parts += [plural("reading", judged["reading"])] if judged["reading"] else []
     parts += [f"{judged['ours']} ours"] if judged["ours"] else []
     return parts
@@ -301,9 +301,8 @@ def summary(
     seed: int | str,
     seconds: float,
     width: int | None = None,
-    own: Collection[str] = (),
 ) -> str:
-    """Count the verdicts and the tight bounds, in ``width`` columns; ``own`` are the ids of the reader's claims."""
+    """Count the verdicts and the tight bounds, in ``width`` columns."""
     counts = Counter(verdict.word for verdict in verdicts)
     parts = [f"{counts[word]} {word}" for word in (*map(str, Kind), FLOATS) if counts[word]]
     failed = f"; {plural('other', failures)} failed" if failures and verdicts else ""
@@ -314,8 +313,11 @@ def summary(
     ratios = [ratio_of(verdict) for verdict in holding]
     if holding:
         close = [sum(ratio is not None and ratio <= most for ratio in ratios) for most in (2, 10)]
-        line += f"; bounds that are tight {TIMES}2: {close[0]} of {len(holding)}, tight {TIMES}10: {close[1]}"
-    return "\n".join(wrap(each, width) for each in (line, refuted_words(verdicts, own)) if each)
+        line += (
+            f"; of the bounds that were not refuted, {close[0]} of {len(holding)} are tight {TIMES}2 or better, and "
+            f"{close[1]} tight {TIMES}10"
+        )
+    return "\n".join(wrap(each, width) for each in (line, refuted_words(verdicts)) if each)
 
 
 def read_kinds(text: str, option: str = "fail_on") -> frozenset[str]:

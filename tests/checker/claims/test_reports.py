@@ -28,6 +28,7 @@ from clusterproof.checker.claims import (
     probability,
     suppose,
 )
+from clusterproof.checker.claims.statement import short
 from clusterproof.checker.report.decide import check, decide
 from clusterproof.checker.report.tables import evidence, read_kinds, report, summary, tightness_words, to_json
 from clusterproof.checker.search.repeated import DECIDED
@@ -263,6 +264,19 @@ def test_an_open_end_is_said_with_how_far_it_was_tried() -> None:
     assert 500 <= int(known[2]) <= 1000  # an end is multiplied by 1000 at last
 
 
+@pytest.mark.parametrize(
+    ("value", "written"),
+    [
+        ([1, 2, 3], "(1, 2, 3)"),
+        ([-1] * 32, "(-1, -1, -1, -1, ..., 32 entries)"),
+        ([[1, 2], [3, 4], [5, 6], [7, 8], [9, 10]], "((1, 2), (3, 4), ..., 5 entries)"),
+        ([[10**20, 10**20]] * 3, "an array of 3 entries"),
+    ],
+)
+def test_a_long_sequence_is_cut_at_an_entry_and_closed(value: Any, written: str) -> None:
+    assert short(value) == written
+
+
 # ---- the evidence in a line
 
 
@@ -270,7 +284,7 @@ def test_an_open_end_is_said_with_how_far_it_was_tried() -> None:
     ("ratios", "tight", "words"),
     [
         ({"all": 2.5, "noise": 1e4}, False, [f"tight {TIMES}2.5", "noise loose"]),
-        ({"all": None}, False, ["bound loose"]),
+        ({"all": None}, False, ["bound not tested: nothing measured reaches 0.1% of it"]),
         ({"all": 150.0}, False, ["loose: at least 150 times what was measured"]),
         ({"all": 1.0}, True, [f"tight {TIMES}1"]),
         ({"all": 1.25}, True, [f"tight {TIMES}1.25", "not attained"]),
@@ -292,6 +306,10 @@ def test_what_is_attained_somewhere_only_says_where() -> None:
         ({"reason": "in \n  words"}, "in words"),
         ({"instances": 7, "counterexample": {"x": 1}}, "why; the simplest of 7 instances that were tried"),
         ({"instances": 1, "counterexample": {"x": 1}}, "why; the first that was tried"),
+        (
+            {"instances": 1, "counterexample": {"f": {"triplets": []}}},
+            "why; the first that was tried; `show` prints the function",
+        ),
         ({"confidence": Confidence(level=0.9, lower=0.1, upper=0.25)}, "why; expectation in [0.1, 0.25]"),
         (
             {"confidence": Confidence(level=0.9, lower=0.1, upper=0.25), "trials": 9},
@@ -323,8 +341,9 @@ def test_counts_of_verdicts_and_of_tightness() -> None:
     many = [verdict_with(tightness={"all": {"ratio": ratio}}) for ratio in (1.0, 2.0, 5.0, 10.0, 11.0)]
     many += [verdict_with(verdict=Kind.VIOLATED), verdict_with(verdict=Kind.VIOLATED, source="ours")]
     assert summary(many, 2, 7, 1.25) == (
-        f"7 claims: 5 consistent, 2 violated; 2 others failed (seed 7, 1.2 s); bounds that are tight "
-        f"{TIMES}2: 2 of 5, tight {TIMES}10: 4\n2 violated: 1 printed (1 false statement), 1 ours"
+        f"7 claims: 5 consistent, 2 violated; 2 others failed (seed 7, 1.2 s); of the bounds that were not refuted, "
+        f"2 of 5 are tight {TIMES}2 or better, and 4 tight {TIMES}10\n"
+        "2 violated: 1 printed (1 false statement), 1 ours"
     )
     assert summary(many[:1], 0, 7, 1.25).startswith("1 claim: 1 consistent (seed 7, 1.2 s); ")
 

@@ -168,6 +168,26 @@ def more(x: Fraction = Q[0:1]):
 '''
 
 
+SHARED = '''
+from fractions import Fraction
+
+from clusterproof import Q, at_most, claim
+
+
+@claim("shared/one")
+def one(x: Fraction = Q[0:1]):
+    """The same name is a variable of one comprehension, and free in the other."""
+    return at_most(sum(sum([y * z for z in (1, 2)]) for y in [z for z in [y for y in (0, x)]]), 3)
+'''
+
+
+def test_a_line_with_two_owners_of_a_name_is_refused_by_the_name(tmp_path: Path) -> None:
+    (tmp_path / "shared.txt").write_text(SHARED, encoding="utf-8")
+    (stated,) = _claims_of(tmp_path / "shared.txt", tmp_path)
+    assert "shared.py, line 10: " in freeze(stated).outside[""]
+    assert " own y: write each of them on a line" in freeze(stated).outside[""]
+
+
 def test_a_text_is_the_same_where_lines_move(tmp_path: Path) -> None:
     found = []
     for name, head in (("a", ""), ("b", "# a comment\n\n")):

@@ -234,9 +234,10 @@ def test_a_check_says_what_its_author_can_change(
     words = {line.split("  ")[0]: line.split("  ")[1] for line in printed if line.startswith("mine/")}
     assert words == {f"mine/{name}": "violated" if name == "false" else "consistent" for name in claims}
     place = printed.index(next(line for line in printed if line.startswith("mine/tried")))
-    assert [line for line in printed if "may be certified" in line] == [printed[place + 1]]
+    assert [line for line in printed if "not certified" in line] == [printed[place + 1]]
     assert printed[place + 1] == (
-        "  mine.py, line 7, in tried: 0.5 is a float: write Fraction(1, 2): in exact numbers it may be certified"
+        "  not certified, because the kernel, which checks proofs, cannot read it: mine.py, line 7, in tried: "
+        "0.5 is a float: write Fraction(1, 2) (docs/explanation/kernel.md describes its language)"
     )
 
 
