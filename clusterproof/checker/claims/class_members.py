@@ -9,7 +9,15 @@ from typing import Any
 
 import numpy as np
 
-from clusterproof.checker.claims.coordinate_formulas import ZERO, Box, Formula, Vector, inner, plus
+from clusterproof.checker.claims.coordinate_formulas import (
+    ZERO,
+    Box,
+    Formula,
+    Turning,
+    Vector,
+    inner,
+    plus,
+)
 from clusterproof.checker.kernel.evaluation import Refused
 from clusterproof.checker.kernel.interpolation import Class, FunctionClass, Triplet
 from clusterproof.checker.kernel.listed import Listed
@@ -70,6 +78,7 @@ class Drawn:
     def code(self) -> dict[str, Any]:
         """The requested triplets, in the form that the kernel reads."""
         several = (self.asked.get(number, ({}, {})) for number in range(len(self.formulas)))
+        matrices = [_matrix(*formula) for formula in self.formulas]
         return {
             "start": list(map(write, self.start)),
             "solution": None if self.solution is None else list(map(write, self.solution)),
@@ -86,6 +95,7 @@ class Drawn:
                     for kinds in several
                 ],
             ),
+            **({"matrices": matrices} if any(matrices) else {}),
         }
 
     def _written(self, point: Point) -> list[Any]:
@@ -106,6 +116,14 @@ class Drawn:
         """Return the same functions with the start and all further points at the solution."""
         x = self.start if self.solution is None else self.solution
         return Drawn(self.groups, x, self.solution, self.minimum, (x,) * len(self.further), self.formulas)
+
+
+def _matrix(basis: tuple[Vector, ...], formula: Formula) -> list[list[Any]] | None:
+    """Write the matrix of an affine operator, row by row; None for any other formula."""
+    if not isinstance(formula, Turning):
+        return None
+    columns = [formula.turned(x) for x in zip(*basis, strict=True)]
+    return [[write(inner(row, column)) for column in columns] for row in zip(*basis, strict=True)]
 
 
 def _coordinates(point: Point, dimension: int) -> Vector:
@@ -202,7 +220,8 @@ class _DrawnOracle(Oracle):
 
     def _at(self, point: Point) -> tuple[Vector, Fraction]:
         gradient, value = self._formula.at(self._inwards(point))
-        return gradient, value if isinstance(self.definition, FunctionClass) else ZERO
+        has_values = isinstance(self.definition, FunctionClass)
+        return gradient, value if has_values or getattr(self.definition, "only_necessary", False) else ZERO
 
     def implicit(self, point: Point, step: Fraction | None) -> Triplet:
         """Return the triplet at the proximal point, or at the linear minimum if ``step`` is None."""

@@ -254,7 +254,7 @@ def operators(
         L: |A x - A y| <= L |x - y|. With ``monotone=False`` and no other condition, as for nonexpansive operators,
         ``A.solution`` is a fixed point instead of a zero. If you combine ``lipschitz`` with another condition, the
         pairwise conditions are only necessary. They suffice for a certificate, but a violation needs an explicit
-        operator.
+        operator: an affine operator, or the gradient of a convex function.
     distance
         Largest |start - solution|.
     """
@@ -296,9 +296,7 @@ def _of_class(
     any_number: Any = Quotient.symbol(0, 1)
     try:
         require_numbers(None if isinstance(reach, End) else reach)
-        depends = any(isinstance(value, End) for value in given.values())
-        if kind is FunctionClass or not depends:  # other classes take no symbols
-            kind(**{name: any_number if isinstance(end, End) else end for name, end in given.items()})
+        kind(**{name: any_number if isinstance(end, End) else end for name, end in given.items()})
     except Refused as refused:
         raise InvalidArgument(
             "constants", {**constants, "distance": distance}, str(refused), "change one of these"

@@ -161,8 +161,11 @@ class Turning:
 
     def at(self, x: Vector) -> tuple[Vector, Fraction]:
         """Return the image of a point, and 0 as its value."""
-        moved = self._applied(plus(x, self.point, -1), self.blocks)
-        return plus(self.image, moved), ZERO
+        return plus(self.image, self.turned(plus(x, self.point, -1))), ZERO
+
+    def turned(self, x: Vector) -> Vector:
+        """Return T x."""
+        return self._applied(x, self.blocks)
 
     def prox(self, x: Vector, step: Fraction) -> Vector:
         """Return y with y + step g = x, with g the image of y."""

@@ -136,6 +136,8 @@ class SetClass:
 class OperatorClass:
     """A class of operators.
 
+    Constants may be symbols. In this case ``required`` returns the facts that a proof must show about them.
+
     Attributes
     ----------
     monotone, strong_monotonicity
@@ -153,12 +155,12 @@ class OperatorClass:
 
     def __post_init__(self) -> None:
         require_numbers(self.strong_monotonicity, self.cocoercivity, self.lipschitz)
-        mu, beta, L = self.strong_monotonicity, self.cocoercivity or 0, self.lipschitz
-        if not self.monotone and self.cocoercivity is None and L is None:
+        mu = self.strong_monotonicity
+        if not self.monotone and self.cocoercivity is None and self.lipschitz is None:
             raise Refused("an operator is monotone, cocoercive or Lipschitz")
-        if mu and not self.monotone:
+        if not self.monotone and (is_symbol(mu) or mu):
             raise Refused("a strongly monotone operator is monotone")
-        if self.monotone and (mu * beta > 1 or (L is not None and mu > L)):
+        if any(type(slack) is not Quotient and slack < 0 for slack in self.room):
             raise Refused("no operator has these constants: mu times the identity is to be one")
 
     def __str__(self) -> str:
@@ -171,9 +173,26 @@ class OperatorClass:
         return " ".join([*words, "operator"])
 
     @property
+    def room(self) -> list[Any]:
+        """The numbers L - mu and 1 - mu beta; if they are at least 0, mu times the identity belongs to the class."""
+        mu, beta, L = self.strong_monotonicity, self.cocoercivity, self.lipschitz
+        return ([] if L is None else [L - mu]) + ([] if beta is None else [1 - mu * beta])
+
+    @property
     def has_fixed_point(self) -> bool:
         """Whether the solution is a fixed point, A x = x, as for nonexpansive operators; otherwise it is a zero."""
         return not self.monotone and self.cocoercivity is None
+
+    @property
+    def of_gradients(self) -> FunctionClass:
+        """A class of functions whose subgradients form operators of this class.
+
+        The gradient of a mu-strongly convex and L-smooth function is mu-strongly monotone, L-Lipschitz and
+        1/L-cocoercive (J.-B. Baillon and G. Haddad, 1977).
+        """
+        limits = [] if self.lipschitz is None else [self.lipschitz]
+        limits += [1 / self.cocoercivity] if self.cocoercivity else []
+        return FunctionClass(min(limits, default=None), self.strong_monotonicity)
 
     @property
     def only_necessary(self) -> bool:
@@ -210,24 +229,20 @@ def is_symbol(constant: Any) -> bool:
 
 
 def required(definition: Class) -> list[Fact]:
-    """Return the facts to show about constants that are symbols: they are >= 0, and L > mu strictly.
+    """Return the facts to show about constants that are symbols.
 
-    (If L = mu, there would be a further condition. Functions that need not be convex require L > 0.)
-
-    Raises
-    ------
-    Refused
-        If constants of a set or operator are symbols.
+    They are at least 0. For functions, mu < L strictly. (If L = mu, there would be a further condition. Functions that
+    need not be convex require L > 0.) For operators, mu <= L and mu beta <= 1: the class exists at every value, as mu
+    times the identity belongs to it. The conditions of operators and sets are products and sums, so they are the
+    conditions of the class at every value of its symbols, also at the ends of these facts.
     """
-    if not any(map(is_symbol, vars(definition).values())):
-        return []
-    if not isinstance(definition, FunctionClass):
-        raise Refused("only constants of functions may be symbols")
-    constants: tuple[Any, ...] = (definition.smoothness, definition.strong_convexity, definition.lipschitz)
-    L, mu, _ = constants
+    constants: tuple[Any, ...] = tuple(vars(definition).values())
     facts = [value >= 0 for value in constants if is_symbol(value)]
-    if L is not None and (is_symbol(L) or is_symbol(mu)):
-        facts.append(mu < L)
+    if isinstance(definition, OperatorClass):
+        facts += [slack >= 0 for slack in definition.room if is_symbol(slack)]
+    elif isinstance(definition, FunctionClass) and definition.smoothness is not None:
+        L, mu = constants[:2]
+        facts += [mu < L] if is_symbol(L) or is_symbol(mu) else []
     return facts
 
 

@@ -1,9 +1,14 @@
 """Functions that are known at finitely many points, in fractions: a counterexample, or a witness.
 
-If the triplets satisfy the conditions of the class, some member of the class has these triplets. With any number of
-clients there are two, and the second function is the mirror image of the first: its points and gradients have the
-opposite sign in each coordinate with an odd index. A clients' vector v is given by the first client's v_1, because v_2
-is its mirror image.
+If the triplets satisfy the conditions of the class, some member of the class has these triplets. For classes of
+operators whose conditions are ``only_necessary``, one of two sufficient conditions must hold instead:
+
+* The triplets are subgradients of a function of the class ``of_gradients``, with the function's values.
+* An affine operator has the triplets. Its matrix is listed, and satisfies the conditions of the class.
+
+With any number of clients there are two functions, and the second function is the mirror image of the first: its
+points and gradients have the opposite sign in each coordinate with an odd index. A clients' vector v is given by the
+first client's v_1, because v_2 is its mirror image.
 """
 
 from __future__ import annotations
@@ -21,6 +26,7 @@ from clusterproof.checker.kernel.interpolation import (
     slacks_of,
 )
 from clusterproof.checker.kernel.numbers import cost_of_sum, read, words
+from clusterproof.checker.kernel.positivity import is_positive_semidefinite
 from clusterproof.checker.kernel.worlds import Oracle, Point, World
 
 
@@ -37,6 +43,7 @@ class Listed(World):
         As in ``World``.
     code
         ``start``, ``solution``, ``minimum``, ``further`` and ``triplets``, with one list of triplets for each oracle.
+        ``matrices`` may have the matrix of each oracle, as a list of rows, or None if the oracle is not affine.
 
     Raises
     ------
@@ -46,8 +53,11 @@ class Listed(World):
 
     def __init__(self, groups: Sequence[tuple[Any, Class]], reach: Any, code: Any) -> None:
         super().__init__(groups, reach)
-        if type(code) is not dict or code.keys() != {"start", "solution", "minimum", "further", "triplets"}:
-            raise Refused("a member of a class has start, solution, minimum, further and triplets")
+        names = {"start", "solution", "minimum", "further", "triplets"}
+        if type(code) is not dict or code.keys() - {"matrices"} != names:
+            raise Refused(
+                "a member of a class has start, solution, minimum, further and triplets, and may have matrices"
+            )
         self.size = len(code["start"])
         self.start = self._read(code["start"])
         self.solution = None if code["solution"] is None else self._read(code["solution"])
@@ -63,16 +73,58 @@ class Listed(World):
         if len(functions) != len(self.definitions):
             raise Refused(f"there are {len(self.definitions)} functions")
         self.oracles = []
-        for definition, triplets in zip(self.definitions, functions, strict=True):
-            self.oracles.append(Tabled(definition, triplets))
-            failed = [
-                name for name, slack in slacks_of(definition, triplets, self.minimum).items() if slack < 0
-            ]
-            if failed or definition.only_necessary:
-                raise Refused(f"the triplets need not belong to a {definition}: condition {failed[:1]}")
+        matrices = code.get("matrices", [None] * len(self.definitions))
+        for definition, triplets, matrix in zip(self.definitions, functions, matrices, strict=True):
+            if matrix is not None:
+                self._require_affine(definition, triplets, matrix)
+            else:
+                self._require_conditions(definition, triplets)
+            if isinstance(definition, OperatorClass) and definition.only_necessary:
+                triplets = [(x, g, Fraction(0)) for x, g, _ in triplets]
             if not isinstance(definition, FunctionClass) and any(f != 0 for _, _, f in triplets):
                 raise Refused("sets and operators have no values")
+            self.oracles.append(Tabled(definition, triplets))
         self._require_solution()
+
+    def _require_conditions(self, definition: Class, triplets: Sequence[Triplet]) -> None:
+        """Require that conditions hold which suffice for a member of a class with the triplets."""
+        sufficient: Class = definition
+        if isinstance(definition, OperatorClass) and definition.only_necessary:
+            sufficient = definition.of_gradients
+        slacks = slacks_of(sufficient, [*triplets], self.minimum)
+        failed = [name for name, slack in slacks.items() if slack < 0]
+        if failed:
+            raise Refused(f"the triplets need not belong to a {definition}: condition {failed[:1]}")
+
+    def _require_affine(self, definition: Class, triplets: Sequence[Triplet], matrix: Any) -> None:
+        """Require that an affine operator with a matrix M belongs to a class, and has the triplets.
+
+        Each condition of the class at (d, M d) and (0, 0) is a quadratic form of d. The form must be positive
+        semidefinite; then the condition holds at all pairs of points, because A x - A y = M (x - y).
+        """
+        if not isinstance(definition, OperatorClass) or type(matrix) is not list or len(matrix) != self.size:
+            raise Refused("a matrix has a row for each coordinate, and belongs to an operator")
+        rows, zero = [self._read(row) for row in matrix], Point(self, {})
+
+        def image(x: Point) -> Point:
+            entries = {place: row @ x for place, row in enumerate(rows)}
+            return Point(self, {place: entry for place, entry in entries.items() if entry})
+
+        def conditions(d: Point) -> list[Fraction]:
+            return definition.of_two((d, image(d), 0), (zero, zero, 0))
+
+        units = [Point(self, {place: Fraction(1)}) for place in range(self.size)]
+        alone = [conditions(unit) for unit in units]
+        for c in range(len(conditions(zero))):
+            form = [
+                [(conditions(a + b)[c] - alone[i][c] - alone[j][c]) / 2 for j, b in enumerate(units)]
+                for i, a in enumerate(units)
+            ]
+            if not is_positive_semidefinite(form):
+                raise Refused(f"the matrix is none of a {definition}")
+        for x, g, _ in triplets:
+            if (image(x - triplets[0][0]) - (g - triplets[0][1])).terms:
+                raise Refused("an affine operator with this matrix does not have the triplets")
 
     def _read(self, code: Any) -> Point:
         if type(code) is not list or len(code) != self.size:
