@@ -63,7 +63,7 @@ class Expression(Abstract):
     Attributes
     ----------
     operator
-        One of + - * / ^ negative number quantity.
+        One of + - * / ^ negative number quantity; in a statement without branches also min, max and abs.
     parts
         The operands. The second operand of a power is an int. A number has its value here, and a quantity its name.
     value
@@ -238,6 +238,13 @@ class Given(Valued):
 
 def _made(record: Record, operator: str, parts: tuple[Any, ...], value: int | Fraction | None) -> Expression:
     return (Symbolic if value is None else Valued)(record, operator, parts, value)
+
+
+def joined(operator: str, *values: Any) -> Expression:
+    """Return the smallest or largest of two values, or the absolute value, as an expression without a branch."""
+    (record, *_) = (each.record for each in values if isinstance(each, Expression))
+    parts = tuple(each if isinstance(each, Expression) else of_number(record, each) for each in values)
+    return Symbolic(record, operator, parts, None)
 
 
 def _is(value: Any, wanted: int) -> bool:

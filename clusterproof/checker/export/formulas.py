@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import itertools
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, replace
@@ -10,9 +11,18 @@ from functools import partial as partial_of
 from typing import Any
 
 from clusterproof.checker.export import following
-from clusterproof.checker.export.expressions import Expression, Record, Symbolic, of_number, plain, quantity
+from clusterproof.checker.export.expressions import (
+    Expression,
+    Record,
+    Symbolic,
+    joined,
+    of_number,
+    plain,
+    quantity,
+)
 from clusterproof.checker.export.following import Path
 from clusterproof.checker.export.source_names import naming
+from clusterproof.checker.kernel import operations
 from clusterproof.checker.kernel.definitions import WORDS
 from clusterproof.checker.kernel.evaluation import (
     Evaluation,
@@ -23,6 +33,7 @@ from clusterproof.checker.kernel.evaluation import (
     proving,
     running,
 )
+from clusterproof.checker.kernel.library import LIBRARY
 from clusterproof.checker.kernel.numbers import Abstract, absolute, compare, number
 from clusterproof.checker.kernel.quotients import Fact, Many, Quotient
 from clusterproof.checker.kernel.ranges import Choice, Interval, OfClass, Range, Tuples, value_of
@@ -109,7 +120,9 @@ class Exporter:
         self._record = Record()
         self._words: dict[int, Any] = {}
         self._terms: dict[int, Any] = {}
+        self._is_whole = False
         words = {own: self._of(own, known) for own, known in WORDS.items()} | {"abs": self._absolute}
+        words |= {own: self._extreme(own) for own in ("min", "max")}
         self.stated = read(text, words).statements[name]
         between = self._evidence.get("between", ())
         self.ranges = {n: hull(r) if n in between else r for n, r in self.stated.space.ranges.items()}
@@ -180,7 +193,21 @@ class Exporter:
             return following.iterate(self._record, step, start, rounds, invariant)
         return known(step, start, number(rounds) if isinstance(rounds, Expression) else rounds)
 
+    def _extreme(self, word: str) -> Callable[..., Any]:
+        known = LIBRARY[word]
+
+        def find(*values: Any, **named: Any) -> Any:
+            if not self._is_whole or named:
+                return known(*values, **named)
+            entries = list(operations.each(values[0] if len(values) == 1 else values))
+            is_formula = any(isinstance(entry, Symbolic) for entry in entries)
+            return functools.reduce(partial_of(joined, word), entries) if is_formula else known(entries)
+
+        return find
+
     def _absolute(self, value: Any, /) -> Any:
+        if self._is_whole and isinstance(value, Symbolic):
+            return joined("abs", value)
         if isinstance(value, Expression):
             return value if compare(">=", value, 0) else -value
         return absolute(value)
@@ -220,6 +247,21 @@ class Exporter:
     def hypotheses(self, line: str, chosen: Mapping[str, Any]) -> Formulas:
         """Return the hypotheses of a line on symbols; the rest of the function may have no formula."""
         return self._evaluated(line, chosen, Evaluation(), on_symbols=True, partial=True)
+
+    def without_branches(self, line: str) -> Formulas | None:
+        """Return the formulas of a line on symbols, with min, max and abs; choices of numbers are symbols, too.
+
+        None if the source still branches, or needs a number where a symbol stands.
+        """
+        evidence, self._evidence, self._is_whole = self._evidence, {}, True
+        evaluation = Evaluation(decisions=[])
+        try:
+            found = self._evaluated(line, {}, evaluation, on_symbols=True)
+        except (Refused, TypeError):
+            return None
+        finally:
+            self._evidence, self._is_whole = evidence, False
+        return None if evaluation.asked or found.record.unknowns or found.sides is None else found
 
     @staticmethod
     def _is_numeric(value: Any) -> bool:
@@ -307,6 +349,9 @@ class Exporter:
             ]
             quantities += several
             return tuple(each.expression for each in several)
+        if self._is_whole and type(allowed) is Choice and all(map(self._is_numeric, allowed.options)):
+            quantities.append(self._of_all(name, allowed, so_far))
+            return quantities[-1].expression
         if type(allowed) is OfClass or (name in given and not self._is_numeric(value)):
             return value
         quantities.append(self._number(name, allowed, value, so_far))

@@ -1141,6 +1141,14 @@ Proof.
     all: rewrite <- ?minus_IZR, <- ?plus_IZR; apply IZR_lt; lia.
 Qed.
 
+(* By the sign of a difference, which is known: the smallest or largest of two numbers, and an absolute value. *)
+Ltac by_sign := first [assumption | lra].
+Ltac decided_signs := repeat match goal with
+  | |- context [Rmin ?a ?b] => first [rewrite (Rmin_left a b) by by_sign | rewrite (Rmin_right a b) by by_sign]
+  | |- context [Rmax ?a ?b] => first [rewrite (Rmax_left a b) by by_sign | rewrite (Rmax_right a b) by by_sign]
+  | |- context [Rabs ?a] => first [rewrite (Rabs_pos_eq a) by by_sign | rewrite (Rabs_left1 a) by by_sign]
+  end.
+
 (* ---- Loops: the principle of induction *)
 
 Theorem by_rounds {A : Type} (round : A -> A -> Prop) start (P : R -> A -> Prop) count state :

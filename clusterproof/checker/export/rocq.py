@@ -64,7 +64,7 @@ BELIEVED = """You must believe Rocq, its real numbers (the axioms that make prin
    proved. A name of the source begins with the_ if Rocq or the prelude has the same name. It ends with a number if
    several values have the same name, and for the entries of a sequence (from 0)."""
 IMPORTS = """\
-From Coq Require Import Rbase Rfunctions QArith List.
+From Coq Require Import Rbase Rfunctions QArith List Lra.
 From Clusterproof Require Import statements prelude.
 Import ListNotations.
 Open Scope R_scope.

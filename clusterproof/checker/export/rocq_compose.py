@@ -65,6 +65,10 @@ class Case:
         return f"({hypotheses} -> {conclusion})" if hypotheses else conclusion
 
 
+Path = tuple[int, Case]
+"""A case with its number."""
+
+
 @dataclass(frozen=True)
 class Witness:
     """An instance that meets the hypotheses.
@@ -85,7 +89,10 @@ class Witness:
 
 
 def composed(
-    exporter: Exporter, cases: Sequence[Case], name: str, witness: Witness | None = None
+    exporter: Exporter,
+    cases: Sequence[Case],
+    name: str,
+    witness: Witness | None = None,
 ) -> list[str]:
     """Write all cases, and the theorem that combines them.
 
@@ -110,13 +117,13 @@ def composed(
             lines += own
             continue
         case.scope.outside, case.scope.module = True, f"Case_{k + 1}."
-        definitions += ["", *([comment(words)] if words else []), *_module(f"Case_{k + 1}", case.definitions)]
-        lines += _module(f"Proof_{k + 1}", [f"Import Case_{k + 1}.", *own])
+        definitions += ["", *([comment(words)] if words else []), *module(f"Case_{k + 1}", case.definitions)]
+        lines += module(f"Proof_{k + 1}", [f"Import Case_{k + 1}.", *own])
     proof_of_witness = "admissible"
     if witness is not None and witness.place is None:
         witness.made.scope.outside, witness.made.scope.module = True, "Instance."
-        definitions += ["", *_module("Instance", witness.made.text)]
-        lines += _module("Proof_of_instance", ["Import Instance.", *witness.lines])
+        definitions += ["", *module("Instance", witness.made.text)]
+        lines += module("Proof_of_instance", ["Import Instance.", *witness.lines])
         proof_of_witness = "Proof_of_instance.admissible"
     elif witness is not None and witness.place is not None and not is_single:
         proof_of_witness = f"Proof_{witness.place + 1}.admissible"
@@ -135,7 +142,8 @@ def composed(
     return [*definitions, *further, "", PROOF, *lines, *stated]
 
 
-def _module(name: str, lines: Sequence[str]) -> list[str]:
+def module(name: str, lines: Sequence[str]) -> list[str]:
+    """Write a module."""
     return [f"Module {name}.", *lines, f"End {name}."]
 
 
@@ -167,7 +175,7 @@ class _Whole:
 
     def theorem(self) -> tuple[list[str], str, list[str]]:
         """Return the definition of the space, the statement, and its proof."""
-        space, chosen = self._space, _combinations(self._cases)
+        space, chosen = self._space, combinations(self._cases)
         own = " ".join(space.names.values())
         body = space.nested(chosen, self._leaf, {})
         statement = f"forall {space.binder}, space {own} ->\n  {body}"
@@ -175,27 +183,28 @@ class _Whole:
         return space.lines, statement, proof
 
     def _leaf(self, chosen: Chosen) -> str:
-        return _ways(_paths(self._cases, chosen, self._space.names))
+        return _ways(paths_of(self._cases, chosen, self._space.names))
 
     def _leaf_proof(self, chosen: Chosen) -> list[str]:
         values = {name: f"({self._space.value(name, value)})" for name, value in chosen.items()}
-        paths = _paths(self._cases, chosen, self._space.names | values)
-        return list(_by_branches(paths, [self._known(case) for _, case in paths]))
+        paths = paths_of(self._cases, chosen, self._space.names | values)
+        return list(_by_branches(paths, [known_space(self._space, case) for _, case in paths]))
 
-    def _known(self, case: Case) -> str:
-        """Write the proof of a case's space from the parts of the whole space."""
-        parts = []
-        for q in case.formulas.quantities:
-            if q.integer and q.name in case.chosen:
-                parts.append(f"(ex_intro _ ({case.chosen[q.name]})%Z eq_refl)")
-            elif q.integer:
-                parts.append(self._space.parts[q.name, "integer"])
-            if q.options:
-                parts.append("eq_refl")
-                continue
-            ends = (("low", q.low), ("high", q.high))
-            parts += [self._space.parts[q.name, kind] for kind, end in ends if end is not None]
-        return conj(parts)
+
+def known_space(space: WholeSpace, case: Case) -> str:
+    """Write the proof of a case's space from the parts of the whole space."""
+    parts = []
+    for q in case.formulas.quantities:
+        if q.integer and q.name in case.chosen:
+            parts.append(f"(ex_intro _ ({case.chosen[q.name]})%Z eq_refl)")
+        elif q.integer:
+            parts.append(space.parts[q.name, "integer"])
+        if q.options:
+            parts.append("eq_refl")
+            continue
+        ends = (("low", q.low), ("high", q.high))
+        parts += [space.parts[q.name, kind] for kind, end in ends if end is not None]
+    return conj(parts)
 
 
 def _listed(cases: Sequence[Case]) -> tuple[list[str], str, list[str]]:
@@ -208,9 +217,9 @@ def _listed(cases: Sequence[Case]) -> tuple[list[str], str, list[str]]:
     kinds = ((words, "string"), (numbers, "R"))
     binder = " ".join(f"({' '.join(own.values())} : {kind})" for own, kind in kinds if own)
     spaces, ways, proof = [], [], []
-    chosen = _combinations(cases)
+    chosen = combinations(cases)
     for k, one in enumerate(chosen):
-        paths = _paths(cases, one, numbers)
+        paths = paths_of(cases, one, numbers)
         texts = [f"{words[own]} = {written(value)}" for own, value in paths[0][1].formulas.texts.items()]
         spaces.append(" /\\ ".join([*texts, paths[0][1].applied("space") or "True"]))
         ways.append(f"{spaces[-1]} /\\ ({_ways(paths)})")
@@ -239,12 +248,12 @@ def _listed(cases: Sequence[Case]) -> tuple[list[str], str, list[str]]:
 # ---- the ways of one combination
 
 
-def _combinations(cases: Sequence[Case]) -> list[Chosen]:
+def combinations(cases: Sequence[Case]) -> list[Chosen]:
     """Return the combinations of the choices, each once."""
     return list({key_of(case.chosen): case.chosen for case in cases}.values())
 
 
-def _paths(cases: Sequence[Case], chosen: Chosen, names: Mapping[str, str]) -> list[tuple[int, Case]]:
+def paths_of(cases: Sequence[Case], chosen: Chosen, names: Mapping[str, str]) -> list[Path]:
     """Return the paths of a combination with their numbers; give the quantities the names in ``names``."""
     found = [(k, case) for k, case in enumerate(cases, start=1) if key_of(case.chosen) == key_of(chosen)]
     for _, case in found:
@@ -252,7 +261,7 @@ def _paths(cases: Sequence[Case], chosen: Chosen, names: Mapping[str, str]) -> l
     return found
 
 
-def _ways(paths: Sequence[tuple[int, Case]]) -> str:
+def _ways(paths: Sequence[Path]) -> str:
     """Write that one of the paths is taken, and its proposition; with loops, write what holds if a path is taken."""
     if _has_loops(paths):
         told = [[case.applied("branches"), case.says()] for _, case in paths if case.proof]
@@ -261,8 +270,19 @@ def _ways(paths: Sequence[tuple[int, Case]]) -> str:
     return one_of_several([" /\\ ".join(way) or "True" for way in ways])
 
 
-def _by_branches(paths: Sequence[tuple[int, Case]], known: Sequence[str]) -> Iterator[str]:
-    """Prove that one of the paths is taken, and its proposition, from the decisions and proofs of the paths' spaces."""
+def _by_branches(paths: Sequence[Path], known: Sequence[str]) -> Iterator[str]:
+    """Prove that one of the paths is taken, and its proposition, from the proofs of the paths' spaces."""
+    if _has_loops(paths):
+        pairs = [(pair, space) for pair, space in zip(paths, known, strict=True) if pair[1].proof]
+        proofs = [f"({lemma_of(*pair, space, '')})" for pair, space in pairs]
+        return iter([f"exact {conj(proofs) or 'Logic.I'}."])
+    return by_branches(
+        paths, lambda place, taken: chosen_from(place, len(paths)) + _way(*paths[place], known[place], taken)
+    )
+
+
+def by_branches(paths: Sequence[Path], leaf: Callable[[int, str], str]) -> Iterator[str]:
+    """Split by the branches of some paths; ``leaf`` writes the step for a path, given the proof that it is taken."""
 
     def decisions(place: int) -> Sequence[tuple[Any, bool]]:
         path = paths[place][1].formulas.path
@@ -271,7 +291,7 @@ def _by_branches(paths: Sequence[tuple[int, Case]], known: Sequence[str]) -> Ite
     def from_depth(places: Sequence[int], depth: int) -> Iterator[str]:
         first = places[0]
         if depth == len(decisions(first)):
-            yield chosen_from(first, len(paths)) + _way(*paths[first], known[first], depth)
+            yield leaf(first, conj([f"T'{k}" for k in range(depth)]))
             return
         fact, _ = decisions(first)[depth]
         larger, smaller = map(paths[first][1].scope.text, sides_of(fact.slack))
@@ -281,26 +301,21 @@ def _by_branches(paths: Sequence[tuple[int, Case]], known: Sequence[str]) -> Ite
             own = [place for place in places if decisions(place)[depth][1] is wanted]
             yield from ("{", *(f"  {line}" for line in from_depth(own, depth + 1)), "}")
 
-    if _has_loops(paths):
-        pairs = [(pair, space) for pair, space in zip(paths, known, strict=True) if pair[1].proof]
-        proofs = [f"({_lemma(*pair, space, '')})" for pair, space in pairs]
-        return iter([f"exact {conj(proofs) or 'Logic.I'}."])
     return from_depth(range(len(paths)), 0)
 
 
-def _has_loops(paths: Sequence[tuple[int, Case]]) -> bool:
+def _has_loops(paths: Sequence[Path]) -> bool:
     return any(case.applied("stated") for _, case in paths)
 
 
-def _way(number: int, case: Case, known: str, branches: int) -> str:
-    taken = conj([f"T'{k}" for k in range(branches)])
+def _way(number: int, case: Case, known: str, taken: str) -> str:
     parts = [
-        part for part in (taken, f"({_lemma(number, case, known, taken)})" if case.proof else "") if part
+        part for part in (taken, f"({lemma_of(number, case, known, taken)})" if case.proof else "") if part
     ]
     return f"exact {conj(parts) or 'Logic.I'}."
 
 
-def _lemma(number: int, case: Case, known: str, taken: str) -> str:
+def lemma_of(number: int, case: Case, known: str, taken: str) -> str:
     """Write the application of a case's lemma."""
     own = [case.scope.quantities[q.name] for q in case.formulas.quantities]
     called = [case.scope.called.get(each, each) for each in own]

@@ -116,7 +116,8 @@ class Section:
         self.text += [*scope.variables(), *self._definitions]
         for name, (written, _) in self._propositions.items():
             if written:
-                self.text.append(_proposition(name, written, words if name == "hypotheses" else []))
+                texts = [text for text, _ in written]
+                self.text.append(proposition(name, texts, words if name == "hypotheses" else []))
         self.text.append("End Formulas.")
 
     def _define(self, roots: Iterable[Any]) -> None:
@@ -257,8 +258,9 @@ class Section:
         return [text for _, text in definitions], proof
 
 
-def _proposition(name: str, written: Sequence[Written], words: Sequence[str]) -> str:
-    parts = [f"({text})" if len(written) > 1 and "\\/" in text else text for text, _ in written]
+def proposition(name: str, written: Sequence[str], words: Sequence[str]) -> str:
+    """Write the definition of a proposition with several parts, and a comment before each part."""
+    parts = [f"({text})" if len(written) > 1 and "\\/" in text else text for text in written]
     if words:
         parts = [f"{comment(word)} {part}" if word else part for word, part in zip(words, parts, strict=True)]
     return f"Definition {name} : Prop :=\n  " + " /\\\n  ".join(parts) + "."

@@ -12,6 +12,7 @@ from clusterproof.checker.export.rocq_lemma import Blocks, Lemma, by_definition,
 from clusterproof.checker.export.rocq_numbers import Record, theorem, there_is, values_of
 from clusterproof.checker.export.rocq_section import Section
 from clusterproof.checker.export.rocq_text import listed
+from clusterproof.checker.export.rocq_whole_line import whole_line
 from clusterproof.checker.export.whole_space import Chosen, flat
 from clusterproof.checker.kernel.evaluation import limited
 
@@ -44,6 +45,9 @@ def on_symbols(exporter: Exporter, record: Record, name: str) -> list[str]:
         at = _without_conclusion(exporter.at(record["line"], witness))
         made = Section(at)
         there = Witness(made, [made.scope.environment(), *there_is(made, "Lemma admissible", values_of(at))])
+    whole = exporter.without_branches(record["line"]) if len(cases) > 1 and there is not None else None
+    if whole is not None and there is not None and all(case.proof for case in cases):
+        return whole_line(exporter, whole, cases, name, there)
     return composed(exporter, cases, name, there)
 
 

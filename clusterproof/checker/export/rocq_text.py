@@ -20,13 +20,16 @@ PLACES = 64
 """Least index in the list of values that has a name; Rocq would write large natural numbers in base 1."""
 LIBRARY = [Path(__file__).with_name(name) for name in ("statements.v", "prelude.v", "duals.v", "language.v")]
 """Libraries that the Rocq files import, in order; the first has only definitions, the last is about programs."""
+FUNCTIONS = {"min": "Rmin", "max": "Rmax", "abs": "Rabs"}
+"""Rocq's functions, by the operator of an expression."""
 PROOF = "(* ---- For the proof. To read what is stated, go on at the theorem. *)"
 """The comment before definitions and lemmas that are no part of the statement."""
 OWN = """
     Axiom CoFixpoint Definition Fixpoint Hypothesis Parameter Theorem Variable Type Set Prop SProp R Q Z S O
     as at by cofix else end exists exists2 fix for forall fun if IF in let match mod
-    return struct then using where with pi ln sqrt sin cos exp pow Rabs space hypotheses conclusion branches integer
-    program given claim before env entries goal instances certified admissible violated vacuous theorems shown place
+    return struct then using where with pi ln sqrt sin cos exp pow Rabs Rmin Rmax
+    space hypotheses conclusion branches integer program given claim before env entries goal instances certified
+    admissible violated vacuous theorems shown place
     string bool nat list option prod sum unit tt nil cons Some None True False true false not and or conj proj1 proj2
     fst snd eq eq_refl or_introl or_intror ex_intro Logic I INR IZR Rnot_le_lt Rle_antisym lra Case Lemma Formulas
     case cases nth map holds stated
@@ -238,6 +241,8 @@ class Scope:
             return f"(- {self._within(value.parts[0], 5)})", 5
         if value.operator == "^":
             return f"{self._within(value.parts[0], 5)} ^ {value.parts[1]}", 4
+        if value.operator in FUNCTIONS:
+            return " ".join([FUNCTIONS[value.operator], *(self._within(each, 5) for each in value.parts)]), 4
         level = 1 if value.operator in "+-" else 2
         left, right = value.parts
         return f"{self._within(left, level)} {value.operator} {self._within(right, level + 1)}", level
@@ -269,19 +274,22 @@ class Scope:
         """Write a comparison, or its opposite, in Rocq's notation and as data for the checker."""
         larger, smaller = sides_of(fact.slack)
         if fact.equation:
-            text, code = (
-                f"{self.text(larger)} = {self.text(smaller)}",
-                f"(Eq {self.formula(larger)} {self.formula(smaller)})",
-            )
-            return (text, code) if holds else (f"~ ({text})", f"(Not {code})")
+            code = f"(Eq {self.formula(larger)} {self.formula(smaller)})"
+            return self.fact_text(fact, holds=holds), code if holds else f"(Not {code})"
         if not holds:
             larger, smaller = smaller, larger
-        strict = fact.strict is holds
-        sign, name = ("<", "Lt") if strict else ("<=", "Le")
-        return (
-            f"{self.text(smaller)} {sign} {self.text(larger)}",
-            f"({name} {self.formula(smaller)} {self.formula(larger)})",
-        )
+        name = "Lt" if fact.strict is holds else "Le"
+        code = f"({name} {self.formula(smaller)} {self.formula(larger)})"
+        return self.fact_text(fact, holds=holds), code
+
+    def fact_text(self, fact: Fact, *, holds: bool = True) -> str:
+        """Write a comparison, or its opposite, in Rocq's notation."""
+        larger, smaller = map(self.text, sides_of(fact.slack))
+        if fact.equation:
+            return f"{larger} = {smaller}" if holds else f"~ ({larger} = {smaller})"
+        if not holds:
+            larger, smaller = smaller, larger
+        return f"{smaller} {'<' if fact.strict is holds else '<='} {larger}"
 
 
 def _number(value: int | Fraction) -> tuple[str, int]:

@@ -98,7 +98,6 @@ class WholeSpace:
         several = " /\\\n  ".join(f"({each})" if "\\/" in each else each for each in conditions) or "True"
         self.lines = [
             *(["From Coq Require Import String."] if self.words else []),
-            "From Coq Require Import Lra.",
             f"Definition space {self.binder} : Prop :=\n  {several}.",
         ]
 
@@ -129,9 +128,14 @@ class WholeSpace:
         return one_of_several(parts)
 
     def split(
-        self, cases: Sequence[Chosen], leaf: Callable[[Chosen], list[str]], so_far: Chosen
+        self,
+        cases: Sequence[Chosen],
+        leaf: Callable[[Chosen], list[str]],
+        so_far: Chosen,
+        *,
+        is_nested: bool = True,
     ) -> list[str]:
-        """Prove what ``nested`` writes, by cases over all values of the choices."""
+        """Prove what ``nested`` writes, or one proposition (if not ``is_nested``), by cases over all values."""
         name = self._next(cases, so_far)
         if name is None:
             return leaf(so_far)
@@ -139,8 +143,8 @@ class WholeSpace:
         own = self.names[name]
         lines = self._all_values(name, [value for value, _ in groups])
         for k, (value, several) in enumerate(groups):
-            inner = self.split(several, leaf, {**so_far, name: value})
-            step = f"{chosen_from(k, len(groups))}refine (conj eq_refl _)."
+            inner = self.split(several, leaf, {**so_far, name: value}, is_nested=is_nested)
+            step = f"{chosen_from(k, len(groups))}refine (conj eq_refl _)." if is_nested else ""
             lines += [f"{{ subst {own}. {step}", *(f"  {line}" for line in inner), "}"]
         return lines
 

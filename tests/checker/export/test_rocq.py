@@ -307,6 +307,14 @@ def words(
     return at_most(least, bound=n)
 
 
+def extremes(
+    x: Annotated[Fraction, reals(-1, 1)], k: Annotated[Fraction, choice(Fraction(1, 2), Fraction(2))]
+) -> Sides:
+    """The smallest and largest of some numbers, and absolute values, at each choice."""
+    suppose("right or left", abs(x) >= Fraction(1, 2))
+    return at_most(k * min(abs(x - 1), max(x, -x), 2), bound=2 * k)
+
+
 def silent(x: Annotated[Fraction, reals(-1, 1)], k: Annotated[int, choice(1, 2)]) -> Sides:
     """Nothing is said beyond one half."""
     if x > Fraction(1, 2):
@@ -383,6 +391,7 @@ RIGHT = [
     (mean, {"rule": "induction", "witness": START, "blocks": [], "states": 5}),
     (added, SEQUENCE),
     (words, {"rule": "signs", "witness": {"word": "a", "n": 1, "x": 1}, "listed": ["n"]}),
+    (extremes, {"rule": "signs", "witness": {"x": 1, "k": 2}}),
     (silent, {"rule": "signs", "witness": {"x": 0, "k": 1}}),
     (branches, {"rule": "signs", "witness": {"x": 1, "n": 1, "k": 2}, "listed": ["n"], "between": ["k"]}),
 ]
@@ -467,6 +476,10 @@ def test_what_is_wrong_is_refused(prelude: Path, function: Any, record: Any) -> 
         ("instance", "149 / 100", "151 / 100"),
         ("instance", "Integers 1 3", "Integers 1 2"),
         ("instance", "(1 # 2)", "(2 # 5)"),
+        ("extremes", "Rmin (Rmin", "Rmax (Rmin"),
+        ("extremes", "Rabs (x - 1)", "Rabs (x - 2)"),
+        ("extremes", "1 / 2 <= Rabs", "1 / 3 <= Rabs"),
+        ("extremes", "k = 1 / 2", "k = 1 / 3"),
         ("exhausted", 'bound" =: 4', 'bound" =: 3'),
         ("exhausted", '"n" * "k") <= 4', '"n" * "k") <= 6'),
     ],

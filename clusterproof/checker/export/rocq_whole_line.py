@@ -1,0 +1,134 @@
+"""One statement for a line whose source branches only in min, max and abs: with Rmin, Rmax and Rabs."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from clusterproof.checker.export.expressions import Expression, sides_of
+from clusterproof.checker.export.formulas import Exporter, Formulas
+from clusterproof.checker.export.rocq_compose import (
+    Case,
+    Witness,
+    by_branches,
+    combinations,
+    known_space,
+    lemma_of,
+    module,
+    paths_of,
+)
+from clusterproof.checker.export.rocq_numbers import theorem
+from clusterproof.checker.export.rocq_section import entries_of, proposition
+from clusterproof.checker.export.rocq_text import PROOF, Scope
+from clusterproof.checker.export.whole_space import Chosen, WholeSpace
+from clusterproof.checker.kernel.quotients import Fact
+
+
+class _Stated:
+    """The definitions of a line without branches, besides its space.
+
+    Attributes
+    ----------
+    lines, names
+        The definitions, and their names.
+    hypotheses, conclusion
+        The propositions; ``hypotheses`` is empty if there are none.
+    """
+
+    def __init__(self, formulas: Formulas) -> None:
+        names = dict(formulas.record.names)
+        entries = entries_of(formulas, names)
+        hypotheses = [(words, fact) for words, fact in formulas.hypotheses if isinstance(fact, Fact)]
+        facts = [*(fact for _, fact in hypotheses), *(fact for several in entries for fact in several)]
+        roots = [side for fact in facts for side in sides_of(fact.slack) if isinstance(side, Expression)]
+        scope = Scope(roots, names)
+        for one in formulas.quantities:
+            scope.add_quantity(one.expression)
+        values = {name: node for root in roots for name, node in scope.add(root)}
+        self.names = list(values)
+        self.lines = ["Section Formulas.", *scope.variables()]
+        self.lines += [
+            f"Definition {name} : R := {scope.text(node, define=True)}." for name, node in values.items()
+        ]
+        supposed = [scope.fact_text(fact) for _, fact in hypotheses]
+        concluded = [" \\/ ".join(map(scope.fact_text, several)) for several in entries]
+        self.hypotheses = ""
+        if supposed:
+            self.lines.append(proposition("hypotheses", supposed, [words for words, _ in hypotheses]))
+            self.hypotheses = scope.applied("hypotheses", [fact.slack for _, fact in hypotheses])
+            self.names.append("hypotheses")
+        self.lines += [proposition("conclusion", concluded, []), "End Formulas."]
+        self.names.append("conclusion")
+        self.conclusion = scope.applied("conclusion", [fact.slack for several in entries for fact in several])
+
+
+def whole_line(
+    exporter: Exporter, formulas: Formulas, cases: Sequence[Case], name: str, witness: Witness
+) -> list[str]:
+    """Write the theorem.
+
+    Parameters
+    ----------
+    exporter, formulas
+        Exporter of the statement, and the formulas of the line without branches.
+    cases, witness
+        The cases by which the line is proved, and an instance that meets the hypotheses.
+    name
+        Name of the theorem.
+    """
+    space, stated = WholeSpace(exporter.whole()), _Stated(formulas)
+    lines = list[str]()
+    for k, case in enumerate(cases, start=1):
+        own = witness.lines if witness.place == k - 1 else ()
+        case.scope.outside, case.scope.module = True, f"Proof_{k}."
+        lines += module(f"Proof_{k}", [*case.definitions, *case.lines, *own])
+    there = "Proof_of_instance" if witness.place is None else f"Proof_{witness.place + 1}"
+    if witness.place is None:
+        lines += module(there, [*witness.made.text, *witness.lines])
+
+    def leaf(chosen: Chosen) -> list[str]:
+        values = {own: f"({space.value(own, value)})" for own, value in chosen.items()}
+        paths = paths_of(cases, chosen, space.names | values)
+
+        def step(place: int, taken: str) -> str:
+            number, case = paths[place]
+            unfolded = _unfolded(case.scope, f"Proof_{number}.")
+            known = lemma_of(number, case, known_space(space, case), taken)
+            proof = f"fun H' => False_ind _ ({known} H')" if case.proof == "vacuous" else known
+            return f"{unfolded}decided_signs. first [exact ({proof}) | exfalso; lra]."
+
+        return list(by_branches(paths, step))
+
+    own = " ".join(space.names.values())
+    statement = " -> ".join(part for part in (f"space {own}", stated.hypotheses, stated.conclusion) if part)
+    existing = " /\\ ".join(part for part in (f"space {own}", stated.hypotheses) if part)
+    made = witness.made
+    parts = [each for each in ("space", "branches", "hypotheses") if made.has(each)]
+    given = " & ".join([*made.scope.quantities.values(), *(f"{each}'" for each in parts)])
+    unfolded = f"cbv beta delta [{' '.join([*stated.names, 'space'])}]. "
+    return [
+        *space.lines,
+        *stated.lines,
+        "",
+        PROOF,
+        *lines,
+        *theorem(
+            f"Theorem {name}",
+            f"(forall {space.binder},\n  {statement}) /\\\n(exists {space.binder},\n  {existing})",
+            "split.",
+            "{",
+            f"intros {own} {space.pattern or '_'}.",
+            f"cbv beta delta [{' '.join(stated.names)}].",
+            *space.split(combinations(cases), leaf, {}, is_nested=False),
+            "}",
+            f"destruct {there}.admissible as ({given}).",
+            f"exists {', '.join(made.scope.quantities.values())}. {unfolded}",
+            f"cbv beta delta [{' '.join(f'{there}.{each}' for each in parts)}] in *.",
+            f"{_unfolded(made.scope, f'{there}.')}decided_signs. tauto.",
+        ),
+    ]
+
+
+def _unfolded(scope: Scope, within: str) -> str:
+    """Write the step that replaces the names of a scope by their definitions in all hypotheses."""
+    defined = [within + name for name, _ in scope.entries if name not in scope.quantities.values()]
+    return f"cbv beta delta [{' '.join(defined)}] in *. " if defined else ""
