@@ -29,9 +29,9 @@ SHOWN = {
    language.v lists. The program is the source above as a tree, which Rocq runs. Names and texts stand in quotes;
    f $ [a; b] is a call, x <~ a assigns, and a .: "x" is an attribute.""",
     "signs": """the conclusion holds for all real numbers of the space that meet the hypotheses, and some numbers meet
-   them. The theorem says this about the whole space. If a quantity is chosen from a list, or the source branches, the
-   theorem says that one of the cases applies, and what holds in this case. The branches of a case are the conditions
-   that the source decides there.""",
+   them. The theorem says this about the whole space. Rmin, Rmax and Rabs are Rocq's. If the source branches elsewhere,
+   or counts with a quantity that is chosen from a list, the theorem says that one of the cases applies, and what holds
+   in this case. The branches of a case are the conditions that the source decides there.""",
     "induction": """the conclusion holds for all real numbers of the space that meet the hypotheses, however often the
    source's loops (iterate) repeat, and some numbers meet the hypotheses. A round is one pass of such a loop: the
    relation between the states before and after it. If the proof uses only some facts about a value, the value is given

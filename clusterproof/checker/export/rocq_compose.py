@@ -8,7 +8,7 @@ from typing import Any
 
 from clusterproof.checker.export.expressions import sides_of
 from clusterproof.checker.export.formulas import Exporter, Formulas
-from clusterproof.checker.export.rocq_numbers import existence, theorem
+from clusterproof.checker.export.rocq_numbers import BEFORE, existence, theorem
 from clusterproof.checker.export.rocq_section import Section
 from clusterproof.checker.export.rocq_text import PROOF, Names, Scope, comment, conj
 from clusterproof.checker.export.whole_space import (
@@ -119,15 +119,20 @@ def composed(
         case.scope.outside, case.scope.module = True, f"Case_{k + 1}."
         definitions += ["", *([comment(words)] if words else []), *module(f"Case_{k + 1}", case.definitions)]
         lines += module(f"Proof_{k + 1}", [f"Import Case_{k + 1}.", *own])
-    proof_of_witness = "admissible"
-    if witness is not None and witness.place is None:
+    proof_of_witness = "exact admissible."
+    of_space = _in_space(cases[0], witness) if is_single and witness is not None else None
+    if of_space is not None and witness is not None:
+        witness.made.scope.outside, witness.made.scope.module = True, "Proof_of_instance."
+        lines += module("Proof_of_instance", [*witness.made.text, *witness.lines])
+    elif witness is not None and witness.place is None:
         witness.made.scope.outside, witness.made.scope.module = True, "Instance."
         definitions += ["", *module("Instance", witness.made.text)]
         lines += module("Proof_of_instance", ["Import Instance.", *witness.lines])
-        proof_of_witness = "Proof_of_instance.admissible"
+        proof_of_witness = "exact Proof_of_instance.admissible."
     elif witness is not None and witness.place is not None and not is_single:
-        proof_of_witness = f"Proof_{witness.place + 1}.admissible"
+        proof_of_witness = f"exact Proof_{witness.place + 1}.admissible."
     there = existence(witness.made) if witness is not None else ""
+    there, proof_of_witness = of_space or (there, proof_of_witness)
     if is_single:
         further, statement, steps = _single(cases[0])
     else:
@@ -137,9 +142,22 @@ def composed(
             further, statement, steps = _listed(cases)
     if witness is not None:
         statement = f"({statement}) /\\\n({there})"
-        steps = ["split.", "{", *steps, "}", f"exact {proof_of_witness}."]
+        steps = ["split.", "{", *steps, "}", proof_of_witness]
     stated = theorem(f"Theorem {name}", statement, *steps)
     return [*definitions, *further, "", PROOF, *lines, *stated]
+
+
+def _in_space(case: Case, witness: Witness) -> tuple[str, str] | None:
+    """Return that some values are in the space of a case without hypotheses, and the proof by an instance's section."""
+    space, made = case.applied("space"), witness.made
+    own, others = (list(scope.quantities.values()) for scope in (case.scope, made.scope))
+    own = [name for name in own if name in space.split()]
+    if witness.place is not None or case.applied("hypotheses") or not own or not set(own) <= set(others):
+        return None
+    parts = [f"{each}'" for each in BEFORE if made.has(each)]
+    unfolded = "cbv beta delta [space Proof_of_instance.space] in *"
+    proof = f"destruct Proof_of_instance.admissible as ({' & '.join([*others, *parts])}). exists {', '.join(own)}."
+    return f"exists {' '.join(own)} : R,\n  {space}", f"{proof} {unfolded}. tauto."
 
 
 def module(name: str, lines: Sequence[str]) -> list[str]:
