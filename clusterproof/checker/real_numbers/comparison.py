@@ -49,6 +49,8 @@ class Answer:
         The floats nearest to the two sides, at the entry that breaks the line most or comes nearest to breaking it.
     terms, place
         The floats nearest to the summands of the bound, and the index of the entry.
+    equation
+        Whether the line is an equation.
     words, gap
         ``words``: the two sides as a string, if one side is larger than any float. ``gap``: their difference as a
         string, if both sides are the same float.
@@ -62,6 +64,7 @@ class Answer:
     allowed: float = math.nan
     terms: Mapping[str, float] = field(default_factory=dict)
     place: tuple[int, ...] = ()
+    equation: bool = False
     words: str = ""
     gap: str = ""
 
@@ -167,7 +170,7 @@ def _answer(lines: Mapping[str, Any], line: str, *, exact: bool) -> Answer:
     broken, pair = sides.worst(exact=exact)
     measured, allowed = map(nearest_float, (pair.left, pair.right))
     terms = {name: nearest_float(each) for name, each in pair.terms.items()}
-    sign = "<" if sides.sign == ">=" else ">" if sides.sign == "<=" else "is not"
+    sign = "<" if sides.sign == ">=" else ">" if sides.sign == "<=" else "!="
     balls = [ball_of(plain(each)) for each in (pair.left, pair.right)]
     texts = [each.str(DIGITS, radius=False) for each in balls]
     is_infinite = not (math.isfinite(measured) and math.isfinite(allowed))
@@ -178,6 +181,7 @@ def _answer(lines: Mapping[str, Any], line: str, *, exact: bool) -> Answer:
         allowed=allowed,
         terms=terms,
         place=pair.place,
+        equation=sign == "!=",
         words=f" {sign} ".join(texts) if broken and is_infinite else "",
         gap=f", by {abs(balls[0] - balls[1]).str(2, radius=False)}" if broken and is_same else "",
     )

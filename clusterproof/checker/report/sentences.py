@@ -17,6 +17,7 @@ from clusterproof.checker.claims.rounding import as_float
 from clusterproof.checker.claims.sides import Sides
 from clusterproof.checker.claims.space import Space, written
 from clusterproof.checker.claims.statement import Statement, quantities
+from clusterproof.checker.kernel.worlds import Point
 from clusterproof.common.work_limit import SPENT
 
 ROUNDING = 1e-8
@@ -56,8 +57,10 @@ def broken(statement: Statement, evaluation: Evaluation, name: str) -> str:
         )
     else:
         assert isinstance(line, Sides)
-        sign = "<" if line.lower else ">"
-        if judged.basis:
+        sign = "!=" if line.identity else "<" if line.lower else ">"
+        if line.identity and judged.basis != "intervals":
+            sides = _unequal(line, judged)
+        elif judged.basis:
             sides = (
                 judged.written + _entry(judged) if judged.written else comparison(judged, sign)
             ) + judged.gap
@@ -66,6 +69,18 @@ def broken(statement: Statement, evaluation: Evaluation, name: str) -> str:
                 line, judged
             )
     return (f"{what}, " if what else "") + (f"at {at}: {sides}" if at else sides)
+
+
+def _unequal(line: Sides, judged: Judgement) -> str:
+    """Write the two sides of the equation that is broken most, or their difference if they are arrays or too close."""
+    pair = line.pairs[judged.place[0] if judged.place else 0]
+    if not any(isinstance(side, Point) or np.ndim(side) for side in pair):
+        left, right = map(as_float, pair)
+        if left != right and math.isfinite(left) and math.isfinite(right):
+            digits = digits_apart(left, right)
+            return f"{left:.{digits}g} != {right:.{digits}g}{_entry(judged)}"
+    rounding = f", more than rounding explains ({judged.allowed:.2g})" if judged.allowed else ""
+    return f"the two sides differ by {judged.measured:.5g}{_entry(judged)}{rounding}"
 
 
 def comparison(judged: Judgement, sign: str) -> str:

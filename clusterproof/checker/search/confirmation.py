@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 
 from clusterproof.checker.claims.judge import WHOLE, Judgement, least_factor
-from clusterproof.checker.claims.sides import Sides, at_least, at_most
+from clusterproof.checker.claims.sides import Sides, at_least, at_most, equal
 from clusterproof.checker.claims.statement import Statement
 from clusterproof.checker.kernel.ranges import Instance
 from clusterproof.checker.real_numbers.comparison import OF_LINE, Answer, over_the_reals
@@ -101,7 +101,8 @@ def of_real_numbers(statement: Statement, instance: dict[str, Any]) -> Evaluatio
         if answer.outside:
             return answer.outside
         upper = not answer.broken or answer.measured > answer.allowed
-        lines[name] = (at_most if upper else at_least)(answer.measured, answer.allowed)
+        sides = answer.measured, answer.allowed
+        lines[name] = equal(sides) if answer.equation else (at_most if upper else at_least)(*sides)
         own = Judgement(broken=False, measured=0.0, allowed=0.0, factors={WHOLE: None})
         judged[name] = _judgement(own, answer, is_upper=upper)
     return Evaluation(instance, lines, judged)

@@ -130,6 +130,14 @@ def undefined(x: Digit) -> Sides:
     return at_most(math.inf - math.inf, limit=2)
 
 
+def unequal_in_floats(x: One) -> Sides:
+    return equal((math.cos(x), 1.0), (math.exp(x), 2.0))
+
+
+def unequal_arrays(x: One) -> Sides:
+    return equal((x, 0), (np.array([Fraction(1), Fraction(2)]), np.array([Fraction(1), Fraction(5)])))
+
+
 def close(x: One) -> Sides:
     return at_most(Fraction(1, 3) + Fraction(1, 10**30), third=Fraction(1, 3))
 
@@ -166,7 +174,9 @@ SHARE = "at x = 0: the event occurred in 250 of 1000 repetitions,"
     [
         (summed, None, "at x = 8: 8 > 7 = base 5 + more 2"),
         (at_an_entry, None, "low, at x = 0: 0 < 2 at entry 1"),
-        (unequal, None, "at x = 9: 1 > 0"),
+        (unequal, None, "at x = 9: 9 != 8"),
+        (unequal_in_floats, None, "at x = 0: 1 != 2 at entry 1"),
+        (unequal_arrays, None, "at x = 0: 2 != 5 at entry 1"),
         (undefined, None, "at x = 0: the side that is to be at most 2 is not a number"),
         (close, None, "at x = 0: 0.33333 > 0.33333, by 1e-30"),
         (quarter, 1000, f"{SHARE} more than its probability of 0.1 {exact(250, 1000)}"),
