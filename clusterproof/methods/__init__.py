@@ -8,8 +8,7 @@ method does not fix the type of its vectors. The caller chooses one of these typ
 - ``exact.exact_clients`` computes with exact numbers, symbols or arrays, and keeps a list of the clients' values. It
   serves claims in the kernel's language, and the computation of the matrix of a round on quadratic losses.
 - ``algorithms.array_clients`` computes with arrays of any library, for ``run`` and ``train``.
-- ``theory.rates.every_client`` represents the values of any number of clients as a mean and a deviation, in the
-  kernel's language.
+- ``any_number`` computes with the values of any number of clients at once, in the kernel's language.
 
 This package imports only the standard library.
 """

@@ -1,6 +1,7 @@
-"""Any number of clients of a method as one value, in the kernel's language: for claims on ``functions(count="any")``.
+"""All clients of a method at once, in the kernel's language: for claims about any number of clients.
 
-A value of the clients is a clients' vector, which has a vector for each client. All clients do the same in a round.
+A value of the clients is one object, such as a clients' vector of ``functions(count="any")``, or an array with a row
+for each client. All clients take part in a round, and each line of the method is called once for all of them.
 """
 
 from __future__ import annotations
@@ -13,14 +14,15 @@ from clusterproof.methods.exact import ExactClient, descend, descend_with_moment
 
 @dataclass(frozen=True)
 class AnyNumber:
-    """Any number of clients, which all take part in a round.
+    """Any number of clients as one value.
 
     Attributes
     ----------
     client
-        The operations of all clients at once; its gradient takes and returns clients' vectors.
+        The operations of all clients at once, such as an ``ExactClient`` whose gradient takes and returns values of all
+        clients.
     average
-        The function that returns the mean of a clients' vector.
+        Function that returns the mean over the clients of a value.
     count
         A method divides sums over the clients by their number. Here both are divided by this number: the sum is the
         mean, and the number is 1.
@@ -43,11 +45,11 @@ class AnyNumber:
         return vector
 
     def mean(self, values: Any) -> Any:
-        """Return the mean of a clients' vector."""
+        """Return the mean over the clients."""
         return self.average(values)
 
     def total(self, values: Any) -> Any:
-        """Return the sum of a clients' vector, divided by the number of clients."""
+        """Return the sum over the clients, divided by their number."""
         return self.average(values)
 
     def where(self, holds: Any, one: Any, other: Any) -> Any:

@@ -16,13 +16,13 @@ from math import ceil
 import numpy as np
 
 from clusterproof.common import InvalidArgument
+from clusterproof.methods.any_number import AnyNumber
 from clusterproof.methods.averaging import fedavg, fedprox
 from clusterproof.methods.controls import proxskip, scaffold
 from clusterproof.methods.exact import ExactClient, SolvingClient, descend
 from clusterproof.synthetic import NoisyQuadraticMixture, QuadraticMixture
 from clusterproof.theory.exact import affine_rounds
 from clusterproof.theory.leaderboard.setting import Setting, TaskClass
-from clusterproof.theory.rates.every_client import EveryClient
 from clusterproof.theory.rates.rounds import Algorithm, Round
 
 FLATTEST = 1e-6
@@ -126,16 +126,6 @@ def moments_of(
     return Moments(maps, np.zeros_like(maps[0]), first, slice(0, clients * size), 1 / clients)
 
 
-@dataclass(frozen=True)
-class AllAtOnce(EveryClient):
-    """All clients at once, with their vectors as an array, (N, ...); ``split`` lists the arrays that were averaged."""
-
-    def mean(self, vector: np.ndarray) -> np.ndarray:
-        """Return the mean of the vectors, and append the vectors to ``split``."""
-        self.split.append(vector)
-        return np.asarray(vector.mean(axis=0))
-
-
 def _maps_of_models(
     round_: Round, hessians: np.ndarray, gradients: np.ndarray
 ) -> tuple[np.ndarray, np.ndarray]:
@@ -149,16 +139,21 @@ def _maps_of_models(
     at_optimum = np.zeros((*gradients.shape, size + 1))
     at_optimum[..., -1] = gradients
     client: ExactClient | SolvingClient
+
+    def average(vectors: np.ndarray) -> np.ndarray:
+        ends.append(vectors)
+        return np.asarray(vectors.mean(axis=0))
+
     if round_.proximal is not None:
         pull = float(round_.proximal)
         inverse = np.linalg.inv(hessians + pull * np.eye(size))
         client = SolvingClient(lambda start: inverse @ (pull * start - at_optimum))
-        after = fedprox(AllAtOnce(None, client, ends), columns, step_size=None, proximal=pull)
+        after = fedprox(AnyNumber(client, average), columns, step_size=None, proximal=pull)
     else:
         client = ExactClient(lambda x: hessians @ x + at_optimum, round_.local_steps, path=descend)
         server = float(round_.server_step_size)
         settings = {"step_size": float(round_.unit), "server_step_size": server}
-        after = fedavg(AllAtOnce(None, client, ends), columns, **settings)
+        after = fedavg(AnyNumber(client, average), columns, **settings)
     return after, float(round_.server_step_size) * (ends[-1] - ends[-1].mean(axis=0))
 
 

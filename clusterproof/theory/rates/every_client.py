@@ -14,9 +14,9 @@ eta = 1 / m).
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Any
 
+from clusterproof.methods.any_number import AnyNumber
 from clusterproof.methods.averaging import fedavg, fedprox
 from clusterproof.methods.controls import proxskip, scaffold
 from clusterproof.methods.exact import ExactClient, SolvingClient, descend
@@ -30,38 +30,9 @@ def mean_of(f: Any, vector: Any, split: Any) -> Any:
     return mean
 
 
-@dataclass(frozen=True)
-class EveryClient:
-    """All clients of a method as one: the function of their losses, their local steps, and the means and deviations."""
-
-    f: Any
-    client: Any
-    split: Any
-    count: Any = 1
-
-    def each(self, line: Any, *values: Any) -> Any:
-        """Apply a line of the method to the client and the values."""
-        return line(self.client, *values)
-
-    def map(self, line: Any, *values: Any) -> Any:
-        """Apply a line of the method to the values."""
-        return line(*values)
-
-    def to_all(self, vector: Any) -> Any:
-        """Send a vector of the server to all clients; it has equal parts."""
-        return vector
-
-    def mean(self, vector: Any) -> Any:
-        """Return the mean over clients."""
-        return mean_of(self.f, vector, self.split)
-
-    def total(self, vector: Any) -> Any:
-        """Return the mean over clients, which replaces the sum over ``count`` clients."""
-        return mean_of(self.f, vector, self.split)
-
-    def where(self, holds: Any, one: Any, other: Any) -> Any:
-        """Return ``one`` if the condition holds, otherwise ``other``."""
-        return one if holds else other
+def all_clients(f: Any, client: Any, split: Any) -> Any:
+    """Return any number of clients with the operations of a client; ``split`` keeps the means and deviations."""
+    return AnyNumber(client, lambda vector: mean_of(f, vector, split))
 
 
 def every_client(f: Any, split: Any, steps: Any, at_optimum: Any) -> Any:
@@ -72,7 +43,7 @@ def every_client(f: Any, split: Any, steps: Any, at_optimum: Any) -> Any:
         mean_of(f, found, split)
         return found + at_optimum
 
-    return EveryClient(f, ExactClient(gradient, steps, path=descend), split)
+    return all_clients(f, ExactClient(gradient, steps, path=descend), split)
 
 
 def fedavg_rounds(f: Any, split: Any, setting: Any) -> Any:
@@ -100,7 +71,7 @@ def fedprox_rounds(f: Any, split: Any, setting: Any) -> Any:
         mean_of(f, pulled - end, split)
         return end - f.minimiser
 
-    clients = EveryClient(f, SolvingClient(minimiser), split)
+    clients = all_clients(f, SolvingClient(minimiser), split)
     for _ in range(rounds):
         model = fedprox(clients, model, step_size=1, proximal=1)
     return model @ model + sampling * (split[1][-1] @ split[1][-1])
