@@ -294,8 +294,9 @@ def _is_function(value: object) -> bool:
 def _show_function(name: str, value: dict[str, Any], width: int) -> None:
     """Print a function for a check by hand: start, minimiser, and gradient and value at each point."""
     several = len(value["triplets"]) > 1
+    what = "functions" if several else "a function"
     lines = [
-        f"{name}: a function on R^{len(value['start'])} through these points, start {_vector(value['start'])}"
+        f"{name}: {what} on R^{len(value['start'])} through these points, start {_vector(value['start'])}"
     ]
     if value["solution"] is not None:
         lines.append(f"minimiser {_vector(value['solution'])}, minimum {value['minimum']}")

@@ -17,7 +17,7 @@ from clusterproof.checker.claims.rounding import as_float
 from clusterproof.checker.claims.sides import Sides
 from clusterproof.checker.claims.space import Space, written
 from clusterproof.checker.claims.statement import Statement, quantities
-from clusterproof.checker.kernel.worlds import Point
+from clusterproof.checker.kernel.worlds import ANY, Point
 from clusterproof.common.work_limit import SPENT
 
 ROUNDING = 1e-8
@@ -226,16 +226,19 @@ def of_worst(worst: WorstCase, space: Space, *, proved: bool) -> str:
         if not isinstance(allowed, OfClass)
     ]
     settings = len(worst.at)
+    groups = [group for each in space.ranges.values() if isinstance(each, OfClass) for group in each.groups]
+    clients = any(count == ANY for count, *_ in groups)
     if proved and worst.family:
         names = [written(n) for n, allowed in space.ranges.items() if not isinstance(allowed, OfClass)]
         where = "their ranges" if len(names) > 1 else "its range"
         return (
-            f"proved for every function of the class and every value of {', '.join(names)} in {where} (exact"
-            " multipliers, quotients of these)"
+            f"proved for every function of the class{', any number of clients' if clients else ''} and every value of"
+            f" {', '.join(names)} in {where} (exact multipliers, quotients of these)"
         )
     if proved:
         where = f" at {plural('setting', settings)} of {', '.join(others)}" if others else ""
-        text = f"proved for every function of the class{where} (exact multipliers)"
+        whom = "every function of the class" + (" and any number of clients" if clients else "")
+        text = f"proved for {whom}{where} (exact multipliers)"
     else:
         above = " by more than 1e-6 of it" if worst.ratio is not None and worst.ratio > 1 else ""
         tried = f" at the {settings} settings of {', '.join(others)} that were tried" if others else ""
