@@ -133,7 +133,7 @@ def some_configuration(data: st.DataObject) -> str:
 
 
 @pytest.mark.slow(reason="many training runs")
-@settings(max_examples=examples(100))
+@settings(max_examples=examples(40))
 @given(data=st.data())
 def test_options_and_files_of_train(
     tmp_path_factory: pytest.TempPathFactory, no_data: None, data: st.DataObject

@@ -48,7 +48,7 @@ LONG += [
     "sweeps",
     "teach",
 ]
-LONG += ["run-page", "user-supplied-code"]
+LONG += ["run-page", "user-supplied-code", "agent"]
 """Names of the pages whose commands take several seconds."""
 STATUS = {
     r"clusterproof conform my_fedprox_torch.py:TorchFedProx --as fedprox": 1,

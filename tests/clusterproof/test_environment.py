@@ -24,7 +24,6 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from checkout import FOLDERS
 from command_line import ROOT, make_claim, refused
 from small_training import configure, contents, rounds_kept
 
@@ -231,50 +230,6 @@ def test_a_package_without_stub_files_says_what_is_missing(tmp_path: Path) -> No
         assert last.startswith("ImportError: ")
         assert "__init__.pyi is missing" in last
         assert "install Clusterproof into a folder" in last
-
-
-TAKEN_AWAY = """
-import os, shutil, sys
-# they look for what there is:
-import matplotlib.pyplot, mcp.server.mcpserver, polars, scipy.stats, sklearn.cluster, torch
-
-shutil.disk_usage = lambda path, found=shutil.disk_usage(os.curdir): found  # each system has its own form of it
-for module in ("fcntl", "grp", "pwd", "resource", "termios", "tty"):
-    sys.modules[module] = None
-for name in (
-    "fchmod", "fork", "getgid", "getloadavg", "getpgid", "getuid", "killpg", "mkfifo", "nice", "O_CLOEXEC",
-    "O_DIRECTORY", "O_NOFOLLOW", "pread", "pwrite", "sched_getaffinity", "setsid", "statvfs", "sysconf", "uname",
-):
-    delattr(os, name)
-
-def opens_no_folders(path, *arguments, original=os.open, **options):
-    if os.path.isdir(path):
-        raise PermissionError(13, "Permission denied", path)
-    return original(path, *arguments, **options)
-
-os.open = opens_no_folders
-import importlib, pkgutil
-from clusterproof.commands.application import main
-for name in sys.argv[1].split():
-    found = pkgutil.walk_packages(importlib.import_module(name).__path__, name + ".")
-    assert [importlib.import_module(m.name) for m in found]
-for line in sys.argv[2:]:
-    assert main(line.split()) == 0, line
-"""
-
-
-@SLOW
-def test_what_only_posix_systems_have_is_not_needed(tmp_path: Path) -> None:
-    packages = " ".join(["clusterproof", *(f"clusterproof.{folder}" for folder in FOLDERS)])
-    lines = ("run ifca --clients 4 --dimension 2 --rounds 2 --out stored", f"{SMALL} --rounds 1 --out begun")
-    environment = {**ENVIRONMENT, "USERNAME": "somebody"}
-    resumed = "train --resume begun --rounds 2"
-    done = python(TAKEN_AWAY, packages, *lines, resumed, cwd=tmp_path, env=environment)
-    assert done.returncode == 0, done.stderr
-    assert {path.relative_to(tmp_path).parts[0] for path in tmp_path.rglob("*.parquet")} == {
-        "stored",
-        "begun",
-    }
 
 
 # ---- homes, folders, options of the interpreter

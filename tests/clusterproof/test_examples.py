@@ -6,6 +6,7 @@ import re
 
 import pytest
 from command_line import ROOT
+from tiers import slow_after
 
 from clusterproof import check, code_of, load_claims, replay
 
@@ -20,7 +21,8 @@ ENOUGH = 100
 ROW = re.compile(r"^\| `([a-z-]+)` \|.*\| (violated) \|.*\| (certified|consistent) \|$", re.MULTILINE)
 WRONG = ROW.findall((ROOT / "docs/explanation/known-to-be-wrong.md").read_text(encoding="utf-8"))
 """Name of each row of the page, the verdict there, and that of the correction."""
-
+LONG = ("adam-converges", "average-regret")
+"""Claims whose counterexample takes seconds."""
 
 pytestmark = pytest.mark.usefixtures("claims_of_files")
 
@@ -58,7 +60,9 @@ def test_a_counterexample_of_the_literature_is_confirmed(loaded: dict[str, list[
     assert heavy.measured == pytest.approx(1.0353 / 2, rel=1e-4)
 
 
-@pytest.mark.parametrize("name", [name for name, *_ in WRONG])
+@pytest.mark.parametrize(
+    "name", slow_after(5, "seconds a claim", sorted((name for name, *_ in WRONG), key=LONG.__contains__))
+)
 def test_what_is_known_to_be_wrong_is_violated(loaded: dict[str, list[str]], name: str) -> None:
     verdict = check(f"known-to-be-wrong/{name}")
     assert verdict.verdict == "violated", verdict.reason

@@ -157,9 +157,8 @@ def test_the_action_finds_a_false_claim_whatever_the_stored_records_say(copy: Pa
         ("evidence/our-paper.json", '"matrix":[[1]]', '"matrix":[[2]]', {"evidence": "not replayed"}),
         ("our_fedavg.py", "model -= ", "model -= 2 * ", {"our_fedavg.py:OurFedAvg": "differs"}),
         ("claims/descent.py", "weight > 0)\n", "weight > 0\n", {"claims/": "not checked"}),
-        ("claims/descent.py", 'suppose("a > 0", weight > 0)', "raise OSError(7)", {"claims/": "failed"}),
     ],
-    ids=["forged evidence", "wrong code", "syntax", "error"],
+    ids=["forged evidence", "wrong code", "syntax"],
 )
 def test_other_faults_are_red_and_leave_the_rest_checked(
     copy: Path, file: str, old: str, new: str, found: dict[str, str]

@@ -330,6 +330,7 @@ grid = { step_size = [0.1, 0.2] }
 """
 
 
+@pytest.mark.slow(reason="three commands in processes of their own")
 def test_a_changed_data_file_of_the_user_s_makes_its_runs_stale(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -28,37 +28,23 @@ TRIALS = {
     "ifca/certain-in-basin": 30,
     "sofl/equation-10": 50,
 }
-SEEDS = 2
-"""Of a true claim; others are checked on one."""
 
 
-def agrees(claim_id: str, seeds: range) -> None:
-    if CATALOGUE[claim_id].verdict not in TRUE:
-        for seed in seeds:
-            verdict = checker.check(claim_id, seed=seed)
-            assert verdict.verdict == CATALOGUE[claim_id].verdict, (seed, verdict.reason)
-        return
-    statements = checker.find_claim(claim_id).statements
-    settled: set[str] = set()
-    for seed in seeds:
-        for statement in statements:
-            if statement.name in settled:
-                continue
-            share = CLAIM_SIGNIFICANCE / len(statements)
-            tried = search(statement, seed, share, TRIALS.get(claim_id, 5))
-            false = {name: one.found for name, one in tried.lines.items() if one.found is not None}
-            assert not false, (seed, statement.name, false)
-            if tried.coverage.exhausted and tried.space.complete and not statement.random:
-                settled.add(statement.name)
-
-
-@pytest.mark.slow(reason="two seeds of every true claim, one of every other")
+@pytest.mark.slow(reason="another seed of every claim that no record stands for")
 @pytest.mark.parametrize(
     "claim_id",
     [name for name, row in CATALOGUE.items() if name not in RECORDED.split() and row.verdict != "certified"],
 )
 def test_the_verdict_does_not_depend_on_the_seed(claim_id: str) -> None:
-    agrees(claim_id, range(1, 1 + SEEDS if CATALOGUE[claim_id].verdict in TRUE else 2))
+    if CATALOGUE[claim_id].verdict not in TRUE:
+        verdict = checker.check(claim_id, seed=1)
+        assert verdict.verdict == CATALOGUE[claim_id].verdict, verdict.reason
+        return
+    statements = checker.find_claim(claim_id).statements
+    for statement in statements:
+        tried = search(statement, 1, CLAIM_SIGNIFICANCE / len(statements), TRIALS.get(claim_id, 5))
+        false = {name: one.found for name, one in tried.lines.items() if one.found is not None}
+        assert not false, (statement.name, false)
 
 
 @given(trials=st.integers(1, 400), data=st.data(), significance=st.sampled_from([0.05, 1e-3, 1e-7]))

@@ -28,8 +28,6 @@ from clusterproof.checker.claims.statistics import CLAIM_SIGNIFICANCE
 from clusterproof.checker.report.decide import decide
 from clusterproof.checker.report.tables import NEEDED, evidence
 from clusterproof.checker.search.strategy import search
-from clusterproof.theory.papers.cfl_mgd.appendix import a3_to_a14
-from clusterproof.theory.papers.cfl_mgd.lemma_1 import lemma_1
 from clusterproof.theory.papers.ifca.basin import ROUND, basin
 
 Small = Annotated[int, integers(1, 12)]
@@ -139,37 +137,6 @@ def test_each_space_keeps_its_own_tightness_and_the_nearest_line_decides(registr
 # ---- constants of the catalogue that are known
 
 
-@pytest.mark.slow(reason="enumerates all laws of a grid")
-@pytest.mark.parametrize(
-    ("constants", "refuted"),
-    [
-        ({}, False),
-        ({"c_1": 63.0}, True),
-        ({"power_of_samples": 2.0}, True),
-    ],
-)
-def test_lemma_1_needs_64_and_one_power_of_the_samples(
-    constants: dict[str, float], refuted: bool, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """Cantelli's inequality gives 64, and two values attain it: half of the printed 128."""
-    statement = lemma_1.statements[1]
-    for name, value in constants.items():
-        monkeypatch.setitem(statement.function.__kwdefaults__, name, value)  # type: ignore[attr-defined]
-    findings = search(statement, 0, 1e-9).lines[""]
-    assert (findings.found is not None) == refuted
-    if not constants:
-        assert float(findings.factors[WHOLE][0]) == pytest.approx(64 / 128, rel=0.01)
-
-
-@pytest.mark.slow(reason="evaluates claims at their own number of instances")
-@pytest.mark.parametrize(("constant", "refuted"), [(61, True), (64, False)])
-def test_a4_needs_64(plant: Any, constant: int, refuted: bool) -> None:
-    plant(a3_to_a14, "CONSTANT", constant)
-    (statement,) = (each for each in a3_to_a14.clients_that_stay.statements if each.name == "(A4)")
-    findings = search(statement, 0, 1e-9).lines[""]
-    assert (findings.found is not None) == refuted
-
-
 def test_half_the_rate_of_the_basin_is_loose() -> None:
     """With one curvature every round contracts by 1 - eta l mu exactly."""
 
@@ -186,7 +153,7 @@ def test_half_the_rate_of_the_basin_is_loose() -> None:
 
 
 BELOW, ABOVE = 1 - 1e-3, 1 + 1e-6
-TRUE = [each for each in checker.catalogue() if not each.repaired_by and each.quick][::24]
+TRUE = [each for each in checker.catalogue() if not each.repaired_by and each.quick][::36]
 
 
 def scaled(line: Any, term: str, factor: Any) -> Any:

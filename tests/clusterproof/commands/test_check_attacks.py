@@ -10,6 +10,7 @@ from unittest.mock import patch
 import pytest
 from command_line import command
 from text_cases import CASES
+from tiers import slow_after
 
 from clusterproof.checker import REGISTRY
 from clusterproof.commands.application import main
@@ -57,7 +58,7 @@ def words(printed: str) -> dict[str, str]:
 @pytest.mark.parametrize(
     ("names", "possible"),
     [
-        (
+        pytest.param(
             ("memo", "leaked_facts", "thin_branch"),
             {
                 "memo/product": {
@@ -69,6 +70,7 @@ def words(printed: str) -> dict[str, str]:
                 "mine/rare-line": {"consistent", "inconclusive", "violated"},
                 "mine/rare-line-x": {"consistent", "inconclusive", "violated"},
             },
+            marks=pytest.mark.slow(reason="three files, each in a process"),
         ),
         (("patched",), {"patched/false": {"consistent", "inconclusive", "violated"}}),
     ],
@@ -88,7 +90,10 @@ def test_no_word_of_a_check_is_false(
         assert word in possible[claim], done.stdout
 
 
-@pytest.mark.parametrize("name", ["channel_of_bytes", "channel_of_brackets", "channel_of_a_verdict"])
+@pytest.mark.parametrize(
+    "name",
+    slow_after(1, "starts processes", ["channel_of_a_verdict", "channel_of_bytes", "channel_of_brackets"]),
+)
 def test_what_a_file_writes_into_the_channel_is_told_in_a_sentence(name: str, tmp_path: Path) -> None:
     (tmp_path / "mine.py").write_text((CASES / f"{name}.txt").read_text())
     home = {"HOME": str(tmp_path), "XDG_CACHE_HOME": str(tmp_path / "cache")}
@@ -242,6 +247,7 @@ def one(n: int = Z[0:9]):
 """
 
 
+@pytest.mark.slow(reason="starts processes")
 def test_the_process_that_has_not_run_the_file_prints_what_is_shown(tmp_path: Path) -> None:
     (tmp_path / "mine.py").write_text(PAINTED)
     home = {"HOME": str(tmp_path), "XDG_CACHE_HOME": str(tmp_path / "cache")}

@@ -93,6 +93,7 @@ def test_parameters_reach_the_figure_and_its_caption(tmp_path: Path) -> None:
     assert f'width="{20 / 2.54 * 72:.6g}' in picture.read_text(encoding="utf-8")
 
 
+@pytest.mark.slow(reason="draws a figure six times")
 def test_words_and_style_are_the_readers(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     import matplotlib
 

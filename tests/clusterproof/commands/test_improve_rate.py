@@ -7,6 +7,7 @@ from pathlib import Path
 import clarabel
 import pytest
 from command_line import refused
+from tiers import slow_after
 
 from clusterproof.checker.export import coqc
 from clusterproof.commands.application import main
@@ -47,11 +48,15 @@ def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 
 @pytest.mark.parametrize(
     ("words", "claims"),
-    [
-        ([*DESCENT, "quadratic"], ["rate/contraction", "rate/distance", "rate/start"]),
-        ([*DESCENT, "smooth"], ["rate/contraction", "rate/distance", "rate/start"]),
-        (ROUND, ["rate/round"]),
-    ],
+    slow_after(
+        1,
+        "searches a rate",
+        [
+            (ROUND, ["rate/round"]),
+            ([*DESCENT, "quadratic"], ["rate/contraction", "rate/distance", "rate/start"]),
+            ([*DESCENT, "smooth"], ["rate/contraction", "rate/distance", "rate/start"]),
+        ],
+    ),
 )
 def test_what_is_written_is_replayed_checked_and_exported(
     words: list[str], claims: list[str], capsys: Capture, monkeypatch: pytest.MonkeyPatch

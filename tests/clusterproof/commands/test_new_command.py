@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from tiers import slow_after
 
 from clusterproof import checker, load_claims
 from clusterproof.commands.application import COMMANDS, main
@@ -41,7 +42,8 @@ def {name}(x: Fraction = Q[0:1:8]) -> Sides:
 
 
 @pytest.mark.parametrize(
-    "bodies", [("return at_most(x, half=0)", "1 / 0"), ("1 / 0", "undefined"), ("1 / 0",)]
+    "bodies",
+    slow_after(1, "starts processes", [("return at_most(x, half=0)", "1 / 0"), ("1 / 0", "undefined")]),
 )
 def test_what_is_suggested_and_counted_fits_what_was_decided(
     bodies: tuple[str, ...],
@@ -82,6 +84,7 @@ def test_help_begins_with_what_people_use_first(capsys: pytest.CaptureFixture[st
     assert known[:4] == ["check", "show", "new", "run"]
 
 
+@pytest.mark.slow(reason="searches, and exports")
 @pytest.mark.usefixtures("claims_of_files")
 def test_what_a_check_decides_is_exported_by_the_command_that_it_suggests(
     capsys: pytest.CaptureFixture[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch

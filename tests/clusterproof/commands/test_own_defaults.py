@@ -135,6 +135,7 @@ FOLLOWS = """
 """
 
 
+@pytest.mark.slow(reason="runs every command of a class")
 def test_methods_that_are_called_like_settings_change_nothing(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -11,6 +11,7 @@ import numpy as np
 import polars
 import pytest
 from command_line import make_claim, refused
+from tiers import slow_after
 
 from clusterproof import theory
 from clusterproof.algorithms import ALGORITHMS, IFCA, FedAvg
@@ -40,7 +41,7 @@ def ran(words: str, name: str = "run") -> Trace:
     return load_trace(name)
 
 
-@pytest.mark.parametrize("name", PAGES)
+@pytest.mark.parametrize("name", slow_after(4, "every algorithm", PAGES))
 def test_help_lists_the_options_of_an_algorithm_alone_with_the_defaults_of_the_run(
     name: str, capsys: Capture, monkeypatch: pytest.MonkeyPatch
 ) -> None:

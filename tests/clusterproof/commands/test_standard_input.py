@@ -65,6 +65,7 @@ def test_show_writes_the_record_that_check_writes(given: Path, tmp_path: Path) -
     assert {*checked} == {*shown}
 
 
+@pytest.mark.slow(reason="starts processes")
 def test_a_process_reads_its_own_input_and_may_print_to_its_output() -> None:
     done = command("check", "-", "--json", "-", input=TEXT)
     assert done.returncode == 0, done.stderr

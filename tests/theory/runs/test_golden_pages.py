@@ -122,7 +122,7 @@ SETTINGS = {
         "--task log-cosh --rounds 10",
         "--samples 30",
         "--clusters 2",
-        "--participation 0.5",
+        "--participation 0.5 --replicates 20",
         "--task quadratic",
     ],
     "local": [

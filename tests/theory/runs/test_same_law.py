@@ -38,7 +38,6 @@ def mixture(seed: int = 0, **changes: object) -> RegressionMixture:
 
 FAULTS: dict[str, Callable[[RegressionMixture, CFLMGD], tuple[RegressionMixture, CFLMGD]]] = {
     "step 3 % too large": lambda task, one: (task, dataclasses.replace(one, step_size=1.03 * one.step_size)),
-    "half of the rows": lambda task, one: (dataclasses.replace(task, samples=task.samples // 2), one),
     "noise 1.2 times too large": lambda task, one: (dataclasses.replace(task, noise=1.2 * task.noise), one),
     "float16 models": lambda task, one: (task, one),
 }
