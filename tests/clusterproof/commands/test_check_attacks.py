@@ -104,6 +104,7 @@ def test_what_a_file_writes_into_the_channel_is_told_in_a_sentence(name: str, tm
     assert said.startswith("error: file is ")
 
 
+@pytest.mark.slow(reason="starts processes")
 def test_lines_that_are_printed_alike_are_refused(tmp_path: Path) -> None:
     (tmp_path / "mine.py").write_text((CASES / "lines_alike.txt").read_text())
     home = {"HOME": str(tmp_path), "XDG_CACHE_HOME": str(tmp_path / "cache")}
