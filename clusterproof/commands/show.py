@@ -18,7 +18,11 @@ from cyclopts import Parameter
 from clusterproof import checker
 from clusterproof.checker import Claim, Line, Verdict, code_of, kernel
 from clusterproof.checker.claims.claim import arguments_of
+from clusterproof.checker.claims.statement import member
 from clusterproof.checker.export.latex import SHOWN, of_verdict
+from clusterproof.checker.kernel.functions import noun_of
+from clusterproof.checker.kernel.interpolation import FunctionClass
+from clusterproof.checker.kernel.ranges import OfClass
 from clusterproof.checker.report import tables as report
 from clusterproof.checker.report.replay import in_fractions
 from clusterproof.checker.report.stored_evidence import size_of
@@ -43,6 +47,8 @@ EVIDENCE = SHOWN | {
     "conditions of the class, and of a positive semidefinite form.",
 }
 """Sentences on the evidence for a line, by the kernel's rule."""
+AT_A_POINT = {"function": "gradient", "operator": "image", "set": "normal vector"}
+"""The vector that is known at a point, by the kind of a member of a class."""
 LONGEST = 200
 """Largest number of characters of a counterexample that is printed on one line, and of its sides in fractions."""
 
@@ -253,9 +259,11 @@ def _rests_on(line: Line, text: str) -> str:
     for name, each in kernel.read(text).statements.items() if text else ():
         for key in each.lines:
             if kernel.printed(name, key) == line.name:
+                if each.space.function is not None:  # the verdict has the reason
+                    return "no evidence: only searched"
                 record = {"statement": name, "line": key, "rule": "signs", "witness": {}}
                 why = kernel.judge(text, [record]).why[0]
-    return f"no evidence: only searched; on symbols, {why}"
+    return f"no evidence: only searched; there is no proof on symbols: {why}"
 
 
 def _show_counterexample(verdict: Verdict, page: Page, width: int) -> None:
@@ -263,12 +271,12 @@ def _show_counterexample(verdict: Verdict, page: Page, width: int) -> None:
     if verdict.counterexample is None:
         return
     print("\nCounterexample")
-    points = {name: value for name, value in verdict.counterexample.items() if _is_function(value)}
+    points = {name: value for name, value in verdict.counterexample.items() if _is_member(value)}
     written = ", ".join(
         f"{name} = {value}" for name, value in verdict.counterexample.items() if name not in points
     )
-    for name, function in points.items():
-        _show_function(name, function, width)
+    for name, code in points.items():
+        _show_member(name, code, verdict.text, width)
     if len(written) <= LONGEST:
         _print_wrapped(f"    {written}", width)
         if 0 < len(page.sides) <= LONGEST:
@@ -287,24 +295,39 @@ def _show_counterexample(verdict: Verdict, page: Page, width: int) -> None:
     print(textwrap.indent(str(code_of(verdict)), "    ").rstrip())
 
 
-def _is_function(value: object) -> bool:
+def _is_member(value: object) -> bool:
     return isinstance(value, dict) and "triplets" in value
 
 
-def _show_function(name: str, value: dict[str, Any], width: int) -> None:
-    """Print a function for a check by hand: start, minimiser, and gradient and value at each point."""
-    several = len(value["triplets"]) > 1
-    what = "functions" if several else "a function"
-    lines = [
-        f"{name}: {what} on R^{len(value['start'])} through these points, start {_vector(value['start'])}"
-    ]
+def _show_member(name: str, value: dict[str, Any], text: str, width: int) -> None:
+    """Print a member of a class for a check by hand: start, solution, and what is known at each point."""
+    groups = _groups(name, text)
+    noun = noun_of([kind for _, kind in groups])
+    lines = [f"{name}: {member(value, noun)}, through these points"]
     if value["solution"] is not None:
-        lines.append(f"minimiser {_vector(value['solution'])}, minimum {value['minimum']}")
-    for number, triplets in enumerate(value["triplets"], 1):
-        lines += [f"part {number}"] if several else []
-        lines += [f"at {_vector(x)}: gradient {_vector(g)}, value {f}" for x, g, f in triplets]
+        words = ("solution", "") if noun == "operator" else ("minimiser", f", minimum {value['minimum']}")
+        lines.append(f"{words[0]} {_vector(value['solution'])}{words[1]}")
+    several = value["triplets"]
+    kinds = [kind for count, kind in groups for _ in range(count if len(groups) > 1 else len(several))]
+    matrices = value.get("matrices", [None] * len(several))
+    for number, (kind, triplets, matrix) in enumerate(zip(kinds, several, matrices, strict=False), 1):
+        lines += [f"part {number}"] if len(several) > 1 else []
+        lines += [f"affine; the rows of its matrix are {', '.join(map(_vector, matrix))}"] if matrix else []
+        word = AT_A_POINT[noun_of([kind])]
+        for x, g, f in triplets:
+            height = f", value {f}" if kind is FunctionClass else ""
+            lines.append(f"at {_vector(x)}: {word} {_vector(g)}{height}")
     for line in lines:
         _print_wrapped(f"    {line}", width)
+
+
+def _groups(name: str, text: str) -> Sequence[tuple[Any, Any]]:
+    """Return the number of members and the kind of each summand of a claim's quantity."""
+    for statement in kernel.read(text).statements.values() if text else ():
+        allowed = statement.space.ranges.get(name)
+        if isinstance(allowed, OfClass):
+            return [(count, kind) for count, kind, _ in allowed.groups]
+    return [(1, FunctionClass)]
 
 
 def _vector(entries: Sequence[Any]) -> str:

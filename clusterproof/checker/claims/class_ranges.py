@@ -16,7 +16,7 @@ from clusterproof.checker.claims.ranges import End, EndLike, Range, end_of
 from clusterproof.checker.claims.space import Space
 from clusterproof.checker.kernel import ranges as kernel_ranges
 from clusterproof.checker.kernel.evaluation import Refused
-from clusterproof.checker.kernel.functions import Problem, problem
+from clusterproof.checker.kernel.functions import Problem, noun_of, problem
 from clusterproof.checker.kernel.interpolation import (
     Class,
     FunctionClass,
@@ -125,6 +125,11 @@ class OfClass(Range, kernel_ranges.OfClass):
                 rule, remedy = f"must be {self.describe(so_far)}", "take the counterexample from a report"
                 raise InvalidArgument("a function", str(oracle.definition), rule, remedy)
 
+    @property
+    def noun(self) -> str:
+        """The word for a member: function, operator or set."""
+        return noun_of([kind for _, kind, _ in self.groups])
+
     def encode(self, value: Member) -> Any:
         """Write start, solution, minimum, further points and triplets in the form that the kernel reads."""
         return value.code
@@ -153,6 +158,11 @@ def class_of(space: Space) -> str | None:
     """Return the name of the first quantity that is a member of a class; None if there is none."""
     names = [name for name, each in space.ranges.items() if isinstance(each, OfClass)]
     return names[0] if names else None
+
+
+def noun_in(space: Space) -> str:
+    """Return the word for the first quantity that is a member of a class, or "function" if there is none."""
+    return next((each.noun for each in space.ranges.values() if isinstance(each, OfClass)), "function")
 
 
 def require_members(space: Space, instance: Instance) -> None:

@@ -9,13 +9,14 @@ from typing import Any
 
 import numpy as np
 
+from clusterproof.checker.claims.class_ranges import OfClass
 from clusterproof.checker.claims.expectation import Expectation
 from clusterproof.checker.claims.frequency import Frequency
 from clusterproof.checker.claims.judge import Conclusion
 from clusterproof.checker.claims.places import place_of
 from clusterproof.checker.claims.sides import Sides, recording_failures
 from clusterproof.checker.claims.slices import annotate_ranges
-from clusterproof.checker.claims.space import Space
+from clusterproof.checker.claims.space import Space, written
 from clusterproof.checker.kernel.claim_words import Excluded
 from clusterproof.checker.kernel.evaluation import Outside
 from clusterproof.checker.kernel.listed import NotListed
@@ -143,7 +144,7 @@ class Statement:
             raise Outside("a function is known only at requested points") from None
         except Exception as error:  # an error of a user's function: raise it again with a note on its place
             place = place_of(error, self.function)
-            note = ", ".join(filter(None, (place, f"at {quantities(self.space.encode(instance))}")))
+            note = ", ".join(filter(None, (place, f"at {quantities(self.space, instance)}")))
             if note not in getattr(error, "__notes__", ()):
                 error.add_note(note)
             raise
@@ -152,9 +153,21 @@ class Statement:
 # ---- words for instances and places
 
 
-def quantities(numbers: Mapping[str, Any]) -> str:
-    """Write the quantities of an encoded instance, such as ``step = 1/2, rounds = 3``."""
-    return ", ".join(f"{name} = {short(value)}" for name, value in numbers.items())
+def quantities(space: Space, instance: Instance) -> str:
+    """Write the quantities of an instance, such as ``step = 1/2, rounds = 3``."""
+    nouns = {written(name): each.noun for name, each in space.ranges.items() if isinstance(each, OfClass)}
+    return ", ".join(
+        f"{name} = {member(value, nouns[name]) if name in nouns else short(value)}"
+        for name, value in space.encode(instance).items()
+    )
+
+
+def member(code: Mapping[str, Any], noun: str) -> str:
+    """Name a member of a class, or the parts of a sum, by the noun, the dimension and the start."""
+    start = code["start"]
+    article = "an" if noun == "operator" else "a"
+    what = f"{noun}s" if len(code["triplets"]) > 1 else f"{article} {noun}"
+    return f"{what} on R^{len(start)}, started at {_listed(start)}"
 
 
 def short(value: Any) -> str:
@@ -164,8 +177,6 @@ def short(value: Any) -> str:
         return text
     if isinstance(value, dict) and "task" in value:
         return f"a {value['task']} task"
-    if isinstance(value, dict) and "triplets" in value:
-        return f"a function on R^{len(value['start'])}, started at {_listed(value['start'])}"
     if isinstance(value, list):
         first = text[: LONG - 20].rpartition(", ")[0]
         if first and first.count("(") == first.count(")") + 1:

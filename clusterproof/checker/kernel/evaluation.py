@@ -245,7 +245,7 @@ def running() -> Evaluation:
     """Return the record of the running evaluation."""
     found = _EVALUATION.get()
     if found is None:
-        raise Refused("a hypothesis outside of an evaluation")
+        raise Refused("symbols are compared, or divided by, outside of the evaluation of a claim's function")
     return found
 
 

@@ -7,12 +7,12 @@ function at its own point. A *clients' vector* v has a vector v_i for each clien
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from fractions import Fraction
 from typing import Any
 
 from clusterproof.checker.kernel.evaluation import Refused
-from clusterproof.checker.kernel.interpolation import KINDS
+from clusterproof.checker.kernel.interpolation import KINDS, Class, FunctionClass, OperatorClass, SetClass
 from clusterproof.checker.kernel.worlds import ANY, Distance, Oracle, Point, World
 
 OFFERS = {
@@ -34,6 +34,11 @@ NOT_OF_CLIENTS = ("parts", "prox")
 """What the mean of any number of clients' functions does not offer."""
 NAMES = {kind: name for name, kind in KINDS.items()}
 """Name of each kind of class."""
+
+
+def noun_of(kinds: Collection[type[Class]]) -> str:
+    """Return the word for a sum of members of classes: a sum with an operator is an operator, and so on."""
+    return next(NAMES[kind] for kind in (OperatorClass, FunctionClass, SetClass) if kind in kinds)
 
 
 class Problem:

@@ -45,7 +45,7 @@ class Abstract:
         raise Refused("an absolute value of what depends on a function of a class: compare squares")
 
     def __bool__(self) -> bool:
-        raise Refused("a symbol is neither true nor false: a branch on it has no formula")
+        raise Refused("a symbol is neither true nor false: compare it with a number, as in `if step > 0:`")
 
 
 def number(value: Any) -> int | Fraction:

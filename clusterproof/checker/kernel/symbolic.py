@@ -33,7 +33,7 @@ def symbolic(
         raise Refused("a quantity that is listed, or taken between, is none of the statement")
     if not set(listed) <= {n for n, allowed in ranges.items() if type(allowed) is Interval}:
         raise Refused("only integers between two ends are listed")
-    widths = {n: 0 if n in listed else _symbols(r, spare) for n, r in ranges.items()}
+    widths = {n: 0 if n in listed else _symbols(n, r, spare) for n, r in ranges.items()}
     width = sum(widths.values()) + spare
     if width == spare and left_out is None:
         raise Refused("every quantity is a choice: there is no symbol")
@@ -79,7 +79,7 @@ def hull(allowed: Range) -> Interval:
     return Interval(min(options), max(options), all(type(option) is int for option in options))
 
 
-def _symbols(allowed: Range, spare: int) -> int:
+def _symbols(name: str, allowed: Range, spare: int) -> int:
     """Return the number of symbols for a quantity."""
     if type(allowed) is Tuples and type(allowed.entries) is Interval:
         if type(allowed.length) is int:
@@ -91,4 +91,4 @@ def _symbols(allowed: Range, spare: int) -> int:
             return 0
     if type(allowed) in (Interval, Choice):
         return int(type(allowed) is Interval)
-    raise Refused("a range for which there are no symbols")
+    raise Refused(f"{name} is no number, so no symbol stands for it")

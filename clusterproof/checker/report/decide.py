@@ -12,7 +12,7 @@ import numpy as np
 
 from clusterproof.checker import kernel
 from clusterproof.checker.claims.claim import Claim, check_repairs, find_claim
-from clusterproof.checker.claims.class_ranges import class_of, require_members
+from clusterproof.checker.claims.class_ranges import OfClass, class_of, noun_in, require_members
 from clusterproof.checker.claims.judge import WHOLE
 from clusterproof.checker.claims.kind import Kind
 from clusterproof.checker.claims.rounding import as_float
@@ -34,7 +34,7 @@ from clusterproof.checker.report.verdict import (
     with_facts,
 )
 from clusterproof.checker.search.evaluator import Evaluation
-from clusterproof.checker.search.evidence import evidence_of
+from clusterproof.checker.search.evidence import evidence_of, refusal_of
 from clusterproof.checker.search.findings import Findings
 from clusterproof.checker.search.state import MEMORY, Tried
 from clusterproof.checker.search.strategy import begin, search
@@ -138,7 +138,7 @@ def _lines_of(
             continue
         evidence = evidence_of(tried, key, stated)
         if evidence is None:
-            yield _line(claim, tried, key, None)
+            yield _line(claim, tried, key, None, refusal_of(tried, key, stated))
             continue
         record, word = evidence
         yield replace(_line(claim, tried, key, (Kind(word), record)), evidence=record)
@@ -176,8 +176,12 @@ def _line(
     tried: Tried,
     key: str,
     shown: tuple[Kind, Mapping[str, Any]] | None,
+    refused: str = "",
 ) -> Line:
-    """Judge one line of a statement by the findings of the search and the kernel's verdict on the evidence."""
+    """Judge one line of a statement by the findings of the search and the kernel's verdict on the evidence.
+
+    ``refused`` is the reason why the kernel does not accept multipliers for every value.
+    """
     findings = tried.lines.get(key, Findings())
     name = kernel.printed(tried.statement.name, key)
     if findings.found is not None:
@@ -188,13 +192,14 @@ def _line(
     proof = None if shown is None else shown[1]["rule"]
     doubts = [] if proof else doubts_of(tried, findings, key)
     reason = sentences.holds(tried, findings, key, proof)
+    noun = noun_in(tried.space)
     if worst is None and class_of(tried.space):
-        doubts.append("drawn functions only: its trace has no such line")
+        doubts.append(f"drawn {noun}s only: its trace has no such line")
     if worst is not None:
-        doubts = [] if proof else sentences.doubts_of_worst(worst, findings.instances)
+        doubts = [] if proof else sentences.doubts_of_worst(worst, noun, findings.instances)
         if worst.at or worst.family:
-            drawn = f"; on drawn functions it {reason}" if findings.instances else ""
-            reason = sentences.of_worst(worst, tried.space, proved=proof is not None) + drawn
+            drawn = f"; on drawn {noun}s it {reason}" if findings.instances else ""
+            reason = sentences.of_worst(worst, tried.space, proved=proof is not None, refused=refused) + drawn
     verdict = Kind.CONSISTENT if shown is None else shown[0]
     if doubts:
         verdict, reason = Kind.INCONCLUSIVE, "; ".join([*dict.fromkeys(doubts), reason])
@@ -250,7 +255,7 @@ def _tightness(tried: Tried, findings: Findings) -> dict[str, Tightness] | None:
     """Return each term's ratio with its instance.
 
     If only special values of some quantities make the two sides equal, the ratio of the whole bound leaves these values
-    out.
+    out. A member of a class is no such value: that one function attains the bound is what *attained* means.
     """
     factors = dict(findings.factors)
     only_at: dict[str, Any] = {}
@@ -259,7 +264,9 @@ def _tightness(tried: Tried, findings: Findings) -> dict[str, Tightness] | None:
         only_at = {
             n: v
             for n, v in (findings.common or {}).items()
-            if other[n] is not v and not np.array_equal(other[n], v)
+            if not isinstance(tried.space.ranges[n], OfClass)
+            and other[n] is not v
+            and not np.array_equal(other[n], v)
         }
         if only_at:
             factors[WHOLE] = findings.elsewhere

@@ -35,7 +35,7 @@ def line_of_potential(stated: kernel.Claim, tried: Tried) -> Line | None:
         name=name,
         verdict=Kind.VIOLATED,
         basis="exact",
-        reason=f"{name}, at {quantities(numbers)}: {which} of the proof does not hold {when}",
+        reason=f"{name}, at {quantities(statement.space, broken.instance)}: {which} of the proof does not hold {when}",
         counterexample={**numbers, "line": name},
         evidence=record,
         role=kernel.POTENTIAL,

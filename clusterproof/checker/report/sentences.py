@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from clusterproof.checker.claims.class_ranges import OfClass
+from clusterproof.checker.claims.class_ranges import OfClass, noun_in
 from clusterproof.checker.claims.expectation import ASYMPTOTIC, Expectation
 from clusterproof.checker.claims.frequency import Frequency
 from clusterproof.checker.claims.judge import Judgement
@@ -37,7 +37,7 @@ def broken(statement: Statement, evaluation: Evaluation, name: str) -> str:
     line, judged = evaluation.lines[name], evaluation.judged[name]
     if words := getattr(line, "words", ""):
         return words if isinstance(words, str) else str(words())
-    at = quantities(statement.space.encode(evaluation.instance))
+    at = quantities(statement.space, evaluation.instance)
     what = ": ".join(part for part in (statement.name, name) if part)
     if isinstance(line, Expectation):
         rule = {"at_most": ">", "at_least": "<", "equal": "and not"}[line.sense]
@@ -214,8 +214,19 @@ def holds(tried: Tried, findings: Findings, name: str, proof: str | None) -> str
     return text
 
 
-def of_worst(worst: WorstCase, space: Space, *, proved: bool) -> str:
-    """State the worst cases over a class of functions, and whether the kernel accepts their multipliers."""
+def of_worst(worst: WorstCase, space: Space, *, proved: bool, refused: str = "") -> str:
+    """State the worst cases over a class, and whether the kernel accepts their multipliers.
+
+    Parameters
+    ----------
+    worst, space
+        The worst cases, and the quantities.
+    proved
+        Whether the kernel accepts the multipliers.
+    refused
+        Why the kernel does not accept them.
+    """
+    noun = noun_in(space)
     others = [
         f"{written(name)} from {allowed.low} on"
         if isinstance(allowed, Integers) and allowed.high is None and type(allowed.low) is int
@@ -232,17 +243,19 @@ def of_worst(worst: WorstCase, space: Space, *, proved: bool) -> str:
         names = [written(n) for n, allowed in space.ranges.items() if not isinstance(allowed, OfClass)]
         where = "their ranges" if len(names) > 1 else "its range"
         return (
-            f"proved for every function of the class{', any number of clients' if clients else ''} and every value of"
+            f"proved for every {noun} of the class{', any number of clients' if clients else ''} and every value of"
             f" {', '.join(names)} in {where} (exact multipliers, quotients of these)"
         )
     if proved:
         where = f" at {plural('setting', settings)} of {', '.join(others)}" if others else ""
-        whom = "every function of the class" + (" and any number of clients" if clients else "")
+        whom = f"every {noun} of the class" + (" and any number of clients" if clients else "")
         text = f"proved for {whom}{where} (exact multipliers)"
+    elif worst.family:
+        text = f"multipliers were found for every value, but the kernel does not accept them: {refused}"
     else:
         above = " by more than 1e-6 of it" if worst.ratio is not None and worst.ratio > 1 else ""
         tried = f" at the {settings} settings of {', '.join(others)} that were tried" if others else ""
-        text = f"a solver finds no function of the class above the bound{above}{tried}"
+        text = f"a solver finds no {noun} of the class above the bound{above}{tried}"
         if worst.certified:
             text += "; exact multipliers prove the bound" + (
                 f" at {worst.certified} of them" if others else ""
@@ -260,18 +273,18 @@ def of_worst(worst: WorstCase, space: Space, *, proved: bool) -> str:
     return text
 
 
-def doubts_of_worst(worst: WorstCase, instances: int) -> list[str]:
-    """Return the reasons why the worst cases over a class of functions do not decide a line; empty if they do."""
+def doubts_of_worst(worst: WorstCase, noun: str, instances: int) -> list[str]:
+    """Return the reasons why the worst cases over a class do not decide a line; empty if they do."""
     if worst.refused:
         every_value = f"; there is no proof of every value: {worst.not_shown}" if worst.not_shown else ""
-        return [f"drawn functions only: {worst.refused}{every_value}"]
+        return [f"drawn {noun}s only: {worst.refused}{every_value}"]
     if worst.certified and not instances:
         return [
-            "no function was found that meets the hypotheses: multipliers would prove the bound of nothing"
+            f"no {noun} was found that meets the hypotheses: multipliers would prove the bound of nothing"
         ]
     if worst.exceeded is not None:
         by = f"by {worst.exceeded:.2g} at a scale of 1"
-        return [f"a solver exceeds the bound {by}, and no function in fractions was found that does"]
+        return [f"a solver exceeds the bound {by}, and no {noun} in fractions was found that does"]
     above = 0.0 if worst.ratio is None else worst.ratio - 1
     if above > ROUNDING and worst.certified < len(worst.at):
         return [f"a solver exceeds the bound by {above:.2g} of it, which is less than it decides"]
@@ -339,7 +352,7 @@ def stopped(tried: Tried) -> str:
     if not tried.coverage.stopped:
         return ""
     first = tried.coverage.stopped[0]
-    at = quantities(tried.space.encode(first)) if first else "its first instance"
+    at = quantities(tried.space, first) if first else "its first instance"
     return f"stopped at {at}: {tried.coverage.why_stopped}"
 
 

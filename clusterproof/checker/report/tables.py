@@ -116,7 +116,7 @@ def evidence(verdict: Verdict) -> str:
         tried = f"the simplest of {verdict.instances} instances that were tried"
         parts.append(tried if verdict.instances > 1 else "the first that was tried")
         if any(isinstance(value, dict) and "triplets" in value for value in verdict.counterexample.values()):
-            parts.append("`show` prints the function")
+            parts.append("`show` prints its points")
     if verdict.verdict in HOLDS:
         words = tightness_words(verdict.tightness, tight=verdict.tight)
         where = f" in {verdict.name}" if verdict.name and words else ""

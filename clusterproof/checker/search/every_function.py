@@ -8,7 +8,7 @@ from itertools import islice
 from typing import Any
 
 from clusterproof.checker.claims.class_members import Known
-from clusterproof.checker.claims.class_ranges import OfClass, class_of
+from clusterproof.checker.claims.class_ranges import OfClass, class_of, noun_in
 from clusterproof.checker.claims.ranges import Integers
 from clusterproof.checker.claims.space import Space
 from clusterproof.checker.kernel import Refused, Statement
@@ -103,7 +103,9 @@ def _families(tried: Tried, settings: Sequence[Instance], name: str) -> dict[str
             return {line: WorstCase(not_shown=str(why))}
         witness = _witness(tried, settings, name, line)
         if witness is None:
-            return {line: WorstCase(not_shown="no function was found that meets the hypotheses")}
+            return {
+                line: WorstCase(not_shown=f"no {noun_in(tried.space)} was found that meets the hypotheses")
+            }
         found[line] = WorstCase(family={**data, "witness": tried.space.for_kernel(witness)})
     return found
 

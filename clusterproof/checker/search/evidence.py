@@ -40,6 +40,18 @@ def evidence_of(tried: Tried, line: str, claim: kernel.Claim) -> tuple[dict[str,
     return None
 
 
+def refusal_of(tried: Tried, line: str, claim: kernel.Claim) -> str:
+    """Return why the kernel does not accept multipliers for every value; empty if the search found none."""
+    worst = tried.worst.get(line)
+    if worst is None or worst.family is None:
+        return ""
+    try:
+        kernel.show(claim, {"statement": tried.statement.name, "line": line, **worst.family})
+    except kernel.Refused as refused:
+        return str(refused)
+    return ""
+
+
 def _candidates(tried: Tried, line: str, statement: kernel.Statement) -> Iterator[dict[str, Any]]:
     findings = tried.lines.get(line)
     if findings is None or not findings.instances:

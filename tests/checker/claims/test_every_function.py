@@ -21,6 +21,7 @@ from clusterproof.checker.report.verdict import Verdict
 from clusterproof.common import InvalidArgument
 from clusterproof.theorem import (
     Function,
+    Operator,
     Sides,
     at_most,
     choice,
@@ -120,6 +121,46 @@ def test_a_setting_of_no_function_says_nothing_of_the_others() -> None:
     assert (verdict.verdict, verdict.proof) == (Kind.CERTIFIED, "dual")
     assert verdict.evidence is not None
     assert verdict.evidence["witness"]["far"] == 0
+
+
+MonotoneAndLipschitz = Annotated[Operator, operators(lipschitz=1)]
+
+
+def forward(a: MonotoneAndLipschitz) -> Sides:
+    """|x - A x - x*| <= |x - x*|: false, as a rotation shows."""
+    new, away = a.start - a(a.start) - a.solution, a.start - a.solution
+    return at_most(new @ new, away @ away)
+
+
+def halfway(a: MonotoneAndLipschitz) -> Sides:
+    """A at the middle is the middle of two images: true of affine operators, and false of others."""
+    x, y = a.start, a.point()
+    apart = a((x + y) / 2) - (a(x) + a(y)) / 2
+    return at_most(apart @ apart, 0)
+
+
+@pytest.mark.parametrize("statement", [forward, halfway], ids=lambda each: each.__name__)
+def test_an_operator_that_breaks_a_claim_is_replayed(statement: Callable[..., Sides]) -> None:
+    found = verdict_on(statement)
+    assert (found.verdict, found.proof) == (Kind.VIOLATED, None)
+    assert found.evidence is not None
+    assert found.evidence["rule"] == "instance"
+    assert found.counterexample is not None
+    assert "at a = an operator on R^" in found.reason
+    assert replay(found.claim, found.counterexample).verdict == "violated"
+    assert ("matrices" in found.counterexample["a"]) is (statement is forward)
+
+
+def extragradient(a: MonotoneAndLipschitz, step: Annotated[Fraction, rationals(0, 1, 12)]) -> Sides:
+    """A step of extragradient does not increase the distance, for every s <= 1."""
+    new = a.start - step * a(a.start - step * a(a.start)) - a.solution
+    return at_most(new @ new, (a.start - a.solution) @ (a.start - a.solution))
+
+
+def test_operators_with_two_conditions_are_certified_for_every_value() -> None:
+    found = verdict_on(extragradient)
+    assert (found.verdict, found.proof) == (Kind.CERTIFIED, "family")
+    assert "proved for every operator of the class" in found.reason
 
 
 # ---- what is not traced

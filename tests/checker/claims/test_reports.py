@@ -318,7 +318,7 @@ def test_what_is_attained_somewhere_only_says_where() -> None:
         ({"instances": 1, "counterexample": {"x": 1}}, "why; the first that was tried"),
         (
             {"instances": 1, "counterexample": {"f": {"triplets": []}}},
-            "why; the first that was tried; `show` prints the function",
+            "why; the first that was tried; `show` prints its points",
         ),
         ({"confidence": Confidence(level=0.9, lower=0.1, upper=0.25)}, "why; expectation in [0.1, 0.25]"),
         (
