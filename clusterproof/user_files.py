@@ -29,6 +29,7 @@ from pathlib import Path, PurePosixPath
 from types import CodeType, ModuleType
 from typing import Any
 
+from clusterproof import opened_files
 from clusterproof.files import TEXT, read_file
 
 _FILES: dict[str, Path] = {}
@@ -70,7 +71,8 @@ def load_file(path: str | os.PathLike[str], *, again: bool = False) -> ModuleTyp
     module = importlib.util.module_from_spec(spec)
     sys.modules.update({root: folder, name: module})  # dataclasses resolve annotations in their module
     try:
-        _Source(name, str(where)).exec_module(module)
+        with opened_files.reading(name):
+            _Source(name, str(where)).exec_module(module)
     except (
         BaseException
     ):  # even Ctrl-C must leave no half-loaded module behind; the exception is raised again
@@ -211,11 +213,23 @@ class _Source(SourceFileLoader):
         return compile(read_file(self.path, TEXT), self.path, "exec", dont_inherit=True, optimize=0)
 
     def exec_module(self, module: ModuleType) -> None:
-        """Execute the module."""
+        """Execute the module.
+
+        Raises
+        ------
+        ImportError
+            If it replaces one of Python's own functions, which would then mean different things in different files.
+        """
         root = module.__name__.partition(".")[0]
         (folder,) = sys.modules[root].__path__
-        vars(module)["__builtins__"] = {**vars(builtins), "__import__": _import_of(root, folder)}
-        super().exec_module(module)
+        own = dict(vars(builtins))
+        vars(module)["__builtins__"] = {**own, "__import__": _import_of(root, folder)}
+        try:
+            super().exec_module(module)
+            if replaced := [name for name in own if vars(builtins).get(name) is not own[name]]:
+                raise ImportError(f"the file replaces Python's own {replaced[0]}: choose another name")
+        finally:
+            vars(builtins).update(own)
 
 
 def _finder(folder: str | os.PathLike[str]) -> FileFinder:

@@ -41,7 +41,7 @@ def digits_are_read_once() -> Iterator[None]:
 @pytest.fixture(autouse=True)
 def files_of_other_tests_are_not_read() -> None:
     """Forget the files that other tests have opened: a sweep takes the digest of each, also of a sparse terabyte."""
-    from clusterproof.common import opened_files
+    from clusterproof import opened_files
 
     opened_files._opened.clear()
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import signal
 import subprocess
 import sys
@@ -160,7 +161,7 @@ def carry_out(whole: Mapping[str, Any]) -> None:
     with suppress(BrokenPipeError, KeyboardInterrupt), os.fdopen(whole["pipe"], "wb", buffering=0) as pipe:
 
         def say(kind: str, content: Any) -> None:
-            rest = memoryview(msgspec.json.encode([kind, content]) + b"\n")  # infinite numbers become null
+            rest = memoryview(_encoded([kind, content]) + b"\n")
             while rest:
                 rest = rest[pipe.write(rest) :]
 
@@ -177,6 +178,15 @@ def carry_out(whole: Mapping[str, Any]) -> None:
             say("refused", [error.argument, value, error.rule, error.remedy, error.place])
             say("said", [])
         signal.signal(signal.SIGTERM, signal.SIG_DFL)
+
+
+def _encoded(message: Any) -> bytes:
+    """Write a message as JSON; infinite numbers become null, and halves of surrogate pairs become their escapes."""
+    try:
+        return msgspec.json.encode(message)
+    except UnicodeEncodeError:
+        text = json.dumps(message, ensure_ascii=False)
+        return re.sub("[\ud800-\udfff]", lambda each: rf"\\u{ord(each[0]):x}", text).encode()
 
 
 def _search(order: Order) -> Iterator[tuple[str, Any]]:

@@ -91,6 +91,14 @@ def brief(value: Any) -> object:
     return value if len(text) <= 100 and "\n" not in text else type(value).__name__
 
 
+def check_text(argument: str, *texts: str) -> None:
+    """Raise ``InvalidArgument`` if a text contains half of a surrogate pair, which no file can contain."""
+    for text in texts:
+        if any("\ud800" <= each <= "\udfff" for each in text):
+            rule = "must not contain half of a surrogate pair"
+            raise InvalidArgument(argument, ascii(text), rule, "write the whole character")
+
+
 def check_instance(argument: str, value: Any, kind: type | UnionType, remedy: str) -> None:
     """Raise ``InvalidArgument`` unless the value is an instance of a class."""
     if isinstance(value, type) and issubclass(value, kind):

@@ -17,7 +17,7 @@ from clusterproof.checker.claims.kind import Kind
 from clusterproof.checker.claims.statement import Statement, name_of
 from clusterproof.common import InvalidArgument
 from clusterproof.common.discovery import Registry, modules_below
-from clusterproof.common.validation import check_instance
+from clusterproof.common.validation import check_instance, check_text
 from clusterproof.library import is_of_library, is_paper_of_library, library
 from clusterproof.user_files import file_of
 
@@ -279,6 +279,7 @@ def claim(
 
     def decorate(function: Callable[P, R]) -> Claim[P, R]:
         _check_function(id, function)
+        check_text("label", label or "")
         own = is_of_library(str(function.__module__)) or not is_paper_of_library(id.partition("/")[0])
         earlier = dict.get(REGISTRY, id) if own else REGISTRY.get(id)
         if earlier is not None and not _is_same(function, earlier.function):

@@ -23,7 +23,7 @@ from clusterproof.checker.kernel import ranges as kernel_ranges
 from clusterproof.checker.kernel.ranges import Instance
 from clusterproof.common import InvalidArgument
 from clusterproof.common.tasks import task_from
-from clusterproof.common.validation import check_count
+from clusterproof.common.validation import check_count, check_text
 
 if TYPE_CHECKING:
     from hypothesis.strategies import SearchStrategy
@@ -413,6 +413,7 @@ def choice(*values: Any) -> Choice:
         raise InvalidArgument(
             "values", values, "must be one or more distinct values", "leave out repeated values"
         )
+    check_text("values", *(each for each in values if isinstance(each, str)))
     if wrong := [each for each in values if has_numpy_integers(each)]:
         rule = "must not be NumPy's integers, which wrap around"
         raise InvalidArgument("values", wrong[0], rule, "write int(...)")

@@ -19,9 +19,10 @@ import numpy as np
 from clusterproof.checker.claims.rounding import TOLERANCE, floats_of, has_numpy_parts, is_exact, unit_of
 from clusterproof.checker.kernel.claim_words import Excluded, Untrue, Words
 from clusterproof.checker.kernel.evaluation import Outside
+from clusterproof.checker.kernel.loops import iterate, known
 from clusterproof.checker.kernel.worlds import Point
 from clusterproof.common import InvalidArgument, calls
-from clusterproof.common.validation import brief, check_number
+from clusterproof.common.validation import brief, check_number, check_text
 
 Value: TypeAlias = Any
 """A number (int, Fraction, float), or an array of them."""
@@ -187,11 +188,12 @@ class Tried(Words[Sides]):
         Raises
         ------
         InvalidArgument
-            If the name is not a string.
+            If the name is not a string, or no file can contain it.
         """
         if not isinstance(name, str):
             rule = "must be the hypothesis in words"
             raise InvalidArgument("name", name, rule, 'write suppose("x > 0", x > 0)')
+        check_text("name", name)
         return name
 
     def know(self, facts: list[Any]) -> None:
@@ -217,6 +219,7 @@ class Tried(Words[Sides]):
         if how["failure"] is not None:
             remedy = 'add suppose("0 <= p <= 1", 0 <= p <= 1) with your quantity in place of p'
             check_number("failure", how["failure"], at_least=0, at_most=1, remedy=remedy)
+        check_text("name", *terms)
         filled = {name: _filled(**{name: value}) for name, value in terms.items()}
         sides = Sides(_filled(measured=measured), filled, lower=sign == ">=", **how)
         _check_rounding(how["rounding"], [measured, *terms.values()])
@@ -249,6 +252,11 @@ class Tried(Words[Sides]):
 TRIED = Tried()
 suppose, given, least = TRIED.suppose, TRIED.given, TRIED.least
 at_most, at_least, equal = TRIED.at_most, TRIED.at_least, TRIED.equal
+WORDS = {
+    **{"suppose": suppose, "given": given, "at_most": at_most, "at_least": at_least, "equal": equal},
+    **{"least": least, "iterate": iterate, "known": known},
+}
+"""The functions that a claim calls, by their names in its text; kept before a user's file can replace them."""
 
 
 def _without_wrapping(side: Value) -> Value:

@@ -22,6 +22,7 @@ from clusterproof.checker.kernel.evaluation import Outside
 from clusterproof.checker.kernel.listed import NotListed
 from clusterproof.checker.kernel.ranges import Instance
 from clusterproof.common import InvalidArgument, generator
+from clusterproof.common.validation import check_text
 
 EVALUATIONS, DRAWN = 2000, 100
 """Default number of instances to try: for ordinary statements, and for random statements and drawn objects."""
@@ -131,6 +132,7 @@ class Statement:
             if not lines or not all(type(each) in kinds for each in lines.values()):
                 remedy = "end the function with `return at_most(left, right=...)` or another comparison"
                 raise InvalidArgument(f"{name_of(self.function)}()", value, "must be a comparison", remedy)
+            check_text("line", *map(str, lines))
         return lines
 
     @contextmanager

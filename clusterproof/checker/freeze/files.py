@@ -80,10 +80,19 @@ class File:
         place = f"{self.name}, {code.co_name}"
         if code not in self.codes:
             raise Refused(f"{place}: it is not what its file says: has the file changed since it was loaded?")
-        found = [node for node in self.nodes if is_compiled_from(code, node)]
+        near = self._at.get((code.co_name, code.co_firstlineno), ())
+        found = [node for node in near if is_compiled_from(code, node)]
         if len({ast.dump(node) for node in found}) != 1:
             raise Refused(f"{place}: several functions stand in a line: write each in a line of its own")
         return found[0]
+
+    @cached_property
+    def _at(self) -> dict[tuple[str, int], list[Any]]:
+        """The nodes of functions, by name and first line."""
+        found: dict[tuple[str, int], list[Any]] = {}
+        for node in self.nodes:
+            found.setdefault(_place(node), []).append(node)
+        return found
 
     def kinds(self, node: Any, names: Sequence[str]) -> dict[str, str]:
         """Return whether each name of a scope is local, global or free, by the symbol table.
@@ -199,14 +208,19 @@ def _codes_of(tree: Any) -> set[CodeType]:
 
 def is_compiled_from(code: CodeType, node: ast.FunctionDef | ast.Lambda) -> bool:
     """Return whether a node has the position of a function's code: name and line, and for a lambda also columns."""
-    first_line = min([node.lineno, *(each.lineno for each in getattr(node, "decorator_list", ()))])
-    if getattr(node, "name", "<lambda>") != code.co_name or first_line != code.co_firstlineno:
+    if _place(node) != (code.co_name, code.co_firstlineno):
         return False
     if isinstance(node, ast.FunctionDef):
         return True
     first, last = _span(node.body)
     places = [(a, c, b, d) for a, b, c, d in code.co_positions() if a and b and c is not None and d]
     return all(first <= (a, c) and (b, d) <= last for a, c, b, d in places) and min(places)[:2] == first
+
+
+def _place(node: ast.FunctionDef | ast.Lambda) -> tuple[str, int]:
+    """Return the name of a function, and its first line, with its decorators."""
+    lines = [node.lineno, *(each.lineno for each in getattr(node, "decorator_list", ()))]
+    return getattr(node, "name", "<lambda>"), min(lines)
 
 
 def _span(node: Any) -> tuple[tuple[int, int], tuple[int, int]]:

@@ -11,6 +11,7 @@ import ast
 import builtins
 import gc
 import importlib
+from collections import ChainMap
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import MISSING, fields, is_dataclass
@@ -19,10 +20,11 @@ from functools import cached_property, lru_cache
 from math import gcd
 from numbers import Number
 from pathlib import Path
-from types import CodeType, FunctionType, MappingProxyType, ModuleType
+from types import BuiltinFunctionType, CodeType, FunctionType, MappingProxyType, ModuleType
 from typing import Any
 
 from clusterproof.checker.claims.claim import Claim
+from clusterproof.checker.claims.sides import WORDS
 from clusterproof.checker.freeze.classes import class_node, function_of, require_own_fields
 from clusterproof.checker.freeze.files import node_of
 from clusterproof.checker.freeze.origins import expression_of, file_of_module, origin
@@ -34,7 +36,6 @@ from clusterproof.checker.freeze.sources import (
     write_expression,
     write_function,
 )
-from clusterproof.checker.freeze.vocabulary import WORDS
 from clusterproof.checker.kernel import Refused
 from clusterproof.checker.kernel.definitions import ANNOTATIONS, ENDING, RESERVED, Definitions
 from clusterproof.checker.kernel.definitions import WORDS as KERNEL_WORDS
@@ -44,8 +45,11 @@ from clusterproof.checker.kernel.language import Compiler
 from clusterproof.checker.kernel.library import LIBRARY
 from clusterproof.checker.kernel.range_words import RANGES
 from clusterproof.checker.kernel.records import Record
+from clusterproof.common.calls import exposed
 
 CACHED = type(lru_cache(lambda: None))
+HEAP = 1 << 9
+"""Flag of a class that is not built into Python."""
 LITERAL = 40
 """Number of steps that a literal costs, so that a text with too many literals is refused."""
 PLAIN = Number | str | bytes | None
@@ -55,13 +59,26 @@ TRIED = "what depends on them is tried, and not proved"
 
 
 def _known() -> dict[int, str]:
-    """Return the names that a text uses for Python's functions and for the functions of claims, by identity."""
-    found = {id(live): name for live, name in WORDS}
-    for name in LIBRARY:
+    """Return the names that a text uses for Python's functions and for the functions of claims, by identity.
+
+    A function that a user's file put in the place of one of Python's functions is left out.
+    """
+    found = {id(each): name for name, live in WORDS.items() for each in (live, exposed(live))}
+    found[id(Fraction)] = "Fraction"
+    for name in LIBRARY.keys() - {"Fraction"}:
         module, _, own = name.rpartition(".")
-        holder = importlib.import_module(module) if module else builtins
-        found[id(Fraction if name == "Fraction" else getattr(holder, own))] = name
+        live = getattr(importlib.import_module(module) if module else builtins, own)
+        if (
+            type(live) in (type, BuiltinFunctionType)
+            and not _is_made_in_python(live)
+            and live.__name__ == own
+        ):
+            found[id(live)] = name
     return found
+
+
+def _is_made_in_python(value: Any) -> bool:
+    return isinstance(value, type) and bool(value.__flags__ & HEAP)
 
 
 KNOWN = _known()
@@ -92,6 +109,7 @@ class Text:
     @contextmanager
     def unless_refused(self) -> Any:
         """Remove the definitions that a block adds if the block raises an error."""
+        spend(len(self.names) + len(self.taken) + len(self.read.names))
         before = len(self.parts), dict(self.names), set(self.taken), dict(self.read.names)
         try:
             yield
@@ -173,7 +191,7 @@ class Text:
             scope = Scope(file)
             try:
                 with self.unless_refused():
-                    writer = self._writer(scope, {**builtins.__dict__, **(home or {})}, home, {})
+                    writer = self._writer(scope, ChainMap(home or {}, builtins.__dict__), home, {})
                     made = writer.visit(copied(said))
                     self.emit(f"{own} = {write_expression(_placed(made, said), file, writer.edits)}")
                     self.asked |= writer.asked
@@ -332,7 +350,7 @@ class Text:
         builtin = getattr(function, "__builtins__", None)
         if type(builtin) is not dict or type(function.__globals__) is not dict:
             raise Refused(f"{code.co_name}: its module has a namespace of its own kind")
-        known = {**builtin, **function.__globals__}
+        known = ChainMap(function.__globals__, builtin)
         for each in ast.walk(node):
             if isinstance(each, tuple(REMEDIES)) and not isinstance(each, ast.Yield | ast.YieldFrom):
                 what = f"{type(each).__name__} is not of the language: {REMEDIES[type(each)]}"

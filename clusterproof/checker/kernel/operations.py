@@ -115,7 +115,8 @@ def compare_all(sign: str, left: Any, right: Any) -> Any:
 def contains(several: Any, value: Any) -> bool:
     """Return ``value in several``."""
     if type(several) is range and type(value) in (int, bool, Fraction):
-        return value == value // 1 and value // 1 in several
+        spend(words(value) * words(several.step))
+        return value.denominator == 1 and value.numerator in several
     if type(several) in (dict, MappingProxyType, _VIEWS[0]):
         return key(value) in several
     if type(several) is _VIEWS[2] and type(value) is tuple and len(value) == 2:

@@ -134,6 +134,7 @@ def sign_of(p: Polynomial, box: Sequence[Ends], facts: Sequence[Fact] = ()) -> i
 
 def _sign_of_sum(p: Polynomial, positive: Quotient, box: Sequence[Ends]) -> int:
     """Return 1 or -1 if p, or -p, is a positive multiple of a power of a positive number plus a nonnegative rest."""
+    spend((len(p) + len(positive.top)) * p.width)
     sign, degree = sign_of(positive.bottom, box), max(map(sum, p))
     top = positive.top if sign == 1 else -positive.top
     most = degree // max(map(sum, top)) if sign and top.places else 0

@@ -167,6 +167,7 @@ class Choice(Plain):
 
     def decode(self, code: Any) -> Any:
         """Return the option that the code describes."""
+        spend(len(self.options))
         found = [each for each in self.options if type(write(each)) is type(code) and write(each) == code]
         if len(found) != 1:
             raise Refused(f"{code!r} is none of the choices")
@@ -174,6 +175,7 @@ class Choice(Plain):
 
     def holds(self, value: Any, so_far: Instance) -> bool:
         """Return whether the value is one of the options."""
+        spend(len(self.options))
         return any(type(value) is type(option) and value == option for option in self.options)
 
     def describe(self, so_far: Instance) -> str:

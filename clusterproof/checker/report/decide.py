@@ -41,6 +41,7 @@ from clusterproof.checker.search.strategy import begin, search
 from clusterproof.checker.search.worst_functions import WorstCase
 from clusterproof.common import InvalidArgument
 from clusterproof.common.memory import limited_memory
+from clusterproof.opened_files import reading
 from clusterproof.common.validation import check_count, check_seed
 from clusterproof.user_files import file_of
 
@@ -85,6 +86,11 @@ def decide(
     The parameters are as in ``check``; ``significance`` is the error probability of all statements together. Ctrl-C
     ends the search. The verdict then rests on the results so far, and is marked as ``interrupted``.
     """
+    with reading(claim.module):
+        return _decided(claim, seed, evaluations, significance)
+
+
+def _decided(claim: Claim[..., Any], seed: int, evaluations: int | None, significance: float) -> Verdict:
     started = time.perf_counter()
     share = significance / len(claim.statements)
     frozen = freeze(claim)

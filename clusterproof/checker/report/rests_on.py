@@ -20,6 +20,7 @@ from types import ModuleType
 from typing import Any
 
 from clusterproof.checker.claims.claim import Claim
+from clusterproof.opened_files import has_read
 
 LIBRARIES = tuple({sysconfig.get_path(name) for name in ("stdlib", "platstdlib", "purelib", "platlib")})
 """Folders of installed libraries."""
@@ -46,8 +47,11 @@ READS = ("fetch", "load", "open", "read")
 def key_of(claim: Claim[..., Any]) -> str | None:
     """Return the SHA-256 of everything on which the search of a claim depends; None if this is unknown.
 
-    The dependencies are unknown if a user's file runs strings as code, or reads files or the environment.
+    The dependencies are unknown if a user's file runs strings as code, or reads files or the environment: by its
+    source, or because it was seen to do so in this process.
     """
+    if has_read(claim.module):
+        return None
     found: dict[str, str] = {}
     versions: set[str] = set()
     waiting = [claim.module]

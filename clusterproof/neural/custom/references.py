@@ -18,7 +18,7 @@ from typing import Any, get_type_hints
 from clusterproof.algorithms import Algorithm, State
 from clusterproof.algorithms.from_method import algorithm_of
 from clusterproof.common import InvalidArgument
-from clusterproof.common.opened_files import watch
+from clusterproof.opened_files import watch
 from clusterproof.common.validation import error_text
 from clusterproof.files import TEXT, read_file
 from clusterproof.methods import METHODS

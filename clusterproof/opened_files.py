@@ -9,22 +9,46 @@ import hashlib
 import os
 import sys
 import sysconfig
+from collections.abc import Iterator
+from contextlib import contextmanager
 from functools import cache
 from pathlib import Path
 from typing import Any
 
-import clusterproof
-
 CODE = (".py", ".pyc", ".pyi", ".so", ".pyd")
 """Suffixes of code files, whose digests are computed elsewhere."""
 
+READING = ("builtins.input", "subprocess.Popen", "os.system", "socket.connect")
+"""Python's names of further events in which a program reads something that is no file."""
+
 _opened: dict[str, None] = {}
+_running: list[list[str]] = []
+_readers: set[str] = set()
 
 
 @cache
 def watch() -> None:
     """Record the files that this process opens from now on; a second call changes nothing."""
     sys.addaudithook(_note)
+
+
+@contextmanager
+def reading(owner: str) -> Iterator[None]:
+    """Record whether the code of a module reads something besides code in this block, see ``has_read``."""
+    watch()
+    read: list[str] = []
+    _running.append(read)
+    try:
+        yield
+    finally:
+        _running.pop()
+        if not all(map(_is_of_a_library, read)):
+            _readers.add(owner)
+
+
+def has_read(owner: str) -> bool:
+    """Return whether a module read something besides code in a block of ``reading``: files, input or other programs."""
+    return owner in _readers
 
 
 def digests_of_opened() -> dict[str, str]:
@@ -48,13 +72,19 @@ def digest_of_file(path: str) -> str | None:
 
 
 def _note(event: str, arguments: tuple[Any, ...]) -> None:
+    if event in READING:
+        for read in _running:
+            read.append(event)
     if event != "open":
         return
     path, mode, flags = arguments
     if isinstance(path, int) or (isinstance(flags, int) and flags & (os.O_WRONLY | os.O_RDWR)):
         return
     if not (isinstance(mode, str) and set(mode) & set("wax+")):
-        _opened[os.path.abspath(os.fsdecode(path))] = None
+        absolute = os.path.abspath(os.fsdecode(path))
+        _opened[absolute] = None
+        for read in _running:
+            read.append(absolute)
 
 
 @cache
@@ -63,7 +93,7 @@ def _library_folders() -> tuple[Path, ...]:
         *sysconfig.get_paths().values(),
         sys.prefix,
         sys.base_prefix,
-        str(Path(clusterproof.__file__).parent),
+        str(Path(__file__).parent),
     }
     return tuple(Path(folder) for folder in ("/proc", "/sys", "/dev", "/etc", "/usr", *folders))
 
