@@ -20,10 +20,10 @@ from typing import Any
 import clusterproof
 from clusterproof.common import InvalidArgument
 from clusterproof.common.atomic import naming_folder, remove_abandoned, require_plain, write_whole
-from clusterproof.opened_files import digest_of_file, digests_of_opened
 from clusterproof.common.processes import end_with
 from clusterproof.common.validation import error_line, require
 from clusterproof.files import LARGE, parse_json, read_file, user_cache
+from clusterproof.opened_files import digest_of_file, digests_of_opened
 
 TIMEOUT = 20
 """Seconds to wait for a scheduler and for its first worker."""

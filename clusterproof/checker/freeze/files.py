@@ -11,6 +11,7 @@ from types import CodeType, FunctionType
 from typing import Any, cast
 
 from clusterproof.checker.kernel import Refused
+from clusterproof.checker.kernel.evaluation import spend
 
 SCOPES = ast.FunctionDef | ast.Lambda | ast.ListComp | ast.GeneratorExp | ast.DictComp | ast.SetComp
 """Nodes that create a scope for variables."""
@@ -81,6 +82,7 @@ class File:
         if code not in self.codes:
             raise Refused(f"{place}: it is not what its file says: has the file changed since it was loaded?")
         near = self._at.get((code.co_name, code.co_firstlineno), ())
+        spend(100 * len(near))
         found = [node for node in near if is_compiled_from(code, node)]
         if len({ast.dump(node) for node in found}) != 1:
             raise Refused(f"{place}: several functions stand in a line: write each in a line of its own")
@@ -103,6 +105,7 @@ class File:
             If two scopes in the same line give different answers.
         """
         key = getattr(node, "name", None) or NAMES[type(node)], node.lineno
+        spend(10 * len(self._tables.get(key, ())))
         tables = [each for each in self._tables.get(key, ()) if {*names} <= {*each.get_identifiers()}]
         kinds = [{name: _kind(table, name) for name in names} for table in tables]
         if not kinds or any(each != kinds[0] for each in kinds):

@@ -115,7 +115,7 @@ def compare_all(sign: str, left: Any, right: Any) -> Any:
 def contains(several: Any, value: Any) -> bool:
     """Return ``value in several``."""
     if type(several) is range and type(value) in (int, bool, Fraction):
-        spend(words(value) * words(several.step))
+        spend((1 + words(value)) * (1 + words(several.step)))
         return value.denominator == 1 and value.numerator in several
     if type(several) in (dict, MappingProxyType, _VIEWS[0]):
         return key(value) in several

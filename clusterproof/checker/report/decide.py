@@ -41,8 +41,8 @@ from clusterproof.checker.search.strategy import begin, search
 from clusterproof.checker.search.worst_functions import WorstCase
 from clusterproof.common import InvalidArgument
 from clusterproof.common.memory import limited_memory
-from clusterproof.opened_files import reading
 from clusterproof.common.validation import check_count, check_seed
+from clusterproof.opened_files import reading
 from clusterproof.user_files import file_of
 
 

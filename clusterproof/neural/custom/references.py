@@ -18,10 +18,10 @@ from typing import Any, get_type_hints
 from clusterproof.algorithms import Algorithm, State
 from clusterproof.algorithms.from_method import algorithm_of
 from clusterproof.common import InvalidArgument
-from clusterproof.opened_files import watch
 from clusterproof.common.validation import error_text
 from clusterproof.files import TEXT, read_file
 from clusterproof.methods import METHODS
+from clusterproof.opened_files import watch
 from clusterproof.user_files import digests_of, is_of, load_file, load_named
 
 OWN = ("data", "network", "algorithm", "measure")

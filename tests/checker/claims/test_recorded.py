@@ -193,6 +193,40 @@ def test_nobody_knows_on_what_a_file_rests_that_may_read_another(folder: Path, l
     assert key_of(checker.find_claim("recorded/tried")) is None
 
 
+SEEN = """
+import dataclasses
+import typing
+
+def number():
+    return {expression}
+
+@claim"""
+
+
+@pytest.mark.parametrize(
+    "expression",
+    [
+        "half.__globals__['__builtins__']['open'](PATH).close()",
+        "dataclasses.inspect.linecache.getline(PATH, 1)",
+        "typing.get_type_hints(type('K', (), {'__annotations__': {'x': 'open(' + repr(PATH) + ').close()'}}))",
+    ],
+)
+@pytest.mark.parametrize("loaded_too", [True, False])
+def test_a_claim_that_was_seen_to_read_a_file_is_searched_again(
+    folder: Path, expression: str, loaded_too: bool
+) -> None:
+    (folder / "numbers.txt").write_text("1")
+    code = SEEN.format(expression=expression.replace("PATH", repr(str(folder / "numbers.txt"))))
+    text = (folder / "claims.py").read_text().replace("@claim", code, 1)
+    if loaded_too:
+        text += "\nnumber()\n"
+    else:
+        text = text.replace("    algorithm = FedAvg", "    number()\n    algorithm = FedAvg", 1)
+    (folder / "claims.py").write_text(text)
+    assert loaded(folder, "tried").lines[0].verdict == "consistent"
+    assert key_of(checker.find_claim("recorded/tried")) is None
+
+
 def test_a_record_rests_on_the_algorithm_that_is_run(
     folder: Path, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:

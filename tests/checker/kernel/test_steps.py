@@ -53,6 +53,19 @@ CASES = {
         {"rule": "signs", "witness": {"x": 0, "y": 0}},
         "more steps than it may",
     ),
+    "long fractions that are looked for in a range": (
+        f"X = Fraction(0x{LONG[:8000]}1, 0x{LONG[:8000]}2)\n"
+        "def f(n):\n    r = range(0, 10, 3)\n    return at_most(n, sum(X in r for i in range(9000)))",
+        '{"n": choice(1)}',
+        {"rule": "exhausted"},
+        "more steps than it may",
+    ),
+    "entries that are looked for among many options": (
+        "def f(s):\n    return at_most(0, len(s))",
+        f'{{"s": sequences(choice({", ".join(map(str, range(3000)))}), 1000)}}',
+        {"rule": "instance", "instance": {"s": [2999] * 1000}},
+        "more steps than it may",
+    ),
     "long numbers that are negated": (
         f"X = 0x{LONG}\ndef f(n):\n    d = [-X for i in range(500)]\n    return at_most(n, len(d))",
         '{"n": choice(1)}',
@@ -85,6 +98,14 @@ TERMS = {
         '{"x": rationals(None, None), "y": rationals(None, None), "zs": sequences(rationals(0, 1), 60)}',
         {"rule": "signs", "witness": {"x": 0, "y": 0, "zs": [0] * 60}},
         40_000,
+    ),
+    "degrees of terms in many symbols": (
+        "def f(xs):\n"
+        "    for k in range(20):\n        suppose('positive', xs[k] ** 3 + 1 > 0)\n"
+        "    return at_most(0, 1 / sum(xs[i] * xs[j] for i in range(60) for j in range(i)))",
+        '{"xs": sequences(rationals(None, None), 60)}',
+        {"rule": "signs", "witness": {"xs": [1] * 60}},
+        1_000_000,
     ),
     "hypotheses that are solved for a state": (
         "def f(x, n):\n"

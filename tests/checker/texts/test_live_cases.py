@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+from collections.abc import Callable
 from dataclasses import dataclass
 from fractions import Fraction
 from pathlib import Path
@@ -9,11 +11,16 @@ from pathlib import Path
 import pytest
 from text_cases import CASES, loaded
 
+from clusterproof import load_claims
+from clusterproof.checker.claims import sides
 from clusterproof.checker.claims.claim import REGISTRY, claim, find_claim
 from clusterproof.checker.freeze import freeze
 from clusterproof.checker.freeze.agreement import require_agreement
+from clusterproof.checker.freeze.texts import _known
 from clusterproof.checker.kernel import Refused, Word, judge, read
-from clusterproof.theorem import Sides, Z, at_most, suppose
+from clusterproof.commands.check_child import _encoded
+from clusterproof.common import InvalidArgument
+from clusterproof.theorem import Sides, Z, at_most, choice, suppose
 
 WRONG = {
     "F": {Word.CERTIFIED, Word.VACUOUS},
@@ -143,6 +150,54 @@ def test_no_text_computes_otherwise_where_nobody_compares(name: str, tmp_path: P
     records = [{"statement": "", "line": "", "rule": "exhausted"}]
     records += [{"statement": "", "line": "", "rule": "instance", "instance": {"n": n}} for n in range(1, 7)]
     assert judge(frozen.text, records).word is Word.OPEN
+
+
+def test_a_function_in_the_place_of_pythons_own_is_not_taken_for_it(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("math.floor", lambda x: 0)
+    monkeypatch.setattr("builtins.divmod", pow)
+    monkeypatch.setattr("itertools.chain", type("chain", (), {"__module__": "itertools"}))
+    monkeypatch.setattr(sides, "at_most", sides.at_least)
+    known = _known()
+    assert {"math.ceil", "at_least", "Fraction", "itertools.product"} <= {*known.values()}
+    assert not {"math.floor", "divmod", "itertools.chain"} & {*known.values()}
+    assert known[id(sides.at_least)] == "at_least"
+
+
+def test_a_file_that_replaces_pythons_own_function_is_refused(tmp_path: Path) -> None:
+    before = divmod
+    (tmp_path / "replaces.py").write_text("import builtins\nbuiltins.divmod = lambda a, b: (6, 0)\n")
+    with pytest.raises(InvalidArgument, match="replaces Python's own divmod"):
+        load_claims(tmp_path / "replaces.py")
+    assert divmod is before
+
+
+@pytest.mark.parametrize(
+    ("make", "argument"),
+    [
+        (lambda: choice("\ud800"), "values"),
+        (lambda: suppose("\ud800", True), "name"),
+        (lambda: at_most(1, **{"\ud800": 2}), "name"),
+        (lambda: claim("p/half", label="\ud800")(_second), "label"),
+        (lambda: claim("p/half")(_half_a_sign).statements[0].lines({"n": 1}), "line"),
+    ],
+)
+def test_half_a_sign_is_no_name(make: Callable[[], object], argument: str) -> None:
+    with pytest.raises(InvalidArgument) as error:
+        make()
+    assert error.value.argument == argument
+    str(error.value).encode()
+
+
+def _second(n: int = Z[1:2]) -> Sides:
+    return at_most(n, 2)
+
+
+def _half_a_sign(n: int = Z[1:2]) -> dict[str, Sides]:
+    return {"\ud800": at_most(n, 2)}
+
+
+def test_half_a_sign_in_a_message_is_sent_as_its_escape() -> None:
+    assert json.loads(_encoded(["failure", {"a": "x\ud800\n"}])) == ["failure", {"a": "x\\ud800\n"}]
 
 
 MOVED = '''
