@@ -4,13 +4,12 @@ import functools
 import gc
 import os
 import signal
-from collections.abc import Callable, Generator, Iterator
+from collections.abc import Callable, Iterator
 from contextlib import ExitStack, nullcontext
-from typing import Any, TextIO
+from typing import Any
 from unittest.mock import patch
 
 import pytest
-import slow_tests
 from example_counts import LARGE
 from hypothesis import HealthCheck, settings
 from planting import planted
@@ -135,22 +134,8 @@ def pytest_collection_finish() -> None:
     gc.set_threshold(700, 10, 1000)
 
 
-TERMINAL = pytest.StashKey[TextIO]()
-"""Standard error of a person who waits for the tests, which is not captured."""
-
-
-@pytest.hookimpl(wrapper=True)
-def pytest_runtest_protocol(item: pytest.Item) -> Generator[None, bool | None, bool | None]:
-    """Say at a terminal which test takes long, and what it is at."""
-    terminal = item.config.stash.get(TERMINAL, None)
-    with nullcontext() if terminal is None else slow_tests.watched(item.nodeid, terminal):
-        return (yield)
-
-
 def pytest_configure(config: pytest.Config) -> None:
     """Let Ctrl-C interrupt, too, where a shell has started the tests in the background; share the cores."""
-    if os.isatty(2) and not hasattr(config, "workerinput"):
-        config.stash[TERMINAL] = os.fdopen(os.dup(2), "w")
     # threads of linear algebra in every worker, or for the small arrays of tests, only wait for one another
     os.environ.setdefault("OMP_NUM_THREADS", "1")
     if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:

@@ -17,7 +17,7 @@ from clusterproof.algorithms import ALGORITHMS
 from clusterproof.commands.application import main
 from clusterproof.common import InvalidArgument
 from clusterproof.experiments.synthetic_runs import owners
-from clusterproof.neural.checkpoint import CHECKPOINT, read_checkpoint, stored_configuration
+from clusterproof.neural.checkpoint import CHECKPOINT, read_checkpoint
 from clusterproof.neural.configuration import KNOWN, configuration_from, places
 from clusterproof.neural.training import train
 
@@ -172,32 +172,3 @@ def test_a_flipped_byte_of_a_checkpoint_is_noticed(tmp_path: Path, finished: Pat
             assert found.arrays.keys() == whole.arrays.keys(), index
             for name, array in whole.arrays.items():
                 assert np.array_equal(found.arrays[name], array), index
-
-
-@pytest.mark.slow(reason="a second or more")
-@settings(max_examples=examples(15))
-@given(data=st.data())
-def test_damage_to_a_training_run(
-    tmp_path_factory: pytest.TempPathFactory, finished: Path, data: st.DataObject
-) -> None:
-    damaged = tmp_path_factory.getbasetemp() / "damaged"
-    shutil.rmtree(damaged, ignore_errors=True)
-    shutil.copytree(finished, damaged)
-    files = sorted(path for path in damaged.rglob("*") if path.is_file())
-    for path in data.draw(st.lists(st.sampled_from(files), min_size=1, max_size=3, unique=True)):
-        content = bytearray(path.read_bytes())
-        index = data.draw(st.integers(0, max(0, len(content) - 1)))
-        harm = data.draw(st.sampled_from(["flip", "cut", "empty", "remove", "folder", "swap"]))
-        path.unlink()
-        if harm == "folder":
-            path.mkdir()
-        elif harm == "swap":
-            shutil.copy(finished / data.draw(st.sampled_from(files)).relative_to(damaged), path)
-        elif harm != "remove":
-            if harm == "flip" and content:
-                content[index] ^= data.draw(st.integers(1, 255))
-            path.write_bytes({"flip": content, "cut": content[:index], "empty": b""}[harm])
-    # a changed configuration may ask for any number of rounds
-    status, _ = run_command("train", "--resume", str(damaged), "--rounds", "2")
-    if status == 0 and stored_configuration(damaged) == configuration_from(TINY):
-        assert (damaged / CHECKPOINT).read_bytes() == (finished / CHECKPOINT).read_bytes()

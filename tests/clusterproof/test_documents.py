@@ -17,7 +17,6 @@ from unittest.mock import patch
 
 import numpy as np
 import pytest
-import slow_tests
 from checkout import CLEAN, ROOT
 from hypothesis import settings
 
@@ -249,9 +248,7 @@ def test_commands_run_as_printed_and_print_what_stands_below(
     monkeypatch.setattr(coqc, "missing", str)  # Rocq's answer, which it gives in other tests
     monkeypatch.setattr(coqc, "check", lambda out: None)
     monkeypatch.setattr(coqc, "accepted", lambda out, folder: True)
-    lines = shell_lines(page)
-    for place, line in enumerate(lines, 1):
-        slow_tests.doing = f"line {place} of {len(lines)}: {line}"
+    for line in shell_lines(page):
         if line.startswith("cd "):
             monkeypatch.chdir(line.removeprefix("cd "))
         elif not any(re.fullmatch(pattern, line) for pattern in OUTSIDE):

@@ -1,6 +1,5 @@
 """What surrounds a command: missing libraries, homes and folders, streams that fail, signals, terminals, full disks."""
 
-import ast
 import fcntl
 import importlib.metadata
 import itertools
@@ -8,8 +7,6 @@ import json
 import os
 import pwd
 import re
-import resource
-import shutil
 import signal
 import struct
 import subprocess
@@ -17,7 +14,6 @@ import sys
 import termios
 import time
 import tomllib
-import zipfile
 from collections.abc import Callable
 from contextlib import suppress
 from pathlib import Path
@@ -25,14 +21,10 @@ from typing import Any
 
 import pytest
 from command_line import ROOT, make_claim, refused
-from small_training import configure, contents, rounds_kept
 
 from clusterproof.algorithms import IFCA
 from clusterproof.commands.application import app, main
-from clusterproof.common import InvalidArgument
 from clusterproof.common.validation import EXTRA_OF
-from clusterproof.neural.checkpoint import stored_configuration
-from clusterproof.neural.training import train
 
 pty = pytest.importorskip("pty", reason="POSIX only")
 SLOW = pytest.mark.slow(reason="starts processes")
@@ -217,21 +209,6 @@ def test_every_optional_library_has_its_extra() -> None:
     assert set().union(*extras.values()) <= set().union(*made_of.values())
 
 
-def test_a_package_without_stub_files_says_what_is_missing(tmp_path: Path) -> None:
-    packed, stripped = tmp_path / "package.zip", tmp_path / "stripped"
-    with zipfile.ZipFile(packed, "w") as file:
-        for path in (ROOT / "clusterproof").glob("*.py*"):
-            file.write(path, f"clusterproof/{path.name}")
-    shutil.copytree(ROOT / "clusterproof", stripped / "clusterproof", ignore=lambda *_: ["__init__.pyi"])
-    for place in (packed, stripped):
-        done = python(f"import sys; sys.path.insert(0, {str(place)!r}); import clusterproof", cwd=tmp_path)
-        assert done.returncode == 1
-        last = done.stderr.splitlines()[-1]
-        assert last.startswith("ImportError: ")
-        assert "__init__.pyi is missing" in last
-        assert "install Clusterproof into a folder" in last
-
-
 # ---- homes, folders, options of the interpreter
 
 
@@ -283,29 +260,6 @@ def test_a_file_has_its_assertions_its_statement_and_the_options_of_the_interpre
     assert "python -OO removes assertions" in warning
     assert re.fullmatch(r"2 True \[.*'ignore'\]", shown)  # after what -X dev and the environment add
     assert "AssertionError: too large" in failure
-
-
-def test_no_assertion_of_a_claim_carries_a_meaning() -> None:
-    """They tell type checkers that a value is not None or of a class: under -O nothing is lost."""
-    for path in (ROOT / "clusterproof" / "theory" / "papers").rglob("*.py"):
-        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
-            if isinstance(node, ast.Assert):
-                parts = node.test.values if isinstance(node.test, ast.BoolOp) else [node.test]
-                for part in parts:
-                    assert re.fullmatch(r"isinstance\(.*\)|.* is not None", ast.unparse(part)), path
-
-
-def test_the_reader_can_run_what_the_readme_prints() -> None:
-    """``make`` installs into an environment that the shell does not know; no index has the package."""
-    readme = (ROOT / "README.md").read_text(encoding="utf-8")
-    installation = readme.partition("\n## Installation\n")[2].partition("\n## ")[0]
-    first, *others = re.findall(r"```console\n(.*?)```", installation, re.DOTALL)[0].splitlines()
-    assert first.startswith("make check ")
-    assert "pip install --constraint constraints.txt --editable '.[figures]'" in others[0]
-    assert others[1].startswith(". .venv/bin/activate")
-    named = re.compile(r"pip install [^`\n]*\bclusterproof\[")
-    for path in [*(ROOT / "clusterproof").rglob("*.py"), *(ROOT / "docs").rglob("*.md"), *ROOT.glob("*.md")]:
-        assert not named.search(path.read_text(encoding="utf-8")), path
 
 
 # ---- standard output and terminals
@@ -469,58 +423,6 @@ def test_a_full_disk_costs_neither_the_page_nor_what_was_there(
     assert {path.name: path.read_text() for path in tmp_path.iterdir()} == dict.fromkeys(
         ("run.png", "run.csv", "report"), "old"
     )
-
-
-@pytest.mark.slow(reason="a second or more")
-def test_a_disk_that_fills_while_a_run_is_written_costs_one_line_and_not_the_report(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
-    """As far as a limit on the size of files, which makes the write fail and not the rename."""
-    monkeypatch.chdir(tmp_path)
-    before, limits = signal.signal(signal.SIGXFSZ, signal.SIG_IGN), resource.getrlimit(resource.RLIMIT_FSIZE)
-    try:
-        resource.setrlimit(resource.RLIMIT_FSIZE, (4096, limits[1]))
-        assert main(["run", "ifca", "--rounds", "100", "--out", "run"]) == 2
-    finally:
-        resource.setrlimit(resource.RLIMIT_FSIZE, limits)
-        signal.signal(signal.SIGXFSZ, before)
-    output, errors = capsys.readouterr()
-    assert "Theorem D" in output
-    assert re.fullmatch(r"error: (--)?out is .* must be a folder that can be written.*\n", errors)
-    assert list(tmp_path.iterdir()) == []
-
-
-HELD_AT_A_RENAME = """
-import itertools, sys, time
-from small_training import configure
-from clusterproof.neural.training import train
-renames = itertools.count(1)
-def watch(event, _):
-    if event == "os.rename" and next(renames) == int(sys.argv[2]):
-        print("held", flush=True)
-        time.sleep(600)
-sys.addaudithook(watch)
-train(configure(rounds=4, checkpoint_every=1, engine="serial"), sys.argv[1], resume=True)
-"""
-
-
-@SLOW
-def test_a_training_run_is_in_use_until_it_is_killed_and_resumes_to_the_same_bits(tmp_path: Path) -> None:
-    """Killed after the second checkpoint; other moments are in the tests of training."""
-    alone, out = tmp_path / "alone", tmp_path / "killed"
-    configuration = configure(rounds=4, checkpoint_every=1, engine="serial")
-    train(configuration, alone)
-    words = [sys.executable, "-c", HELD_AT_A_RENAME, str(out), "5"]
-    with subprocess.Popen(words, stdout=subprocess.PIPE, cwd=ROOT, env=ENVIRONMENT) as holder:
-        assert holder.stdout is not None
-        assert holder.stdout.readline() == b"held\n"
-        with pytest.raises(InvalidArgument, match="is in use by another run"):
-            train(configuration, out, resume=True)
-        holder.kill()
-    assert rounds_kept(out) == 1
-    assert list(out.glob("*.partial"))
-    train(stored_configuration(out), out, resume=True)
-    assert contents(alone) == contents(out)
 
 
 SLEEPY = """

@@ -3,7 +3,7 @@
 import numpy as np
 import polars
 import pytest
-from drawings import SEED, drawn, figure_of, line
+from drawings import SEED, drawn, line
 from scipy.special import logsumexp
 from sklearn.linear_model import LogisticRegression
 
@@ -46,16 +46,6 @@ def curve(panel, gid):
 
 
 @pytest.mark.slow(reason="trains networks for a figure")
-def test_the_first_loss_is_that_of_the_start_by_hand(rotated):
-    task, pixels, targets = rotated
-    losses = [by_hand(pixels, targets, model) for model in networks.start(task, SEED)]
-    left = drawn("training-loss").axes[0]
-    for name in ("CFL-MGD", "IFCA"):
-        assert curve(left, name)[0] == pytest.approx(np.min(losses, axis=0).mean(), rel=1e-7)
-    assert curve(left, "FedAvg")[0] == pytest.approx(losses[0].mean(), rel=1e-7)
-
-
-@pytest.mark.slow(reason="trains networks for a figure")
 def test_no_single_model_is_below_the_line_and_one_comes_near(rotated):
     _, pixels, targets = rotated
     radius, least = networks.one_model(SEED)
@@ -73,15 +63,6 @@ def test_no_single_model_is_below_the_line_and_one_comes_near(rotated):
         assert curve(left, name).min() > least
     for name in ("CFL-MGD", "IFCA"):
         assert curve(left, name)[-1] < least
-
-
-@pytest.mark.slow(reason="trains networks for a figure")
-def test_single_models_are_within_the_ball_that_the_line_speaks_of(rotated):
-    task, _, _ = rotated
-    single = {name: networks.ROTATED[name] for name in ("FedAvg", "FedBCD")}
-    runs = networks.trained(task, single, SEED, rounds=figure_of("training-loss").rounds)
-    radius, _ = networks.one_model(SEED)
-    assert all(np.linalg.norm(models, axis=-1).max() < radius for models in runs.values())
 
 
 @pytest.mark.slow(reason="trains networks for a figure")

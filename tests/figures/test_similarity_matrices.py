@@ -42,13 +42,6 @@ def test_the_caption_names_the_measured_mean_beside_the_theory():
     assert "= -0.333, on the expected losses -0.333" in caption
 
 
-@pytest.mark.parametrize("seed", range(5))
-def test_without_noise_every_cosine_across_clusters_is_that_of_a_simplex(seed):
-    one = SimilarityMatrices(seed=seed).matrices("population")
-    same = np.repeat(np.arange(4), 15)[:, None] == np.repeat(np.arange(4), 15)
-    np.testing.assert_allclose(one.cosines, np.where(same, 1, -1 / 3), atol=1e-9)
-
-
 def scores_by_hand(seed, sign):
     """Two rounds of GL-CFL on the expected losses ||w - theta||^2 / 2 + s^2 / 2, client by client."""
     task = SimilarityMatrices(seed=seed).task("population")

@@ -9,8 +9,8 @@ from drawings import line as line_of
 
 from clusterproof.algorithms import FedAvg, SoFL
 from clusterproof.common import generator
-from clusterproof.figures import FIGURES, sofl_map, style
-from clusterproof.figures.sofl_map import EXACT, WinnersElbow
+from clusterproof.figures import sofl_map, style
+from clusterproof.figures.sofl_map import EXACT
 from clusterproof.running import run
 
 
@@ -44,18 +44,6 @@ def test_every_client_lies_in_the_cell_of_its_winner_and_wears_its_clusters_look
         np.testing.assert_array_equal(cells, winners[labels == cluster])
         assert (marks.get_color(), marks.get_marker()) == (look["color"], look["marker"])
     assert len({mark for line in panel(start).get_lines() for mark in map(tuple, line.get_xydata())}) == 60
-
-
-@pytest.mark.parametrize("seed", range(2))
-def test_winners_are_pure_and_a_random_start_has_fewer_of_them(seed):
-    figure = FIGURES["u-matrix"](seed=seed)
-    labels = figure.task().labels
-    counts = {}
-    for start in sofl_map.STARTS:
-        winners = figure.landscape(start).winners
-        assert all(len(set(labels[winners == neuron])) == 1 for neuron in winners)
-        counts[start] = len(set(winners))
-    assert counts["random"] < counts["sample"]
 
 
 def line(panel, gid):
@@ -101,12 +89,3 @@ def test_the_elbow_is_farthest_from_the_chord_and_the_guard_finds_the_truth(pane
     assert height == sums[away.argmax()]
     assert line(panel, "guarded")[0] == [4]
     assert line(panel, "truth")[0].tolist() == [4, 4]
-
-
-@pytest.mark.parametrize("seed", range(2))
-def test_as_many_winners_as_clusters_make_the_printed_elbow_fail_and_not_the_guard(seed):
-    exact = WinnersElbow(seed=seed).curves(EXACT)
-    assert exact.neurons == 4
-    assert exact.elbows[1] < 4
-    assert exact.elbows[0] == 4
-    assert exact.guarded == 4

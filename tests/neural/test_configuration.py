@@ -170,20 +170,6 @@ def test_a_mistake_is_one_sentence_that_names_it(
         assert part in message
 
 
-@pytest.mark.parametrize("text", ["[" * 20_000, '{"a":' * 20_000, "9" * 20_000, "[]", "NaN", '{"data": 1'])
-def test_json_that_is_no_configuration_is_one_sentence(tmp_path: Path, text: str) -> None:
-    (tmp_path / "run.json").write_text(text)
-    with pytest.raises(InvalidArgument, match="must be a JSON file"):
-        read_configuration_file(tmp_path / "run.json")
-
-
-def test_what_is_no_file_is_refused(tmp_path: Path) -> None:
-    (tmp_path / "binary").write_bytes(b"\xff\xfe\x00")
-    for name in ("binary", "nothing", "."):
-        with pytest.raises(InvalidArgument, match="config is "):
-            read_configuration_file(tmp_path / name)
-
-
 @settings(max_examples=examples(150))
 @given(data=st.data())
 def test_no_change_of_a_file_leads_to_anything_but_a_configuration_or_one_sentence(

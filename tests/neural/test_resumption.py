@@ -4,7 +4,6 @@ import hashlib
 import importlib
 import json
 import platform
-import sys
 from dataclasses import fields, replace
 from pathlib import Path
 from typing import Any
@@ -17,7 +16,7 @@ from tiny_training import TINY
 from clusterproof.common import InvalidArgument
 from clusterproof.neural.checkpoint import Stored, digest
 from clusterproof.neural.configuration import Training, configuration_from
-from clusterproof.neural.custom.references import code_sums, import_place
+from clusterproof.neural.custom.references import code_sums
 from clusterproof.neural.data.preprocessing import Preprocessing
 from clusterproof.neural.resumption import kept_choices, record_of
 from clusterproof.neural.training import assemble, train
@@ -105,26 +104,3 @@ def test_code_that_a_user_names_has_a_sum(tmp_path: Path, monkeypatch: pytest.Mo
     whole = {"kept_alone.py": hashlib.sha256(b"x = 1\n").hexdigest()}
     assert code_sums(names) == {"data": whole, "network": whole, "algorithm": whole}
     assert code_sums({"data": "digits", "algorithm": "ifca", "network": "mlp"}) == {}
-
-
-def test_modules_are_looked_for_in_the_working_folder(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """With their neighbours, as a script is that stands there."""
-    monkeypatch.setattr(sys, "path", [*sys.path])
-    (tmp_path / "kept_beside.py").write_text("VALUE = 7\n")
-    (tmp_path / "kept_here.py").write_text("from kept_beside import VALUE\n")
-    monkeypatch.chdir(tmp_path)
-    assert import_place("kept_here").VALUE == 7
-
-
-def test_a_file_is_run_again_when_it_has_changed_or_has_failed(tmp_path: Path) -> None:
-    path = tmp_path / "kept_changing.py"
-    for number in (1, 2):
-        path.write_text(f"VALUE = {number}\n")
-        assert number == import_place(str(path)).VALUE
-    path.write_text(f"VALUE = len(open({str(tmp_path / 'numbers')!r}).read())\n")
-    with pytest.raises(FileNotFoundError):
-        import_place(str(path))
-    (tmp_path / "numbers").write_text("123")
-    assert import_place(str(path)).VALUE == 3

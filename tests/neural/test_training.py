@@ -275,15 +275,6 @@ def test_another_device_and_other_versions_are_remarked(tmp_path: Path) -> None:
     assert ["was written on cuda" in result.remarks[0], "other versions" in result.remarks[1]] == [True] * 2
 
 
-def test_metrics_are_the_columns_of_the_file(tmp_path: Path) -> None:
-    result = train(configure(rounds=5), tmp_path / "run")
-    frame = polars.read_parquet(tmp_path / "run" / "metrics.parquet")
-    assert frame["round"].to_list() == [1, 2, 3, 4, 5]
-    assert frame["accuracy"].is_null().to_list() == [True, True, False, True, False]
-    assert frame.to_dict(as_series=False) == result.metrics
-    assert (frame["seconds"] > 0).all()
-
-
 @pytest.mark.parametrize("name", ["ifca", "local", "fedavg"])
 def test_every_client_has_a_row_in_every_evaluated_round(tmp_path: Path, name: str) -> None:
     configuration = configure(name, client_metrics=True, evaluate_every=1)
@@ -553,15 +544,6 @@ def test_a_state_is_finite_if_all_its_numbers_are(library: Any) -> None:
         assert checkpoint.is_finite(State(models, library(np.arange(3)), None)) == is_finite, numbers
 
 
-def test_arrays_of_a_state_lie_in_memory_as_a_checkpoint_gives_them_back() -> None:
-    models = torch.arange(17.0)[1:].reshape(4, 4).T
-    state = checkpoint.laid_out(State(models, None, np.arange(6).reshape(2, 3).T))
-    assert torch.equal(state.models, models)
-    assert state.models.is_contiguous()
-    assert state.models.data_ptr() % 64 == 0
-    assert state.assignments.flags.c_contiguous
-
-
 def test_what_is_told_measured_and_stored_round_by_round(tmp_path: Path, plant: Plant) -> None:
     """With the protocol that was asked for and the step size of the round; rows of clients only where asked for."""
     noted, save, evaluate = [], training.save_checkpoint, training.evaluate
@@ -586,21 +568,6 @@ def test_what_needs_a_step_size_is_refused_without_one(asked: Any, monkeypatch: 
     with pytest.raises(InvalidArgument, match="a step size, which fedavg has not") as refusal:
         assemble(configure("fedavg", **asked))
     assert refusal.value.argument == f"training.{next(iter(asked))}"
-
-
-def test_a_pass_over_all_data_at_once_is_a_gradient_step() -> None:
-    """So it is taken where single gradients are asked for, and gives the same bits."""
-    for batch_size in (None, 32):
-        ways = [{"batch_size": batch_size, "local_unit": unit} for unit in ("step", "epoch")]
-        ends = [train(configure(rounds=2, **way)).state.models for way in ways]
-        assert torch.equal(*ends)
-
-
-def test_the_seed_draws_the_partition_and_torch_s_threads_are_taken_where_none_are_asked_for() -> None:
-    first, second = (assemble(configure(seed=seed)).task.partition for seed in (0, 1))
-    assert not np.array_equal(first.train.pixels, second.train.pixels)
-    torch.set_num_threads(3)  # which a fixture puts back
-    assert assemble(configure(threads=None)).choices["threads"] == 3
 
 
 @pytest.mark.parametrize(

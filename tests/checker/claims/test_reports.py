@@ -10,30 +10,26 @@ from typing import Annotated, Any
 
 import numpy as np
 import pytest
-from attempts import Digit, stated, verdict_on
+from attempts import Digit, verdict_on
 from scipy.stats import beta, binomtest
 
 from clusterproof import InvalidArgument
-from clusterproof.checker import Confidence, Kind, Line, Verdict, claim, code_of, replay
+from clusterproof.checker import Kind, Line, Verdict, claim, code_of, replay
 from clusterproof.checker.claims import (
     Replicates,
     Sides,
     Stream,
-    at_least,
     at_most,
     choice,
-    equal,
     expectation,
     integers,
     probability,
-    suppose,
 )
 from clusterproof.checker.claims.statement import short
-from clusterproof.checker.report.decide import check, decide
-from clusterproof.checker.report.tables import evidence, read_kinds, report, summary, tightness_words, to_json
+from clusterproof.checker.report.decide import check
+from clusterproof.checker.report.tables import evidence, read_kinds, report, to_json
 from clusterproof.checker.search.repeated import DECIDED
 
-TIMES = "\N{MULTIPLICATION SIGN}"
 FIELDS = (
     "claim paper label verdict reason measured bound instances exhausted trials failures confidence proof "
     "tightness seed counterexample repaired_by source error_kind only_where worst worst_exact"
@@ -114,42 +110,6 @@ def test_verdicts_that_fail_a_build_are_read() -> None:
 One = Annotated[int, choice(0)]
 
 
-def summed(x: Digit) -> Sides:
-    return at_most(x, base=5, more=2)
-
-
-def at_an_entry(x: Digit) -> dict[str, Sides]:
-    return {"low": at_least(np.array([9.0, x, 7.0]), limit=2.0)}
-
-
-def unequal(x: Digit) -> Sides:
-    return equal((x, min(x, 8)))
-
-
-def undefined(x: Digit) -> Sides:
-    return at_most(math.inf - math.inf, limit=2)
-
-
-def unequal_in_floats(x: One) -> Sides:
-    return equal((math.cos(x), 1.0), (math.exp(x), 2.0))
-
-
-def unequal_arrays(x: One) -> Sides:
-    return equal((x, 0), (np.array([Fraction(1), Fraction(2)]), np.array([Fraction(1), Fraction(5)])))
-
-
-def close(x: One) -> Sides:
-    return at_most(Fraction(1, 3) + Fraction(1, 10**30), third=Fraction(1, 3))
-
-
-def quarter(x: One, stream: Stream, replicates: Replicates) -> Any:
-    return probability(np.arange(replicates) % 4 == 0, at_most=0.1)
-
-
-def never(x: One, stream: Stream, replicates: Replicates) -> Any:
-    return probability(np.arange(replicates) % 4 == 0, equal=0.5)
-
-
 def coins(sense: str, first: float, second: float) -> Callable[..., Any]:
     """Two shares of 1 among samples: a half, and a quarter."""
 
@@ -158,35 +118,6 @@ def coins(sense: str, first: float, second: float) -> Callable[..., Any]:
         return expectation(samples, range=(0, 1), **{sense: [first, second]})
 
     return mean
-
-
-def exact(failures: int, trials: int) -> str:
-    """Clopper-Pearson interval, by scipy."""
-    found = binomtest(failures, trials).proportion_ci(1 - 1e-9, method="exact")
-    return f"(interval {found.low:.4g} to {found.high:.4g})"
-
-
-SHARE = "at x = 0: the event occurred in 250 of 1000 repetitions,"
-
-
-@pytest.mark.parametrize(
-    ("function", "replicates", "said"),
-    [
-        (summed, None, "at x = 8: 8 > 7 = base 5 + more 2"),
-        (at_an_entry, None, "low, at x = 0: 0 < 2 at entry 1"),
-        (unequal, None, "at x = 9: 9 != 8"),
-        (unequal_in_floats, None, "at x = 0: 1 != 2 at entry 1"),
-        (unequal_arrays, None, "at x = 0: 2 != 5 at entry 1"),
-        (undefined, None, "at x = 0: the side that is to be at most 2 is not a number"),
-        (close, None, "at x = 0: 0.33333 > 0.33333, by 1e-30"),
-        (quarter, 1000, f"{SHARE} more than its probability of 0.1 {exact(250, 1000)}"),
-        (never, 1000, f"{SHARE} and its probability is not 0.5 {exact(250, 1000)}"),
-    ],
-)
-def test_what_is_said_of_an_instance_that_breaks_a_line(
-    function: Callable[..., Any], replicates: int | None, said: str
-) -> None:
-    assert verdict_on(function, **({"replicates": replicates} if replicates else {})).reason == said
 
 
 @pytest.mark.parametrize(
@@ -211,69 +142,6 @@ def test_what_is_said_of_an_expectation_that_breaks_a_line(
 # ---- words for what was not refuted
 
 
-def within(x: Digit) -> Sides:
-    return at_most(int(x), limit=x + 1)
-
-
-def even(x: Digit) -> Sides:
-    suppose("x is even", int(x) % 2 == 0)
-    return within(x)
-
-
-def floating(x: Digit) -> Sides:
-    return at_most(float(x), limit=x + 1)
-
-
-def single(x: Annotated[int, choice(7)]) -> Sides:
-    return within(x)
-
-
-def formula(x: Annotated[int, integers(0, 10**6)]) -> Sides:
-    return at_most(x, limit=x + 1)
-
-
-def tenth(x: One, stream: Stream, replicates: Replicates) -> Sides:
-    return at_most(np.arange(replicates) % 10 == 0, limit=0, failure=0.25)
-
-
-def half(x: One, stream: Stream, replicates: Replicates) -> Any:
-    return probability(np.arange(replicates) % 2 == 0, equal=0.5)
-
-
-@pytest.mark.parametrize(
-    ("function", "said"),
-    [
-        (within, "holds on all 10 instances, in exact arithmetic"),
-        (even, "holds on all 5 instances, in exact arithmetic"),
-        (single, "holds on its only instance, in exact arithmetic"),
-        (floating, "holds at all 10 instances over the real numbers"),
-        (formula, "proved symbolically for every instance in the ranges; holds on "),
-        (tenth, "; 40 of 400 repetitions break it, no more than its probability 0.25 allows"),
-        (half, "; the event occurred in 200 of 400 repetitions, which its probability 0.5 allows"),
-    ],
-)
-def test_what_is_said_of_a_line_that_no_instance_breaks(function: Callable[..., Any], said: str) -> None:
-    told = decide(stated(function, evaluations=None if "all" in said else 60, replicates=400)).reason
-    assert (
-        told.startswith(said) if said[-1] == " " else told.endswith(said) if said[0] == ";" else told == said
-    )
-
-
-def test_an_open_end_is_said_with_how_far_it_was_tried() -> None:
-    def far(x: Annotated[int, integers(0, 9, upwards=True)]) -> Sides:
-        return at_most(int(x), limit=x + 1)
-
-    told = verdict_on(far, evaluations=40).reason
-    known = re.fullmatch(
-        r"holds on all 10 instances of the grid and (\d+) others, "
-        r"and beyond the values that are usually drawn: up to (\d+) times the largest for x",
-        told,
-    )
-    assert known
-    assert int(known[1]) >= 10
-    assert 500 <= int(known[2]) <= 1000  # an end is multiplied by 1000 at last
-
-
 @pytest.mark.parametrize(
     ("value", "written"),
     [
@@ -290,48 +158,6 @@ def test_a_long_sequence_is_cut_at_an_entry_and_closed(value: Any, written: str)
 # ---- the evidence in a line
 
 
-@pytest.mark.parametrize(
-    ("ratios", "tight", "words"),
-    [
-        ({"all": 2.5, "noise": 1e4}, False, [f"tight {TIMES}2.5", "noise loose"]),
-        ({"all": None}, False, ["bound not tested: nothing measured reaches 0.1% of it"]),
-        ({"all": 150.0}, False, ["loose: at least 150 times what was measured"]),
-        ({"all": 1.0}, True, [f"tight {TIMES}1"]),
-        ({"all": 1.25}, True, [f"tight {TIMES}1.25", "not attained"]),
-    ],
-)
-def test_tightness_in_words(ratios: dict[str, float | None], tight: bool, words: list[str]) -> None:
-    numbers = {name: {"ratio": ratio, "instance": {}} for name, ratio in ratios.items()}
-    assert "; ".join(tightness_words(numbers, tight=tight)).replace(", not", "; not") == "; ".join(words)
-
-
-def test_what_is_attained_somewhere_only_says_where() -> None:
-    numbers = {"all": {"ratio": 3.0, "instance": {"k": 2}, "only_at": {"k": 1}}}
-    assert tightness_words(numbers) == [f"tight {TIMES}3, attained only at k = 1"]
-
-
-@pytest.mark.parametrize(
-    ("fields", "said"),
-    [
-        ({"reason": "in \n  words"}, "in words"),
-        ({"instances": 7, "counterexample": {"x": 1}}, "why; the simplest of 7 instances that were tried"),
-        ({"instances": 1, "counterexample": {"x": 1}}, "why; the first that was tried"),
-        (
-            {"instances": 1, "counterexample": {"f": {"triplets": []}}},
-            "why; the first that was tried; `show` prints its points",
-        ),
-        ({"confidence": Confidence(level=0.9, lower=0.1, upper=0.25)}, "why; expectation in [0.1, 0.25]"),
-        (
-            {"confidence": Confidence(level=0.9, lower=0.1, upper=0.25), "trials": 9},
-            "why; failure probability in [0.1, 0.25]",
-        ),
-        ({"repaired_by": ("a/b", "a/c")}, "why; repaired by a/b, a/c"),
-    ],
-)
-def test_evidence_in_a_line(fields: dict[str, Any], said: str) -> None:
-    assert evidence(verdict_with(**fields)) == said
-
-
 def test_lines_that_fail_only_where_the_first_does_are_told_apart() -> None:
     found = [
         Line(name="(1)", verdict=Kind.CERTIFIED, reason=""),
@@ -345,17 +171,6 @@ def test_lines_that_fail_only_where_the_first_does_are_told_apart() -> None:
         "why; the first false line is (2); (3) fails only where it does, at 90 instances; "
         "(5) fails only where (4) does, at 90 instances; also (4)"
     )
-
-
-def test_counts_of_verdicts_and_of_tightness() -> None:
-    many = [verdict_with(tightness={"all": {"ratio": ratio}}) for ratio in (1.0, 2.0, 5.0, 10.0, 11.0)]
-    many += [verdict_with(verdict=Kind.VIOLATED), verdict_with(verdict=Kind.VIOLATED, source="ours")]
-    assert summary(many, 2, 7, 1.25) == (
-        f"7 claims: 5 consistent, 2 violated; 2 others failed (seed 7, 1.2 s); of the bounds that were not refuted, "
-        f"2 of 5 are tight {TIMES}2 or better, and 4 tight {TIMES}10\n"
-        "2 violated: 1 printed (1 false statement), 1 ours"
-    )
-    assert summary(many[:1], 0, 7, 1.25).startswith("1 claim: 1 consistent (seed 7, 1.2 s); ")
 
 
 # ---- many settings of one probability

@@ -446,24 +446,6 @@ def test_the_record_of_a_run_is_that_of_its_trace(capsys: Capture) -> None:
             assert record["last_errors"] == [None]
 
 
-@pytest.mark.slow(reason="a second or more")
-def test_a_record_has_medians_over_the_replicates() -> None:
-    record, trace = recorded("ifca --task noisy-quadratic --noise 20 --rounds 3 --replicates 9")
-    for name in ("purity", "adjusted_rand_index", "cluster_count"):
-        values = getattr(trace, name)
-        assert record[name] == np.sort(values)[4], name
-        assert name == "cluster_count" or np.mean(values) != np.sort(values)[4], "these are to be told apart"
-
-
-def test_each_replicate_is_recovered_or_not_by_its_own_clients() -> None:
-    """In some a client has not taken part yet, in others all have."""
-    words = "ifca --task quadratic --clients 6 --participation 0.5 --rounds 4 --replicates 20"
-    record, trace = recorded(words)
-    right = [bool(np.all(one >= 0)) and same_partition(one, trace.labels) for one in trace.last_assignments]
-    assert 0 < sum(right) < len(right)
-    assert record["recovered"] == sum(right)
-
-
 @pytest.mark.parametrize("name", ALGORITHMS)
 def test_a_users_file_may_import_pydantic_which_wants_defaults_of_their_types(name: str) -> None:
     """Cyclopts validates by it from then on, also what nobody gives."""

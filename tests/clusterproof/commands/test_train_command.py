@@ -5,9 +5,7 @@ import os
 import re
 import shlex
 import signal
-import threading
 from pathlib import Path
-from typing import Any
 
 import pytest
 from command_line import refused
@@ -152,40 +150,6 @@ def test_the_report_says_who_is_served_what(
     assert words in output
 
 
-MEASURED = {
-    "accuracy": 0.875,
-    "accuracy_over_samples": 0.75,
-    "correct_model": 0.5,
-    "training_loss": 1.25,
-    "test_loss": 2.5,
-}
-NOTHING = dict.fromkeys((*MEASURED, "accuracy_after_local_training"))
-CLUSTERS = {"purity": 0.75, "adjusted_rand_index": 0.25, "clusters": 3}
-ROWS: list[dict[str, Any]] = [
-    {"round": 1, "seconds": 0.25, **NOTHING, **CLUSTERS, "accuracy": 0.125, "purity": 0.5},
-    {"round": 2, "seconds": 0.5, **NOTHING, **MEASURED, **CLUSTERS, "clusters": 2},
-    {"round": 3, "seconds": 0.75, **NOTHING, **CLUSTERS},
-]
-
-
-def test_the_last_evaluation_and_the_last_clusters_are_told() -> None:
-    """Rounds 2 and 3 of the three that took 1.5 s; images are told of where something is done to them."""
-
-    def report(rows: list[dict[str, Any]] = ROWS, **sections: Any) -> list[str]:
-        configuration = configuration_from({"training": {"rounds": 9, "seed": 4}, **sections})
-        return command.describe_training(configuration, rows, None).splitlines()
-
-    lines = [
-        "cfl-mgd on digits, rotated-groups, mlp: 3 of 9 rounds, seed 4, 1.50 s",
-        "round 2: test accuracy 0.875 (mean over clients), 0.75 (over samples), "
-        "share with their cluster's model 0.5, training loss 1.25, test loss 2.5",
-        "purity 0.75, adjusted Rand index 0.25, clusters 3",
-    ]
-    assert report() == lines
-    assert report(data={"crop": 6, "flip": True}) == [lines[0], "images: crop 6, flip", *lines[1:]]
-    assert report(rows=[]) == [lines[0].replace("3 of", "0 of").replace("1.50", "0.00")]
-
-
 def test_without_out_it_chooses_a_folder_and_says_so(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -196,15 +160,6 @@ def test_without_out_it_chooses_a_folder_and_says_so(
         assert f"the run will be stored in {name}" in errors
         assert f"stored in {name}" in output
         assert (tmp_path / name / CONFIGURATION).is_file()
-
-
-def test_a_lost_cluster_is_told_with_the_options_that_help(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str], plant: Plant
-) -> None:
-    plant(training, "cluster_count", lambda _: 1)
-    status, _, errors = run_command(capsys, *SMALL, "--rounds", "2", "--out", str(tmp_path / "run"))
-    assert status == 0
-    assert "1 of 2 models have clients, since the start; --least-share 0.1 or --restarts 5 draws" in errors
 
 
 def test_a_disk_that_fills_keeps_the_last_checkpoint_and_says_how_to_go_on(
@@ -272,15 +227,6 @@ def test_ctrl_c_before_the_first_checkpoint_leaves_nothing(
             assert main(["train", *SMALL, "--out", str(tmp_path / "run")]) == 130
         assert "clusterproof: interrupted\n" in capsys.readouterr().err
         assert list(tmp_path.iterdir()) == []
-
-
-def test_a_thread_may_train(tmp_path: Path) -> None:
-    statuses: list[int] = []
-    arguments = ["train", *SMALL, "--rounds", "1", "--out", str(tmp_path / "run")]
-    thread = threading.Thread(target=lambda: statuses.append(main(arguments)))
-    thread.start()
-    thread.join()
-    assert statuses == [0]
 
 
 def test_want_of_memory_is_said_in_a_line(

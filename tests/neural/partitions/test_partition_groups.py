@@ -1,7 +1,6 @@
 """SoFL's groups: rotations, shifted labels, unequal sizes."""
 
 from fractions import Fraction
-from itertools import pairwise
 
 import numpy as np
 import pytest
@@ -89,34 +88,6 @@ def test_defaults_of_table_4_and_as_long_as_labels_last(
     assert made.settings["images"] == 10_000
     assert len(made.train.labels) == clusters * clients
     assert (made.train.sizes + made.test.sizes).sum() == 10_000
-
-
-@pytest.mark.parametrize("name", ["label-shift", "quantity"])
-def test_labels_are_shifted_as_asked(name: str) -> None:
-    data, shifts = made_set(400, 10), (9, 0, 3)
-    made = partition(name, data, seed=0, clusters=3, shifts=shifts)
-    assert made.settings["shifts"] == list(shifts)
-    for held in (made.train, made.test):
-        rows = identify(held, data.train)
-        assert targets(held) == [
-            [int(data.train.labels[row] + shifts[cluster]) % 10 for row, _ in one]
-            for cluster, one in zip(held.labels, rows, strict=True)
-        ]
-
-
-def test_cifar10_has_20000_images_and_full_gives_them_to_every_group() -> None:
-    data = made_set(50_000, 10, side=3, name="cifar10")
-    made = partition("rotated-groups", data, seed=0, share="full")
-    assert set(made.train.sizes) == {3200}
-    assert set(made.test.sizes) == {800}
-
-
-def test_a_full_share_is_divided_anew_in_each_group() -> None:
-    data = made_set(400, 10)
-    made = partition("rotated-groups", data, seed=0, share="full")
-    first_clients = [{row for row, _ in identify(made.train, data.train)[5 * k]} for k in range(4)]
-    for one, other in pairwise(first_clients):
-        assert len(one & other) < 40  # of 64; about 64 x 64 / 400 by chance
 
 
 @pytest.mark.parametrize("name", ["rotated-groups", "label-shift"])

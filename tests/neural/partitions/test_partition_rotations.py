@@ -61,15 +61,6 @@ def test_test_clients_are_unshuffled_chunks_of_the_test_images(
         assert np.array_equal(first, expected)
 
 
-def test_the_permutation_of_each_rotation_is_a_fresh_one() -> None:
-    data = made_set(400, 100)
-    made = partition("rotations", data, seed=0, clusters=4, samples=100)
-    orders = [[row for row, _ in images] for images in identify(made.train, data.train)]
-    joined = [tuple(row for rows in orders[4 * k : 4 * k + 4] for row in rows) for k in range(4)]
-    assert len(set(joined)) == 4
-    assert all(np.corrcoef(order, range(400))[0, 1] < 0.25 for order in joined)
-
-
 @pytest.mark.parametrize(
     ("name", "clusters", "clients", "samples"), [("mnist", 4, 2400, 100), ("cifar10", 2, 200, 500)]
 )
@@ -86,17 +77,3 @@ def test_defaults_are_the_papers(name: str, clusters: int, clients: int, samples
     }
     assert made.train.indices.shape == (clients, samples)
     assert made.test.indices.shape == (10_000 * clusters // samples, samples)
-
-
-def test_what_is_left_out_is_filled_in() -> None:
-    data = made_set(120, 40)
-    made = partition("rotations", data, seed=0, clusters=2, clients=12)
-    assert made.settings["samples"] == 20
-    made = partition("rotations", data, seed=0, clusters=2, clients=16)  # 2 * 120 images
-    assert made.settings["samples"] == 15
-    made = partition("rotations", data, seed=0, clusters=2, samples=30)
-    assert made.settings["clients"] == 8
-    few = partition(
-        "rotations", made_set(120, 17), seed=0, clusters=2, clients=4
-    )  # as many as there are to test on
-    assert few.settings["samples"] == few.test.sizes[0] == 17

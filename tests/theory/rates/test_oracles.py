@@ -57,23 +57,6 @@ def test_worst_cases_never_exceed_what_is_proved(
             assert 0.01 * allowed < worst <= allowed + 2e-5
 
 
-@pytest.mark.parametrize(
-    ("condition", "proportion", "momentum", "rounds"),
-    slow_after(
-        1,
-        "exact worst cases of further settings",
-        [(10, 0.5, 0.6, 6), (100, 0.25, 0.9, 5), (4, 1, 0, 4)],
-    ),
-)
-def test_worst_quadratics_never_exceed_what_is_proved(
-    condition: int, proportion: float, momentum: float, rounds: int
-) -> None:
-    found = heavy_ball_rate(momentum, condition, proportion, function_class="quadratic")
-    assert isinstance(found, HeavyBallRate)
-    worst = worst_case(momentum, condition, proportion, rounds, quadratic=True)
-    assert worst <= float(found.prefactor) * float(found.rate) ** rounds + 2e-5
-
-
 def lyapunov_rate(momentum: float, condition: float, step: float, history: int) -> float:
     """Least rate of the distance that AutoLyap finds; infinite where its solver fails."""
     problem = InclusionProblem([SmoothStronglyConvex(1 / condition, 1.0)])
@@ -118,18 +101,3 @@ def test_rates_agree_with_autolyap(condition: int, proportion: float, momentum: 
     assert isinstance(found, HeavyBallRate)
     rate = lyapunov_rate(momentum, condition, proportion, history)
     assert float(found.rate) == pytest.approx(rate, abs=1e-4)
-
-
-@pytest.mark.parametrize(
-    ("condition", "proportion", "momentum"),
-    slow_after(
-        1,
-        "another library's search of further settings",
-        [(4, 1, 0.1), (10, 0.5, 0.6)],
-    ),
-)
-def test_rates_are_never_worse_than_autolyap(condition: int, proportion: float, momentum: float) -> None:
-    """AutoLyap may stop early, on some processors, at a larger rate or at none; the proved one is then smaller."""
-    found = heavy_ball_rate(momentum, condition, proportion)
-    assert isinstance(found, HeavyBallRate)
-    assert float(found.rate) <= lyapunov_rate(momentum, condition, proportion, 0) + 1e-4

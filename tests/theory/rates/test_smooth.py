@@ -70,43 +70,6 @@ def test_gradient_descent_has_its_tight_rate(
     assert 1 <= found.prefactor <= Fraction(1001, 1000)
 
 
-@pytest.mark.parametrize(
-    ("condition", "proportion", "largest"),
-    slow_after(
-        2,
-        "semidefinite programs of further settings",
-        [(4, 1, 0.770), (10, 0.25, 0.941), (100, 1, 0.709)],
-    ),
-)
-def test_largest_momentum_agrees_with_the_audit(condition: int, proportion: float, largest: float) -> None:
-    """Section 6.3 has V without a gradient part; allowing P to be indefinite gains at most .003."""
-    assert heavy_ball_rate(round(largest - 0.001, 4), condition, proportion, disturbance=True)
-    assert not heavy_ball_rate(round(largest + 0.005, 4), condition, proportion, disturbance=True)
-    assert heavy_ball_rate(
-        round(largest + 0.02, 4), condition, proportion
-    )  # the gradient in V certifies more
-
-
-@pytest.mark.slow(reason="a second or more")
-@pytest.mark.parametrize(
-    ("momentum", "condition", "proportion", "audited"),
-    slow_after(
-        2,
-        "semidefinite programs of further settings",
-        [
-            (0.4, 10, 1, 0.839),
-            (0.8, 4, 0.25, 0.9375),
-        ],
-    ),
-)
-def test_speed_ups_of_the_audit_are_certified(
-    momentum: float, condition: int, proportion: float, audited: float
-) -> None:
-    found = smooth(momentum, condition, proportion, disturbance=True)
-    assert float(found.rate) <= audited + 5e-4
-    assert smooth(momentum, condition, proportion).rate <= found.rate + Fraction(1, 10**6)
-
-
 Function = tuple[Callable[[np.ndarray], float], Callable[[np.ndarray], np.ndarray]]
 
 
