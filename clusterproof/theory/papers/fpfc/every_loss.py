@@ -48,7 +48,8 @@ def local_steps(length: Length, h: Smooth, steps: int = Z[1:]) -> Sides:
         update, v = grad g(theta).
 
     Source
-        Ours, from the proof of Theorem 1 of Yu et al. (2023); ``fpfc/repaired-proof`` has these lines on drawn tasks.
+        Ours, from the proof of Theorem 1 of Yu et al. (2023); ``fpfc/repaired-proof`` has these lines on drawn tasks,
+        and ``fpfc/round-every-loss`` joins them for two clients.
     """
     suppose("0 < z", length > 0)
     slope = h.gradient(h.start)

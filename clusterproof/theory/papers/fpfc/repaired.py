@@ -201,6 +201,7 @@ def repaired_models(case: Random, stream: Stream) -> Sides | Expectation:
         Between two updates of a pair its residual r_ij = d v / rho is constant, for a geometric time of mean 1 / P_ij.
         Moreover grad_{w_i} L_0 = M_i - (rho / m) sum_j r_ij, and L_rho >= F*. The sum of both decreases is at most D_0,
         and (x + y)^2 <= (x^2 / A + y^2 / B)(A + B). ``fpfc/repaired-proof`` states the lines of this proof as claims.
+        The kernel proves some of them: a table in ``docs/explanation/fpfc-repaired.md`` says which.
 
     Source
         Ours; replaces the first inequality of Theorem 1 of Yu et al. (2023) without a condition on T_i. A is 2 / (alpha

@@ -63,6 +63,13 @@ def theorem_a(place: Place, replicates: Replicates, stream: Stream) -> dict[str,
         chi*_p|| <= sqrt(P / delta_3) y_T, y_0 = C_0 ||e_0||, y_(t+1)^2 = (r_bar y_t + b_bar)^2 + C_1^2 eta^2 (s^2 +
         tau^2 y_t^2).
 
+    Remarks
+        The kernel does not prove this theorem. It certifies its rates: ``heavy_ball_rate(..., disturbance=True)`` has
+        claims that state r, C_0 and C_1. It also certifies the case without noise and wrong assignments
+        (``cfl-mgd/theorem-1-without-noise``), and for momentum 0 with an error of at most delta in each gradient.
+        Theorem A itself is compared with runs in six settings; its two moment bounds and pi are checked on drawn tasks.
+        The counts, the union and the inequalities of Ville, Minkowski and Markov are proved by hand only.
+
     Proof
         sqrt(V) grows by at most b_bar + C_1 eta ||noise|| beyond the factor r_bar. With a norm, the squared distance of
         z_t to the ball of radius R_t is a supermartingale up to its noise; in general A_(t+1)^2 <= r_bar A_t^2 + a_t^2
@@ -71,8 +78,8 @@ def theorem_a(place: Place, replicates: Replicates, stream: Stream) -> dict[str,
 
     Symbols
         eta is ``step_size``, beta ``momentum``, l_p ``proportions``, m ``clients``, n' ``samples``, T ``rounds``, Delta
-        ``separation``, D ``diameter``, and B ``radius``. ``clusterproof improve --algorithm cfl-mgd`` computes r, C_0
-        and C_1.
+        ``separation``, D ``diameter``, and B ``radius``. ``clusterproof improve --algorithm cfl-mgd`` computes r and
+        C_0.
 
     Source
         Ours; replaces Theorem 1.

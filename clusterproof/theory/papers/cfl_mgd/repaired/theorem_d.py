@@ -62,14 +62,17 @@ def theorem_d(
     Statement
         With probability at least 1 - delta_1 - delta_2, for all t <= T and all p: ||e_t - Pi_t(alpha_p Sigma_p) e_0||
         <= r_(t,p) and ||e_t|| <= ||Pi_t e_0|| + r_(t,p). With probability at least 1 - delta_1 - delta_2 - delta_3, the
-        sharper bound after round T also holds. r is computed forward from the bounds on earlier
-          rounds. It bounds the drift of misassigned clients by binomial quantiles of their number, and the noise by
-          Lemma N. Under option
-        II, and on request under option I, no client is counted: the probability of any misassignment adds to the
-        failure probability. If K < m, the bound on the record of participants has this form for each run, with the
-        known step eta k / N of every round. Before the run, the bound under option II (or with division by the members)
-        uses the least count k_- that a hypergeometric tail does not exclude. Otherwise it uses the mean step and an
-        added term for its fluctuation.
+        sharper bound after round T also holds. r is computed forward from the bounds on earlier rounds. It bounds the
+        drift of misassigned clients by binomial quantiles of their number, and the noise by Lemma N. Under option II,
+        and on request under option I, no client is counted: the probability of any misassignment adds to the failure
+        probability. If K < m, the bound on the record of participants has this form for each run, with the known step
+        eta k / N of every round. Before the run, the bound under option II (or with division by the members) uses the
+        least count k_- that a hypergeometric tail does not exclude. Otherwise it uses the mean step and an added term
+        for its fluctuation.
+
+    Remarks
+        The kernel proves single steps only. The table in ``docs/explanation/theorem-d.md`` says for each line of the
+        proof what is proved, and what is only checked on instances.
 
     Proof
         Freeze the noise at the first bad round; from there on the error is a linear recursion. Lemma R
