@@ -248,7 +248,7 @@ def _theorem_d(run: ClusterRun) -> tuple[Outcome, TraceBound | None, list[Compar
     early = max(probability - SHARES[2] * FAILURE, 0.0)
     above = (
         count("before the last round", compared, early, slice(None, -1)),
-        count("after the last round", compared, probability, slice(-1, None)),
+        count("at the end", compared, probability, slice(-1, None)),
     )
     twice = named(D, judged(compared, above))
     return of_another_law(twice) if run.law_differs else twice, allowed, compared

@@ -10,7 +10,7 @@ from clusterproof.theory.bounds.hypotheses import Hypothesis, Value, unmet
 
 OutcomeWord = Literal["holds", "is broken", "says nothing", "does not apply", "inconclusive"]
 Source = Literal["printed", "reading", "ours"]
-When = Literal["in some round", "before the last round", "after the last round", "in the mean"]
+When = Literal["in some round", "before the last round", "at the end", "in the mean"]
 
 
 @dataclass(frozen=True)

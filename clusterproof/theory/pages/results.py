@@ -27,6 +27,9 @@ MOST_CUTS = 2
 MOST_PAIRS = 3
 """Largest number of merged pairs that the page lists."""
 
+UNLIKELY = 1e-9
+"""Probability of a wrong choice up to which the page does not state it."""
+
 SETTLED = 0.01
 """A run is at its fixed point if its last distance, relative to the point's distance from the optimum, is at most
 this."""
@@ -72,10 +75,10 @@ def _choices(one: Choices, facts: Facts) -> list[str]:
         said.append(f"{names.get(one.clusters, f'All {one.clusters} clusters are')} found.")
     wrong = {0: "none is", 1: "one is"}.get(one.wrong, f"{one.wrong:,} are")
     chance = ""
-    if one.chance is not None:
-        size = "below 1e-300" if one.chance < 1e-300 else f"at most {short(one.chance, 2)}"
-        chance = f" (probability of a wrong one in the first round: {size})"
-    return [*said, f"Of {one.total:,} choices of a cluster, {wrong} wrong{chance}."]
+    if one.chance is not None and one.chance > UNLIKELY:
+        chance = f" (probability of a wrong one in the first round: at most {short(one.chance, 2)})"
+    of = f"{one.total:,} choices of a cluster, by all clients in all rounds"
+    return [*said, f"Of {of}{' and runs' * (runs > 1)}, {wrong} wrong{chance}."]
 
 
 def _groups(one: GroupFacts, facts: Facts) -> list[str]:
@@ -178,7 +181,7 @@ def _rate(one: Rate, facts: Facts) -> list[str]:
         known = {"cluster": one.cluster, "next": one.last + 1}
         said.append(filled(word("rates", one.reason), known))
     if one.limit is not None:
-        said.append(f"Computed for late rounds: {one.limit:.4f}.")
+        said.append(f"Computed for late rounds, when the slowest direction dominates: {one.limit:.4f}.")
     if one.root_mean_square is not None:
         said.append(
             f"The factor of the root mean square error, including rare coins, is exactly {one.root_mean_square:.4f}."
@@ -234,7 +237,8 @@ def _law(one: Law, facts: Facts) -> list[str]:
 
 def _followed(one: Law, its: str) -> str:
     if one.kind == "law":
-        return f"{its} computed law: the noise is {one.noise or 0.0:.3f} times the computed noise"
+        how = "the distance from the mean path" if its == "its" else "their spread"
+        return f"{its} computed distribution: {how} is {one.noise or 0.0:.3f} times the computed one"
     if one.kind == "coins":
         heads = f"; {one.heads} of {one.coins} coins communicate" if one.coins else ""
         return f"the exact path of the coins{heads}"

@@ -159,7 +159,8 @@ def _above(one: Outcome) -> str:
     if not any(each.allowed for each in one.above):
         return ""
     parts = [
-        f"{each.count or 'none'} of {each.runs} {each.when} (at most {short(each.allowed)} are allowed)"
+        f"{each.count or 'none'} of {each.runs} {each.when} ({short(100 * each.allowed / each.runs)} %, "
+        f"{short(each.allowed)} runs)"
         for each in one.above
     ]
-    return f"Runs above the bound: {joined(parts)}."
+    return f"Runs above the bound, with the number that its failure probability allows: {joined(parts)}."

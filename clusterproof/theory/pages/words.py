@@ -115,11 +115,6 @@ def task_sentences(task: TaskFacts) -> list[str]:
         said.append(f"The optimum has the norm {known['norm']}.")
     if "spread" in known:
         said.append(f"Clients' own optima are within {known['spread']} of their cluster's.")
-    if "sigma^2" in known:
-        said.append(
-            f"At the optimum, the loss of one sample has the variance sigma^2 = {known['sigma^2']}, and its "
-            f"gradient has the variance v^2 = {known['v^2']}."
-        )
     if "zeta" in known:
         said.append(
             f"At the common optimum, clients' gradients have the root mean square zeta = {known['zeta']}."
@@ -166,7 +161,9 @@ def _setting(name: str, value: Value, run: RunFacts) -> str:
 
 def _theorems(facts: Facts, told: Told) -> Iterator[str]:
     yield theorem_table(facts.theorems)
-    legend = [word("sourcewords", source) for source in dict.fromkeys(one.source for one in facts.theorems)]
+    legend = ["An outcome is about these runs; `check` judges the theorem itself."]
+    sources = {one.source for one in facts.theorems}
+    legend += [words for source, words in table("sourcewords").items() if source in sources]
     if any(one.ratio is not None for one in facts.theorems):
         legend += ["Measured: 95 % of the runs end below this value."] * (facts.run.runs >= FEWEST_RUNS)
         legend.append("Ratio: allowed/measured.")

@@ -108,7 +108,7 @@ def test_the_numbers_of_a_page_by_another_route(default: tuple[RegressionMixture
     counted = [(each.when, each.count, each.runs, each.allowed) for each in row.above]
     assert counted == [
         ("before the last round", before_last, 100, pytest.approx(3)),
-        ("after the last round", last_round, 100, pytest.approx(5)),
+        ("at the end", last_round, 100, pytest.approx(5)),
     ]
     assert (known["sigma^2"], known["v^2"]) == pytest.approx((sigma**2, v**2))
     choices = result(page, Choices)
