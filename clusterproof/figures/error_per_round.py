@@ -112,7 +112,7 @@ class ErrorPerRound(Illustration):
     title = "Error of CFL-MGD round by round below the paper's bound and the repaired one"
     alt = (
         "On a log axis the error of the runs falls linearly and then stays at a noise floor. The repaired bound, "
-        "Theorem D, runs closely above it; the printed bound is a horizontal line far above the start."
+        "Theorem D, runs closely above it; the bound of Theorem 1 is a horizontal line far above the start."
     )
     claims = ("cfl-mgd/theorem-1", "cfl-mgd/theorem-d")
 

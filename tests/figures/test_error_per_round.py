@@ -44,7 +44,7 @@ def test_curves_are_the_medians_of_the_runs_and_bounds_those_of_the_theory(momen
 @pytest.mark.slow(reason="a second or more")
 def test_the_legend_names_the_runs_by_what_differs_and_every_bound_once():
     named = [rf"$\beta$ = {momentum:g}" for momentum in MOMENTA]
-    assert entries(three_momenta()) == [*named, "Theorem D", "Theorem 1 as printed"]
+    assert entries(three_momenta()) == [*named, "Theorem D", "Theorem 1"]
     assert "Changed from the defaults: clients = 40, momentum = (0, 0.5, 0.9)," in three_momenta().caption
     repaired = ErrorPerRound(momentum=MOMENTA, bounds="repaired", **SMALL).plot()
     assert entries(repaired) == [*named, "Theorem D"]
@@ -59,7 +59,7 @@ def test_what_coincides_is_drawn_once():
     figure = ErrorPerRound(algorithm=("cfl-mgd", "ifca"), momentum=0, **SMALL).plot()
     (panel,) = figure.axes
     assert line(panel, "cfl-mgd")[1][0] == line(panel, "ifca")[1][0]  # one start; the samples are others
-    assert entries(figure) == ["cfl-mgd", "ifca", "Theorem D", "Theorem 1 as printed"]
+    assert entries(figure) == ["cfl-mgd", "ifca", "Theorem D", "Theorem 1"]
     assert [each.get_gid() for each in panel.get_lines() if str(each.get_gid()).startswith("Theorem D")] == [
         "Theorem D, cfl-mgd"
     ]

@@ -364,7 +364,7 @@ def _printed_curves(run: ClusterRun) -> tuple[Curve, Curve]:
     words = rf"Theorem 1 (reading): error $\leq$ {level}{one.conclusion:.3g}"
     alone = f"the factor of Theorem 1 alone, {one.factor:.4f} a round"
     return (
-        Curve("printed", "Theorem 1 as printed", words, np.full(len(rounds), one.conclusion)),
+        Curve("printed", "Theorem 1", words, np.full(len(rounds), one.conclusion)),
         Curve("printed factor", "factor of Theorem 1", alone, run.start * one.factor**rounds),
     )
 
@@ -374,7 +374,7 @@ def _picture(run: ClusterRun, bounds: tuple[Curve, ...]) -> ErrorPicture:
     errors, several = run.errors.max(axis=-1), run.task.clusters > 1
     roles = {one.role for one in bounds}
     parts = [f"{run.name.upper()}: error of the run{'s' * (run.runs > 1)}"]
-    parts += ["the printed bound"] * ("printed" in roles)
+    parts += ["Theorem 1"] * ("printed" in roles)
     parts += ["Theorem D"] * ("repaired" in roles)
     title = " and ".join([", ".join(parts[:-1]), parts[-1]]) if len(parts) > 1 else parts[0]
     curves, measured = [error_curve(errors)], None
