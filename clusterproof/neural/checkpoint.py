@@ -1,9 +1,9 @@
-"""The folder of a training run: its configuration, its lock, and its checkpoint.
+"""The folder of a training run, with a configuration, a lock and a checkpoint.
 
-``configuration.json`` holds the configuration. ``checkpoint.safetensors`` holds the run after a round: its arrays as
+``configuration.json`` holds the configuration. ``checkpoint.safetensors`` holds the run after a round: arrays as
 tensors, and everything else as one JSON record in the metadata. Both files are written under another name and then
-renamed, so each is complete or missing. A run that is killed at any moment therefore resumes with the same bits.
-Reading the files executes no code.
+renamed, so each file is complete or missing. If a process is killed at any moment, the run can resume with the same
+bits. Reading the files executes no code.
 """
 
 from __future__ import annotations
@@ -43,10 +43,10 @@ CONFIGURATION, CHECKPOINT, LOCK = "configuration.json", "checkpoint.safetensors"
 IN_USE = "is in use by another run"
 
 LARGE_CHECKPOINT = 2**28
-"""Size in bytes above which the size of a checkpoint is announced."""
+"""Size in bytes above which ``train`` announces the size of checkpoints."""
 
 ARRAY = "<array>"
-"""Key of a mapping that stands for an array, and holds its name, among plain values."""
+"""Key that marks a mapping as placeholder for an array among plain values; the value is the array's name."""
 
 StateT = TypeVar("StateT", bound=State)
 
@@ -58,11 +58,11 @@ class Checkpoint:
     Attributes
     ----------
     rounds
-        Number of rounds done.
+        Number of finished rounds.
     state
         State of the algorithm.
     assignments
-        The cluster that each client chose when it last took part, (m,); -1 if never.
+        The cluster that each client chose in its last round, (m,); -1 for a client that has never taken part.
     randomness
         The random streams, at their positions.
     """
@@ -75,17 +75,17 @@ class Checkpoint:
 
 @dataclass(frozen=True, eq=False)
 class Stored:
-    """A checkpoint as read from its file.
+    """A checkpoint, as read from a file.
 
     Attributes
     ----------
     path
-        The file.
+        Path of the file.
     record
         Plain JSON values: ``rounds``, ``state``, ``assignments``, ``randomness``, and the ``record`` of
-        ``save_checkpoint``. An array is given by its name.
+        ``save_checkpoint``. In place of an array there is the array's name.
     arrays
-        Arrays by name.
+        The arrays, indexed by name.
     """
 
     path: Path
@@ -93,7 +93,7 @@ class Stored:
     arrays: dict[str, np.ndarray]
 
     def restore(self, algorithm: Algorithm[Any], device: str) -> Checkpoint:
-        """Restore the state of an algorithm with the same bits; put torch arrays on a device.
+        """Restore the state of an algorithm bit for bit; put torch arrays on the given device.
 
         Raises
         ------
@@ -116,7 +116,7 @@ class Stored:
 
 
 def save_checkpoint(folder: Path, now: Checkpoint, record: Mapping[str, Any]) -> None:
-    """Replace the previous checkpoint by a new checkpoint.
+    """Replace the previous checkpoint with a new checkpoint.
 
     Parameters
     ----------
@@ -130,26 +130,26 @@ def save_checkpoint(folder: Path, now: Checkpoint, record: Mapping[str, Any]) ->
     Raises
     ------
     InvalidArgument
-        If the file cannot be written; the previous one is kept.
+        If the file cannot be written; the previous file is kept.
     """
     from safetensors import numpy
 
     streams = {name: stream.bit_generator.state for name, stream in vars(now.randomness).items()}
     plain, arrays = _taken_apart({**record, **vars(now), "randomness": streams})
-    # to_numpy may turn an array without axes into one with one axis
+    # to_numpy may turn an array without axes into an array with one axis
     stored = {
         name: np.ascontiguousarray(to_numpy(array)).reshape(array.shape) for name, array in arrays.items()
     }
     text = json.dumps({**plain, "torch": [name for name, array in arrays.items() if is_torch_array(array)]})
-    # a single entry, since safetensors writes several in any order
+    # a single entry, because safetensors writes several entries in any order
     metadata = {"record": f"{digest(stored, text)} {text}"}
     write_whole("out", folder / CHECKPOINT, numpy.save(stored, metadata))
 
 
 def check_space(folder: Path, state: State) -> str:
-    """Require space for checkpoints of a state, and return a sentence on their size; empty if they are small.
+    """Check that there is space for checkpoints, and return a sentence on their size, or "" if they are small.
 
-    While a checkpoint is written, a copy is in memory, and the previous checkpoint is still on the disk.
+    While a checkpoint is written, there is a copy in memory, and the previous checkpoint is still on the disk.
 
     Raises
     ------
@@ -159,7 +159,7 @@ def check_space(folder: Path, state: State) -> str:
     size = sum(array.nbytes for _, array in arrays_of(state))
     for place, free in (("disk", shutil.disk_usage(folder).free), ("memory", free_memory())):
         if size > free:
-            rule = f"asks for {size / 2**30:.3g} GiB of {place} for a checkpoint, and {free / 2**30:.3g} GiB are free"
+            rule = f"needs {size / 2**30:.3g} GiB of {place} for a checkpoint, and {free / 2**30:.3g} GiB are free"
             raise InvalidArgument("out", str(folder), rule, "use fewer clients or a smaller network")
     return f"each checkpoint will take {size / 2**30:.3g} GiB" if size >= LARGE_CHECKPOINT else ""
 
@@ -181,12 +181,12 @@ def read_checkpoint(folder: Path) -> Stored | None:
         header = json.loads(content[8 : 8 + int.from_bytes(content[:8], "little")])
         stated, _, text = header["__metadata__"]["record"].partition(" ")
         if stated != digest(arrays, text):
-            raise ValueError("its SHA-256 is not the one that it states")
+            raise ValueError("its SHA-256 differs from the recorded SHA-256")
         return Stored(path, parse_json(text), arrays)
     except FileNotFoundError:
         return None
     except (OSError, KeyError, TypeError, ValueError, RecursionError, SafetensorError) as error:
-        raise _damaged(path, f"must be a checkpoint as it was written ({error})") from error
+        raise _damaged(path, f"must be an unchanged checkpoint ({error})") from error
 
 
 def stored_configuration(
@@ -199,12 +199,12 @@ def stored_configuration(
     folder
         The folder.
     code
-        Names of user-supplied code by section, see ``with_code``.
+        Names of user-supplied code, indexed by section, see ``with_code``.
 
     Raises
     ------
     InvalidArgument
-        If the folder holds no run or a link, or the run's configuration is damaged or names other code.
+        If the folder holds no run, or a link. If the run's configuration is damaged or names other code.
     """
     _require_plain("resume", Path(folder))
     if not is_begun(folder):
@@ -220,27 +220,27 @@ def stored_configuration(
 
 
 def is_begun(folder: str | os.PathLike[str]) -> bool:
-    """Return whether a folder holds a run, possibly without a checkpoint yet."""
+    """Return whether a folder holds a run; the run may not have a checkpoint yet."""
     return (Path(folder) / CONFIGURATION).is_file()
 
 
 @contextmanager
 def run_folder(out: str | os.PathLike[str], *, resume: bool) -> Iterator[Path]:
-    """Lock the folder of a run against other processes; make it if it is new.
+    """Lock the folder of a run against other processes; create the folder if it does not exist.
 
-    If an error occurs before the first checkpoint is written, new files are removed again.
+    If an error occurs before the first checkpoint is written, the new files are removed.
 
     Parameters
     ----------
     out
         The folder.
     resume
-        Whether the folder may hold a run.
+        Whether the folder may already hold a run.
 
     Raises
     ------
     InvalidArgument
-        If the folder cannot be made or written, is in use or holds a link. If the folder is not empty although
+        If the folder cannot be created or written, is in use, or holds a link. If the folder is not empty although
         ``resume`` is False.
     """
     folder = Path(out)
@@ -253,11 +253,11 @@ def run_folder(out: str | os.PathLike[str], *, resume: bool) -> Iterator[Path]:
         folder.mkdir(parents=True, exist_ok=True)
     try:
         with _locked(folder):
-            _require_free(folder, resume)  # another process may have begun a run in the meantime
-            for path in folder.glob(".clusterproof-*.partial"):  # left by a process that was killed
+            _require_free(folder, resume)  # another process may have started a run in the meantime
+            for path in folder.glob(".clusterproof-*.partial"):  # left behind by a killed process
                 path.unlink(missing_ok=True)
             yield folder
-    except BaseException as error:  # includes KeyboardInterrupt
+    except BaseException as error:  # BaseException includes KeyboardInterrupt
         is_held = isinstance(error, InvalidArgument) and error.rule == IN_USE
         if not (resume or is_held or (folder / CHECKPOINT).exists()):
             with suppress(OSError):
@@ -269,7 +269,7 @@ def run_folder(out: str | os.PathLike[str], *, resume: bool) -> Iterator[Path]:
 
 
 def laid_out(state: StateT) -> StateT:
-    """Return a state with its arrays laid out as after reading a checkpoint.
+    """Return a state whose arrays have the same memory layout as after reading a checkpoint.
 
     The last bit of a matrix product may depend on the strides and the alignment of its factors. Without this function,
     a resumed run could therefore differ from an uninterrupted one.
@@ -285,11 +285,11 @@ def laid_out(state: StateT) -> StateT:
 
 
 def is_finite(state: State) -> bool:
-    """Return whether every float of a state is finite; this copies from device to host once per array."""
+    """Return whether every float of a state is finite; each array needs one transfer from device to host."""
 
     def holds(array: Array) -> bool:
         namespace = array_namespace(array)
-        # a sum needs no further memory, and is finite only if all numbers are; but finite numbers may overflow in it
+        # a sum needs no further memory; if it is finite, all numbers are, but it may overflow although all are finite
         return bool(namespace.isfinite(namespace.sum(array))) or bool(namespace.isfinite(array).all())
 
     with np.errstate(all="ignore"):
@@ -297,7 +297,7 @@ def is_finite(state: State) -> bool:
 
 
 def digest(arrays: Mapping[str, np.ndarray], text: str = "") -> str:
-    """Return the SHA-256 of a text and of arrays' names, types, shapes and values."""
+    """Return the SHA-256 of a text and of the names, types, shapes and values of arrays."""
     total = hashlib.sha256(text.encode())
     for name in sorted(arrays):
         array = np.ascontiguousarray(arrays[name])
@@ -321,12 +321,12 @@ def _taken_apart(value: Any) -> tuple[Any, dict[str, Array]]:
 
 
 def _put_together(plain: Any, arrays: Mapping[str, Array], kind: Any = Any) -> Any:
-    """Build a value from the output of ``_taken_apart``, only with classes that annotations name.
+    """Build a value from the output of ``_taken_apart``; only classes in annotations are used.
 
     Raises
     ------
     KeyError, TypeError, ValueError
-        If the values do not fit such a class.
+        If the values do not fit an annotated class.
     """
     kinds = get_args(kind) or (kind,)
     if isinstance(plain, list):
@@ -343,7 +343,7 @@ def _put_together(plain: Any, arrays: Mapping[str, Array], kind: Any = Any) -> A
             hints = get_type_hints(record)
             if {entry.name for entry in fields(record)} == plain.keys():
                 return record(**{key: _put_together(part, arrays, hints[key]) for key, part in plain.items()})
-    raise ValueError(f"has a record of {', '.join(plain)}, whose class no annotation names")
+    raise ValueError(f"has a record of {', '.join(plain)}, but no annotation names its class")
 
 
 def _laid_out(array: Array) -> Array:
@@ -357,7 +357,7 @@ def _laid_out(array: Array) -> Array:
 
 
 def _generator_at(position: Any) -> np.random.Generator:
-    """Return a random stream at its position."""
+    """Restore a random stream at its stored position."""
     if position["state"]["state"].shape != (4,):
         raise ValueError("a stream's state has four words")
     bits = np.random.SFC64()
@@ -367,7 +367,10 @@ def _generator_at(position: Any) -> np.random.Generator:
 
 @contextmanager
 def _locked(folder: Path) -> Iterator[None]:
-    """Lock a folder by the exclusive lock of an empty database; every system releases it when the process ends."""
+    """Lock a folder with an exclusive lock on an empty database.
+
+    Every system releases the lock when the process ends.
+    """
     connection = None
     try:
         connection = sqlite3.connect(folder / LOCK, timeout=0, isolation_level=None, check_same_thread=False)
@@ -394,7 +397,7 @@ def _require_plain(argument: str, folder: Path) -> None:
 
 
 def _require_free(folder: Path, resume: bool) -> None:
-    """Require a folder without files, or the folder of a run that may be resumed."""
+    """Raise an error unless the folder is empty or holds a run that may be resumed."""
     with naming_folder("out", folder):
         if folder.exists() and not folder.is_dir():
             raise InvalidArgument("out", os.fspath(folder), "must be a folder", "choose another name")

@@ -1,4 +1,4 @@
-"""Clients' samples on the computing device: their requirements, the samples of a step, and distorted images."""
+"""Clients' samples on the computing device: checks, the samples of a step, and distorted images."""
 
 from __future__ import annotations
 
@@ -23,9 +23,9 @@ class Step:
     Attributes
     ----------
     samples
-        Numbers of the client's samples, integers (b,).
+        Indices of the samples among the client's samples, integers (b,).
     distortions
-        Uniform numbers for the distortions, (b, 5); None if there are no distortions.
+        Uniform random numbers for the distortions, (b, 5); None if there are no distortions.
     """
 
     samples: np.ndarray
@@ -37,8 +37,8 @@ def draw_steps(
 ) -> list[Step]:
     """Draw the minibatches of a client with ``size`` samples.
 
-    The batches follow random orders of the data. One pass uses each sample once, its last batch may be smaller, and the
-    next pass has a new order. A client with at most ``batch_size`` samples uses all of them in every step.
+    The batches follow random orders of the data. One pass uses each sample once, and the next pass has a new order. The
+    last batch of a pass may be smaller. A client with at most ``batch_size`` samples uses all of them in every step.
     """
     batches: list[np.ndarray] = []
     while len(batches) < steps:
@@ -48,7 +48,10 @@ def draw_steps(
 
 
 def groups(plans: Sequence[Sequence[Step]], most: int) -> Iterator[np.ndarray]:
-    """Yield the positions of at most ``most`` participants with equal batch sizes, until all have been yielded."""
+    """Divide the participants into groups of at most ``most`` with equal batch sizes.
+
+    Yield the positions in each group.
+    """
     alike: dict[tuple[int, ...], list[int]] = {}
     for position, plan in enumerate(plans):
         alike.setdefault(tuple(len(step.samples) for step in plan), []).append(position)
@@ -64,9 +67,9 @@ class Batch:
     Attributes
     ----------
     images
-        Images in [0, 1], (..., C, H, W), or other samples; ``...`` is (k, b) for b samples of each of k clients.
+        Images in [0, 1], (..., C, H, W), or other samples; ``...`` is (k, b) for k clients with b samples each.
     targets
-        Classes, (...).
+        Classes of the samples, (...).
     """
 
     images: Tensor
@@ -74,18 +77,18 @@ class Batch:
 
 
 class ClientData:
-    """Samples of clients on a device; pixels remain bytes until they are used, and codes remain integers.
+    """Samples of clients on a device. Pixels remain bytes until they are used, and codes remain integers.
 
-    All samples are numbered: first the samples of client 0, then of client 1, and so on.
+    The samples of all clients are numbered together: first the samples of client 0, then of client 1, and so on.
 
     Parameters
     ----------
     client_images
         Samples of all clients.
     device, dtype
-        Device, and type of the scaled images.
+        Device, and number type of the scaled images.
     channels_last
-        Whether to store the channels of a pixel next to each other (NHWC), as convolutions are fastest.
+        Whether to store the channels of a pixel next to each other (NHWC), with which convolutions are fastest.
     preprocessing
         Preprocessing of images.
     """
@@ -115,12 +118,12 @@ class ClientData:
         )
 
     def numbers(self, client: int, samples: np.ndarray | None = None) -> np.ndarray:
-        """Return the numbers of some, or all, samples of a client, (b,)."""
+        """Return the numbers, among the samples of all clients, of some or all samples of a client, (b,)."""
         samples = np.arange(self.sizes[client]) if samples is None else samples
         return np.asarray(self._first[client] + samples)
 
     def take(self, numbers: np.ndarray, drawn: np.ndarray | None = None) -> Batch:
-        """Return the samples with these numbers (...), distorted by ``drawn`` (..., 5), or as in evaluation if None."""
+        """Return the samples with these numbers (...), distorted by ``drawn`` (..., 5); None means no distortion."""
         flat = torch.from_numpy(numbers.ravel()).to(self._device)
         images = self._pixels.index_select(0, self._rows[flat])
         if images.dtype == torch.uint8:
@@ -141,7 +144,7 @@ class ClientData:
 
 
 NUMBERS = 5
-"""Number of uniform numbers for one distortion: row and column of the crop, flip, brightness, contrast."""
+"""Number of uniform random numbers per distortion: row and column of the crop, flip, brightness, contrast."""
 
 FLIP = 2
 
@@ -154,8 +157,8 @@ def draw_distortions(
     Returns
     -------
     numpy.ndarray
-        Uniform in [0, 1), (count, 5). With ``augmentation_per = "batch"`` the rows are equal, except for flips. None if
-        images are not distorted.
+        Numbers uniform in [0, 1), (count, 5). With ``augmentation_per = "batch"`` the rows are equal, except for flips.
+        The result is None if images are not distorted.
     """
     if not preprocessing.random:
         return None
@@ -166,8 +169,8 @@ def draw_distortions(
 
 
 def distorted(images: Tensor, preprocessing: Preprocessing, drawn: Tensor) -> Tensor:
-    """Return images (n, C, H, W) in [0, 1] as training sees them, distorted by uniform numbers ``drawn`` (n, 5)."""
-    values = images.movedim(1, -1)  # NHWC, the layout for convolutions
+    """Return images (n, C, H, W) in [0, 1] as training uses them, distorted by random numbers ``drawn`` (n, 5)."""
+    values = images.movedim(1, -1)  # NHWC, the fastest layout for convolutions
     count, height, width, _ = values.shape
     side = preprocessing.crop
     across = torch.arange(width if side is None else side, device=values.device).expand(count, -1)
@@ -191,7 +194,10 @@ def distorted(images: Tensor, preprocessing: Preprocessing, drawn: Tensor) -> Te
 
 
 MOST_CHANNELS = 4
-"""Largest number of channels of common images; square images with such a last axis are channels-last (NHWC)."""
+"""Largest number of channels of common images.
+
+If the last axis of square images is at most this long, it holds channels.
+"""
 
 
 def check_images(partition: Partition, network: Network, preprocessing: Preprocessing) -> None:
@@ -199,11 +205,11 @@ def check_images(partition: Partition, network: Network, preprocessing: Preproce
     for half, client_images in (("training", partition.train), ("test", partition.test)):
         empty = np.flatnonzero(np.asarray(client_images.sizes) < 1)
         if len(empty):
-            rule = f"must give every client {half} samples, and client {empty[0]} has none"
-            raise InvalidArgument("partition", partition.name, rule, "leave that client out")
+            rule = f"must give every client {half} samples, but client {empty[0]} has none"
+            raise InvalidArgument("partition", partition.name, rule, "leave this client out")
         _check_samples(client_images, network, preprocessing)
     if network.classes != partition.classes:
-        rule = f"must tell the partition's {partition.classes} classes apart"
+        rule = f"must distinguish the partition's {partition.classes} classes"
         raise InvalidArgument("network", network.classes, rule, "make the network for these classes")
 
 
@@ -231,6 +237,6 @@ def checked_device(name: str) -> torch.device:
     try:
         torch.empty(0, device=name)
     except (RuntimeError, AssertionError) as error:  # torch without CUDA raises AssertionError
-        rule = "is not there, or not for this torch"
+        rule = "is missing, or the installed torch does not support it"
         raise InvalidArgument("device", name, rule, "use 'cpu'") from error
     return torch.device(name)

@@ -1,7 +1,8 @@
-"""The configuration of a training run: frozen records, made from plain values by section and key.
+"""The configuration of a training run: frozen records that are made from plain values in sections.
 
-A section names a class or function. Its annotations, defaults and docstrings define the settings in Python and the keys
-in a file. They also define the options and help on the command line, and the stored record of a run.
+Each section belongs to a class or function. The annotations, defaults and docstrings of this class or function define
+the settings in Python and the keys in a file. They also define the options and help on the command line, and the stored
+record of a run.
 """
 
 from __future__ import annotations
@@ -30,23 +31,23 @@ from clusterproof.neural.partitions import PARTITIONS
 from clusterproof.settings import checked_settings, from_settings, parameter_types
 
 DEFAULTS = {"data": "digits", "partition": "rotated-groups", "network": "mlp", "algorithm": "cfl-mgd"}
-"""Default name of each section."""
+"""The default data set, partition, network and algorithm."""
 
 SECTIONS = (*DEFAULTS, "training")
 """The sections of a configuration."""
 
 CHANGEABLE = ("rounds", "checkpoint_every", "device")
-"""Training settings that may change when a run resumes."""
+"""Training settings that you may change when you resume a run."""
 
 ALGORITHM_DEFAULTS = {"step_size": 0.1, "momentum": 0.9}
-"""Default values of parameters without a default in Python, from CFL-MGD's experiments on MNIST."""
+"""Defaults for algorithm parameters that have no default in Python, from CFL-MGD's experiments on MNIST."""
 
 NETWORKS: dict[str, dict[str, Any]] = {
     "mlp": {"hidden": list[int]},
     "cnn": {"channels": list[int], "hidden": list[int], "padding": list[int]},
     "resnet-20": {},
 }
-"""Networks and their options, as in ``clusterproof.neural.networks``, but without importing torch."""
+"""The networks of ``clusterproof.neural.networks`` and their options, listed here because that module imports torch."""
 
 DESCRIPTIONS = {
     "data_dir": "Folder of the image data; $CLUSTERPROOF_DATA or a cache by default.",
@@ -54,7 +55,7 @@ DESCRIPTIONS = {
     "channels": "Channels of the two convolutions, as 32,64.",
     "padding": "Black pixels around the images before each convolution, as 2,0.",
 }
-"""Descriptions of options whose docstrings could be read only by importing torch."""
+"""Descriptions of options; to read them from docstrings, we would have to import torch."""
 
 KNOWN: dict[str, Mapping[str, Any]] = {
     "data": DATASETS,
@@ -62,57 +63,60 @@ KNOWN: dict[str, Mapping[str, Any]] = {
     "network": NETWORKS,
     "algorithm": ALGORITHMS,
 }
-"""Sections with a name, and the names known in each."""
+"""For each section with a name, the known names."""
 
 GIVEN = ("data", "seed", "sample_shape", "image_shape", "classes")
 """Arguments of partitions and networks whose values come from other sections."""
 
 MOST_THREADS = 1024
-"""Largest number of threads. It exceeds the processors of any computer, but not a system's limit for a process."""
+"""Largest number of threads.
+
+It is above the number of processors of any computer, but below a system's limit for a process.
+"""
 
 Positive = Annotated[int, Meta(ge=1, le=LARGEST_COUNT)]
 
 
 @dataclass(frozen=True, kw_only=True)
 class Training:
-    """Settings of a run besides its data, partition, network and algorithm.
+    """The settings of a run other than data, partition, network and algorithm.
 
     Parameters
     ----------
     rounds
         Number of communication rounds.
     seed
-        Seed of the partition, the starting models and the run. The same seed gives the same bits.
+        Seed of the partition, the starting models and the run. Equal seeds give equal bits.
     batch_size
-        Samples of a local gradient; by default all samples of the client.
+        Number of samples for a local gradient; by default all samples of the client.
     local_unit
-        The unit of a local step: one gradient, or one pass over the client's data.
+        The unit of a local step: one gradient step, or one pass over the client's data.
     step_size_decay
-        Factor of the step size after each round, in (0, 1].
+        Factor that multiplies the step size after each round, in (0, 1].
     evaluate_every
-        Rounds between two evaluations. The last round is always evaluated.
+        Number of rounds between two evaluations. The last round is always evaluated.
     checkpoint_every
-        Rounds between two checkpoints. By default two minutes pass between them, or more if writing takes long. The
-        last round always has a checkpoint.
+        Number of rounds between two checkpoints. By default there is one every two minutes, or fewer if writing takes
+        long. There is always a checkpoint after the last round.
     test_assignment
-        Loss by which a test client chooses its model. ``"train"`` is the loss on the same client's training data.
-        ``"test-loss"`` is the loss on its labelled test data, as in IFCA's public code. By default it is the loss on
-        training data, if the partition has them.
+        Loss with which a test client chooses a model. ``"train"`` is the loss on the same client's training data.
+        ``"test-loss"`` is the loss on the client's labelled test data, as in IFCA's public code. The default is
+        ``"train"`` if test clients have training data.
     after_local_training
-        Whether to measure also after further local training.
+        Whether to measure accuracy also after further local training.
     device
-        Device of the computation. ``"auto"`` is a GPU if there is one.
+        Device for the computation. ``"auto"`` selects a GPU if there is one.
     dtype
-        Precision of the models.
+        Number type of the models.
     engine
-        How clients are trained. The result names the choice of ``"auto"``.
+        How clients are trained. With ``"auto"``, the result states which engine was chosen.
     precision
-        Precision of the products in local training. ``"tf32"`` and ``"bf16"`` round factors to 11 and 8 bits, and are
-        faster on a GPU.
+        Precision of the products in local training. ``"tf32"`` rounds factors to 11 bits and ``"bf16"`` to 8 bits; both
+        are faster on a GPU.
     threads
-        Threads of the processor, at most 1024; torch's own number by default.
+        Number of processor threads, at most 1024; by default, torch chooses the number.
     client_metrics
-        Whether to write clients.parquet too. It has one row for each test client and evaluated round.
+        Whether to write clients.parquet also. This file has one row per test client and evaluated round.
 
     Raises
     ------
@@ -143,7 +147,7 @@ class Training:
 
 @dataclass(frozen=True)
 class Named:
-    """The choice of a data set, partition, network or algorithm by its name.
+    """The choice of a data set, partition, network or algorithm.
 
     Attributes
     ----------
@@ -151,7 +155,7 @@ class Named:
         Name of a data set, partition, network or algorithm; or ``MODULE:NAME`` or ``FILE.py:NAME`` of user-supplied
         code.
     options
-        Its options as plain JSON values; omitted ones have their defaults.
+        The options as plain JSON values; omitted options have their defaults.
     """
 
     name: str
@@ -165,11 +169,11 @@ class Configuration:
     Attributes
     ----------
     data
-        The data set; its options are ``data_dir`` and the fields of ``Preprocessing``.
+        The data set; the options are ``data_dir`` and the fields of ``Preprocessing``.
     partition, network
         The division of the data among clients, and the network.
     algorithm
-        The algorithm; its options are all its parameters.
+        The algorithm; the options are the algorithm's parameters.
     training
         All other settings, such as the number of rounds.
     """
@@ -190,35 +194,35 @@ class Configuration:
 
     @property
     def user_code(self) -> dict[str, str]:
-        """User-supplied names of data, network and algorithm, by section."""
+        """References to user-supplied data, network and algorithm, indexed by section."""
         return {section: getattr(self, section).name for section in ("data", "network", "algorithm")}
 
     def make_algorithm(self) -> Algorithm[Any]:
-        """Make the algorithm."""
+        """Make the configured algorithm."""
         kind = algorithm_class(self.algorithm.name)
         with references.naming_user_code({"algorithm": self.algorithm.name}):
             return from_settings(kind, self.algorithm.options, "algorithm.")
 
     def make_preprocessing(self) -> Preprocessing:
-        """Return the preprocessing of images."""
+        """Return the configured preprocessing of images."""
         options = {key: value for key, value in self.data.options.items() if key != "data_dir"}
         return from_settings(Preprocessing, options, "data.")
 
 
 def configuration_from(sections: Mapping[str, Any]) -> Configuration:
-    """Make a configuration from plain values by section and key.
+    """Make a configuration from plain values, indexed by section and key.
 
     Parameters
     ----------
     sections
-        ``data``, ``partition``, ``network`` and ``algorithm``, each with its ``name`` and its options, and
-        ``training``. Missing sections and keys have their defaults.
+        The sections ``data``, ``partition``, ``network`` and ``algorithm``, each with a ``name`` and options, and the
+        section ``training``. Missing sections and keys have their defaults.
 
     Raises
     ------
     InvalidArgument
-        If a section or key is unknown; the message names the nearest one. If a value has the wrong type or is out of
-        range. The message names the argument as ``section.key``.
+        If a section or key is unknown; the message proposes the nearest name. If a value has the wrong type or is out
+        of range. The message names the argument as ``section.key``.
     """
     tables = checked_settings(dict.fromkeys(SECTIONS, dict[str, Any]), sections)
     tables = {section: dict(tables.get(section, {})) for section in SECTIONS}
@@ -239,7 +243,7 @@ def configuration_from(sections: Mapping[str, Any]) -> Configuration:
 
 
 def parameters(section: str, name: str = "") -> dict[str, Any]:
-    """Return the annotations of a section's options under a name, such as ``("partition", "label-shift")``.
+    """Return the type annotations of a section's options for a name, such as ``("partition", "label-shift")``.
 
     User-supplied code is imported.
     """
@@ -254,7 +258,7 @@ def parameters(section: str, name: str = "") -> dict[str, Any]:
 
 
 def documented(section: str, name: str) -> Any:
-    """Return the class or function that has a section's options and describes them."""
+    """Return the class or function that defines and describes a section's options."""
     if section == "algorithm":
         return algorithm_class(name)
     if section == "network":
@@ -264,12 +268,12 @@ def documented(section: str, name: str) -> Any:
 
 
 def descriptions(section: str, name: str) -> dict[str, str]:
-    """Return the descriptions of a section's options, by key."""
+    """Return the descriptions of a section's options, indexed by key."""
     return DESCRIPTIONS | parameter_descriptions(documented(section, name))
 
 
 def default_of(section: str, name: str, key: str) -> Any:
-    """Return the default of an option; None if it depends on other options."""
+    """Return the default of an option, or None if the default depends on other options."""
     known = inspect.signature(documented(section, name)).parameters
     default = known[key].default if key in known else None
     if default is inspect.Parameter.empty:
@@ -278,15 +282,15 @@ def default_of(section: str, name: str, key: str) -> Any:
 
 
 def places(names: Mapping[str, str] = DEFAULTS) -> dict[str, tuple[str, str]]:
-    """Return section and key of each option, by its name on the command line and in a sweep.
+    """Return section and key of each option, indexed by the option's name on the command line and in a sweep.
 
-    An option has the name of its key. Only an algorithm's ``clusters`` is called ``models``, as ``clusters`` belongs to
-    the partition.
+    An option has the same name as the key. The only exception is ``models``, the option for an algorithm's
+    ``clusters``, because the option ``clusters`` belongs to the partition.
 
     Parameters
     ----------
     names
-        Names of data, partition, network and algorithm by section; omitted ones have their defaults.
+        Names of data, partition, network and algorithm, indexed by section; omitted names have their defaults.
     """
     flat = {section: (section, "name") for section in DEFAULTS}
     for section in SECTIONS:
@@ -301,7 +305,7 @@ def sections_from(values: Mapping[str, Any]) -> dict[str, dict[str, Any]]:
     Raises
     ------
     InvalidArgument
-        If the named choices have no such option.
+        If no section with the chosen names has such an option.
     """
     known = places(names_from(values))
     checked_settings(dict.fromkeys(known, Any), values)
@@ -318,19 +322,19 @@ SEE_A_RUN = "see the configuration.json that every training run leaves in its fo
 def read_configuration_file(
     path: str | os.PathLike[str], argument: str = "config", remedy: str = SEE_A_RUN
 ) -> dict[str, Any]:
-    """Read the tables of a TOML or JSON file, by its suffix, without checking them.
+    """Read the tables of a TOML or JSON file without checks; the suffix determines the format.
 
     Parameters
     ----------
     path
         The file.
     argument, remedy
-        Name of the argument with the file, and remedy, for messages.
+        Name of the argument that gives the file, and remedy, for error messages.
 
     Raises
     ------
     InvalidArgument
-        If the file cannot be read, or is not TOML or JSON.
+        If the file cannot be read, or is neither TOML nor JSON.
     """
     kind = "JSON" if Path(path).suffix == ".json" else "TOML"
     try:
@@ -348,19 +352,19 @@ def read_configuration_file(
 
 
 def with_code(sections: Mapping[str, Any], code: Mapping[str, str]) -> dict[str, Any]:
-    """Return a file's sections; user-supplied code must also be named outside the file.
+    """Return a file's sections; user-supplied code is allowed only if it is also named outside the file.
 
     Parameters
     ----------
     sections
-        The sections as read.
+        The sections as read from the file.
     code
-        Names by section, such as ``{"algorithm": "mine.py:Mine"}``, which replace the file's names.
+        Names such as ``{"algorithm": "mine.py:Mine"}``, indexed by section; they replace the names in the file.
 
     Raises
     ------
     InvalidArgument
-        If the file names other code: a file alone must not cause an import of code.
+        If the file names other code, because a file alone must not cause an import of code.
     """
     tables = dict(sections)
     for section in OWN:
@@ -368,14 +372,14 @@ def with_code(sections: Mapping[str, Any], code: Mapping[str, str]) -> dict[str,
         if section in code and isinstance(table, Mapping):
             tables[section] = {**table, "name": code[section]}
         elif isinstance(table, Mapping) and references.is_reference(str(table.get("name", ""))):
-            rule = "is code, which runs when it is imported, and a file alone may not ask for that"
+            rule = "is code, which runs when it is imported; a file alone may not request this"
             remedy = f"look at the code, then add --{section} {table['name']}"
             raise InvalidArgument(f"{section}.name", table["name"], rule, remedy)
     return tables
 
 
 def named_in(sections: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the ``name`` of every section that has one, by section."""
+    """Return the ``name`` of every section that has a name, indexed by section."""
     tables = {section: table for section, table in sections.items() if isinstance(table, Mapping)}
     return {section: table["name"] for section, table in tables.items() if "name" in table}
 
@@ -383,7 +387,7 @@ def named_in(sections: Mapping[str, Any]) -> dict[str, Any]:
 def names_from(given: Mapping[str, Any]) -> dict[str, str]:
     """Return the names of data, partition, network and algorithm, with defaults for omitted ones.
 
-    User-supplied data keep their own division among clients.
+    For user-supplied data, the default partition is the division that comes with the data.
 
     Raises
     ------
@@ -398,12 +402,12 @@ def names_from(given: Mapping[str, Any]) -> dict[str, str]:
 
 
 def checked_name(section: str, name: Any) -> str:
-    """Return a section's name, with the absolute path for user-supplied code.
+    """Check a section's name, and return it; a reference to user-supplied code gets an absolute path.
 
     Raises
     ------
     InvalidArgument
-        If the name is unknown; the message names the nearest one.
+        If the name is unknown; the message proposes the nearest name.
     """
     if isinstance(name, str):
         if name in KNOWN[section]:
@@ -421,18 +425,21 @@ def checked_name(section: str, name: Any) -> str:
 
 
 def algorithm_class(name: str) -> type[Algorithm[Any]]:
-    """Return the class of an algorithm, built-in or the user's, by its name."""
+    """Return the class of a built-in or user-supplied algorithm with the given name."""
     return ALGORITHMS[name] if name in ALGORITHMS else own_algorithm(name)
 
 
 def _plain(section: str, options: Mapping[str, Any]) -> dict[str, Any]:
-    """Return options as JSON would return them, so that a stored configuration equals the original."""
+    """Convert options to the values that they have after storage as JSON.
+
+    A stored configuration then equals the original.
+    """
     plain = {}
     for key, value in options.items():
         try:
             plain[key] = json.loads(json.dumps(value, allow_nan=False))
         except (TypeError, ValueError, RecursionError) as error:
-            rule = "must be made of texts, finite numbers, truth values, lists and tables"
-            remedy = "write it as one of these, such as a text"
+            rule = "must consist of strings, finite numbers, truth values, lists and tables"
+            remedy = "write it as one of these, such as a string"
             raise InvalidArgument(f"{section}.{key}", brief(value), rule, remedy) from error
     return {key: value for key, value in plain.items() if value is not None}

@@ -1,4 +1,4 @@
-"""Metrics of a training run by columns, in memory and as parquet.
+"""Metrics of a training run as columns, in memory and in parquet files.
 
 ``metrics.parquet`` has one row per round; values that were not measured are null.
 
@@ -7,14 +7,14 @@
 ``seconds``                duration of the round, without its evaluation
 ``step_size``              step size of the round
 ``participants``           number of clients drawn for the round
-``purity``,                from the last known cluster of every client; null if there is one true cluster, or one model
+``purity``, from each client's last known cluster; null if there is only one true cluster or one model
 ``adjusted_rand_index``
 ``clusters``               number of these clusters that have clients
 ``training_loss``          mean over clients, see ``clusterproof.neural.round_metrics.evaluate``
 ``test_loss``              mean over clients
 ``accuracy``               mean over clients, in [0, 1]
 ``accuracy_over_samples``  mean over the test samples of all clients, in [0, 1]
-``correct_model``          share of test clients that are served their cluster's model; null if ``purity`` is null
+``correct_model`` share of test clients that receive their cluster's model; null if ``purity`` is null
 ``accuracy_after_...``     mean over clients, in [0, 1], if requested
 =========================  =======================================================================================
 
@@ -24,7 +24,7 @@
 ``round``          number of the round, from 1
 ``client``         index of the test client, from 0
 ``cluster``        true cluster of the test client
-``assignment``     model that serves the client; its last known cluster if every client has its own model
+``assignment`` model that the client receives; if every client has its own model, its last known cluster
 ``accuracy``       accuracy on the client's test data, in [0, 1]
 ``test_samples``   number of the client's test samples
 =================  ===============================================================================================
@@ -70,23 +70,23 @@ INTEGERS = ("round", "participants", "clusters", "client", "cluster", "assignmen
 
 
 class Rows:
-    """Rows of a run, all written before each checkpoint, so that none is missing after an interruption.
+    """Rows of a run. All rows are written before each checkpoint, so none is missing after an interruption.
 
     Parameters
     ----------
     columns
         Names of the columns.
     path
-        Parquet file; if None, nothing is written.
+        Path of the parquet file; if None, nothing is written.
     rounds
-        Number of finished rounds; rows of later rounds in the file are dropped, since these rounds run again.
+        Number of finished rounds. Rows of later rounds in the file are dropped, because these rounds run again.
     stated
-        The ``sum`` that a checkpoint states for these rounds.
+        The value of ``sum`` that the checkpoint holds for these rounds.
 
     Raises
     ------
     InvalidArgument
-        If rounds are finished, but the file cannot be read or has other rows.
+        If some rounds are finished, but the file cannot be read or has other rows.
     """
 
     def __init__(
@@ -98,29 +98,29 @@ class Rows:
             frame = read_rows(path, columns, "resume")
             self.columns = frame.filter(frame["round"] <= rounds).to_dict(as_series=False)
             if self.sum != stated:
-                rule = f"must have the {rounds} rounds of the checkpoint, as they were written"
+                rule = f"must have the {rounds} rounds of the checkpoint, unchanged"
                 raise InvalidArgument("resume", str(path), rule, REMEDY)
 
     def add(self, rows: Mapping[str, Sequence[Any]]) -> None:
-        """Add rows, given as columns of equal length; omitted columns are None."""
+        """Add rows, which are given as columns of equal length; omitted columns become None."""
         count = len(rows["round"])
         for name, column in self.columns.items():
             column.extend(rows.get(name, [None] * count))
 
     def write(self) -> None:
-        """Write all rows.
+        """Write all rows to the file.
 
         Raises
         ------
         InvalidArgument
-            If the file cannot be written; the previous one is kept.
+            If the file cannot be written; the previous file is kept.
         """
         if self.path is not None:
             write_whole("out", self.path, parquet_bytes(self._frame()))
 
     @property
     def sum(self) -> str:
-        """Return the SHA-256 of all values except ``seconds``, for the checkpoint."""
+        """Return the SHA-256 of all values except ``seconds``, to be stored in the checkpoint."""
         values = self._frame().drop("seconds", strict=False).to_dict(as_series=False)
         return hashlib.sha256(json.dumps(values).encode()).hexdigest()
 
@@ -131,12 +131,12 @@ class Rows:
 
 
 def read_rows(path: str | os.PathLike[str], columns: Sequence[str], argument: str = "out") -> DataFrame:
-    """Read columns of a parquet file that a run wrote.
+    """Read columns from a parquet file that a run wrote.
 
     Raises
     ------
     InvalidArgument
-        If the file cannot be read, or lacks a column; the message names the argument and the path.
+        If the file cannot be read or lacks a column; the message names the argument and the path.
     """
     import polars
 
@@ -144,12 +144,12 @@ def read_rows(path: str | os.PathLike[str], columns: Sequence[str], argument: st
         return polars.read_parquet(read_file(path, ARRAYS), columns=list(columns)).cast(_types(columns))
     except (OSError, polars.exceptions.PolarsError) as error:
         reason = getattr(error, "strerror", None) or " ".join(str(error).split())
-        rule = f"must be readable, as a run wrote it ({reason})"
+        rule = f"must be a readable and unchanged file of a run ({reason})"
         raise InvalidArgument(argument, os.fspath(path), rule, REMEDY) from error
 
 
 def metrics_text(row: Mapping[str, Any]) -> str:
-    """Write the main metrics of a round for a progress line; empty for a round without an evaluation."""
+    """Return a round's main metrics as text for a progress line; the text is empty if the round was not evaluated."""
     if row["accuracy"] is None:
         return ""
     loss = "" if row["training_loss"] is None else f", training loss {row['training_loss']:.4g}"
@@ -158,7 +158,7 @@ def metrics_text(row: Mapping[str, Any]) -> str:
 
 
 def _types(names: Sequence[str] | Mapping[str, Any]) -> dict[Any, Any]:
-    """Return Polars' types of columns."""
+    """Return the Polars type of each column."""
     import polars
 
     return {name: polars.Int64 if name in INTEGERS else polars.Float64 for name in names}

@@ -1,4 +1,4 @@
-"""Lower precision of products in local training, to make it faster on a GPU."""
+"""Compute products in local training with lower precision, which is faster on a GPU."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from typing import Literal, TypeAlias
 Precision: TypeAlias = Literal["full", "tf32", "bf16"]
 
 BITS = {"full": 24, "tf32": 11, "bf16": 8}
-"""Number of significand bits of a product's factors, by precision."""
+"""Number of significand bits of the factors in a product, indexed by precision."""
 
 
 @contextmanager
@@ -23,10 +23,10 @@ def products_in(precision: Precision, device: str) -> Iterator[None]:
     device
         Type of the device, such as ``"cuda"``.
     """
-    import torch  # imported here, so that a command that only names a precision does not import torch
+    import torch  # import torch here, because a command that only names a precision does not need torch
 
     if precision == "bf16":
-        # without the cache, which would keep the rounded parameters of the first step
+        # disable the cache, which would keep the rounded parameters of the first step
         with torch.autocast(device, torch.bfloat16, cache_enabled=False):
             yield
     elif precision == "tf32":
@@ -44,7 +44,7 @@ def products_in(precision: Precision, device: str) -> Iterator[None]:
 
 
 def precision_in_words(precision: Precision) -> str:
-    """Describe the effect of a precision; empty for full precision."""
+    """Describe the effect of a precision; return an empty string for full precision."""
     if precision == "full":
         return ""
     return (

@@ -1,4 +1,4 @@
-"""Conditions that a resumed training run must share with the original run."""
+"""Check that a resumed training run has the same settings, code and data as the original run."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from clusterproof.neural.configuration import CHANGEABLE, Configuration
 from clusterproof.neural.custom.references import code_sums
 from clusterproof.neural.partitions.base import Partition
 
-OTHER_SAMPLES = "gives the clients other samples than when the run was begun"
+OTHER_SAMPLES = "gives the clients other samples than at the start of the run"
 
 
 def record_of(
@@ -29,7 +29,7 @@ def record_of(
     configuration, partition
         Configuration and partition of the run.
     choices
-        The run's choices for settings that its configuration leaves open.
+        Values that the run chose for settings that the configuration leaves open.
     """
     halves = {"train": partition.train, "test": partition.test}
     names = ("pixels", "indices", "targets", "sizes", "labels")
@@ -48,17 +48,17 @@ def record_of(
 
 
 def kept_choices(configuration: Configuration, stored: Stored) -> tuple[dict[str, Any], list[str]]:
-    """Require the settings of a stored run; return its choices, and a remark if the device differs."""
+    """Raise an error if settings differ from a stored run; return its choices, and a remark if the device differs."""
     was, now = (_without_folders(each) for each in (stored.record["configuration"], configuration.sections))
     for section in now:
         for key in {**was.get(section, {}), **now[section]}:
             value, before = now[section].get(key), was.get(section, {}).get(key)
             if value != before and (section, key) not in {("training", name) for name in CHANGEABLE}:
-                rule = f"was {before!r} when the run was begun"
-                remedy = "leave it as it was, or start another run"
+                rule = f"was {before!r} at the start of the run"
+                remedy = "keep the original value, or start another run"
                 raise InvalidArgument(f"{section}.{key}", value, rule, remedy)
     if configuration.training.rounds < stored.record["rounds"]:
-        rule = f"must be at least the {stored.record['rounds']} that are done"
+        rule = f"must be at least {stored.record['rounds']}, the number of finished rounds"
         raise InvalidArgument("training.rounds", configuration.training.rounds, rule, "ask for more rounds")
     choices: dict[str, Any] = stored.record["choices"]
     if configuration.training.device in ("auto", choices["device"]):
@@ -68,12 +68,12 @@ def kept_choices(configuration: Configuration, stored: Stored) -> tuple[dict[str
 
 
 def require_same(configuration: Configuration, stored: Stored, record: Mapping[str, Any]) -> list[str]:
-    """Require the code, the data and the clients of a stored run; return a remark if versions differ."""
-    remedy = "bring it back as it was, or start another run"
+    """Raise an error if code, data or clients differ from a stored run; return a remark if versions differ."""
+    remedy = "restore the original, or start another run"
     for section in stored.record["code"] | record["code"]:
         was, now = (each["code"].get(section, {}) for each in (stored.record, record))
         if changed := [file for file in was | now if was.get(file) != now.get(file)]:
-            rule = f"is another code than when the run was begun: {', '.join(changed)} changed"
+            rule = f"is not the same code as at the start of the run: {', '.join(changed)} changed"
             raise InvalidArgument(f"{section}.name", configuration.user_code[section], rule, remedy)
     if stored.record.get("samples") != record["samples"]:
         raise InvalidArgument("partition.name", configuration.partition.name, OTHER_SAMPLES, remedy)
@@ -83,7 +83,7 @@ def require_same(configuration: Configuration, stored: Stored, record: Mapping[s
 
 
 def _without_folders(sections: Mapping[str, Any]) -> dict[str, dict[str, Any]]:
-    """Replace the paths of code files by the files' names, since their folders do not affect a run."""
+    """Replace the paths of code files with the files' names, because the folders do not affect a run."""
     return {
         section: {key: os.path.basename(value) if key == "name" else value for key, value in table.items()}
         for section, table in sections.items()

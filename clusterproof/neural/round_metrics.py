@@ -1,4 +1,4 @@
-"""Evaluation after a round: accuracy, losses, and the share of clients that have their cluster's model."""
+"""Evaluate models after a round: accuracy, losses, and the share of clients that receive their cluster's model."""
 
 from __future__ import annotations
 
@@ -28,13 +28,13 @@ class Evaluation:
     Attributes
     ----------
     metrics
-        Means over clients. ``accuracy`` is the accuracy of the served models on the test data. ``test_loss`` and
-        ``training_loss`` are the least loss of any model on the data of a test client and of a participant, if the
-        clients choose. ``accuracy_over_samples`` is the share of all test samples that are predicted correctly.
-        ``correct_model`` is the share of test clients that are served their cluster's model, where models are matched
-        to clusters to maximise this share. ``accuracy_after_local_training`` is present if requested.
+        Means over clients. ``accuracy`` is the accuracy of each test client's model on the test data. If clients choose
+        a model, ``test_loss`` and ``training_loss`` use the smallest loss of any model, on the data of each test client
+        and of each participant. ``accuracy_over_samples`` is the share of all test samples that are predicted
+        correctly. ``correct_model`` is the share of test clients that receive their cluster's model; models are matched
+        to clusters so as to maximise this share. ``accuracy_after_local_training`` is present if requested.
     accuracies, assignments
-        Accuracy of each test client, and the model that serves it, (m_test,).
+        Accuracy and model of each test client, (m_test,).
     """
 
     metrics: dict[str, float | None]
@@ -67,18 +67,18 @@ def evaluate(
 ) -> Evaluation:
     """Measure the models of a state on the test data, with the network in evaluation mode.
 
-    If the algorithm has a model for every client, each client is served its own model. Otherwise a test client chooses
-    among the models. With ``"train"``, it chooses by the loss on the same client's training data; with ``"test-loss"``,
-    by the loss on its labelled test data. If the algorithm has a personal step and the test data belong to the training
-    clients, the accuracy is measured after this step. If the test clients have no models of their own, they choose
-    among the clusters' means.
+    If the algorithm has one model per client, each client is tested with its own model. Otherwise a test client chooses
+    the model with the smallest loss: on the same client's training data with ``"train"``, on the client's labelled test
+    data with ``"test-loss"``. If the algorithm has a personal step and the test data belong to the training clients,
+    the accuracy is measured after this step. If there is one model per client but the test clients are other clients,
+    they choose among the mean models of the clusters.
 
     Parameters
     ----------
     algorithm
-        The algorithm with the round's step size, for the further training.
+        The algorithm, with the round's step size, which is used for further training.
     task, state
-        The task, and the algorithm's state to measure.
+        The task, and the state to evaluate.
     assignments
         Last known cluster of every client, (m,); -1 for a client that has not taken part.
     test_assignment
@@ -86,7 +86,7 @@ def evaluate(
     seed, done
         Seed of the run, and number of finished rounds.
     after_local_training
-        Whether to measure also the accuracy of every client's model after its next local training.
+        Whether to measure also the accuracy of every client's model after the client's next local training.
     guard
         Checks of the algorithm's return values.
     """
@@ -144,12 +144,12 @@ def evaluate(
 
 
 def has_groups(algorithm: Algorithm[Any], task: ImageTask) -> bool:
-    """Return whether there are several true clusters and a method that may find them, so that scores have a meaning."""
+    """Return whether scores have a meaning: there are several true clusters, and the method can find clusters."""
     return task.clusters > 1 and algorithm.target != "pooled"
 
 
 def share_with_correct_model(chosen: np.ndarray, labels: np.ndarray, clusters: int) -> float:
-    """Return the share of clients with their cluster's model, for the matching that maximises the share.
+    """Match models to clusters, and return the largest possible share of clients that have their cluster's model.
 
     Parameters
     ----------
@@ -159,12 +159,12 @@ def share_with_correct_model(chosen: np.ndarray, labels: np.ndarray, clusters: i
         Number of true clusters.
     """
     model_of = match_models(chosen, labels, int(chosen.max(initial=0)) + 1, clusters)
-    # a cluster without a model has -1, and so has a client without one: these do not match
+    # -1 stands for a cluster without a model and for a client without a model; these two do not match
     return float(((chosen == model_of[labels]) & (chosen >= 0)).mean())
 
 
 def match_models(assignments: np.ndarray, labels: np.ndarray, models: int, clusters: int) -> np.ndarray:
-    """Match models to true clusters one to one, so that as many clients as possible have their cluster's model.
+    """Match models to true clusters one to one; as many clients as possible then have their cluster's model.
 
     Parameters
     ----------
@@ -180,7 +180,7 @@ def match_models(assignments: np.ndarray, labels: np.ndarray, models: int, clust
 
     Notes
     -----
-    The Hungarian algorithm finds a matching with the largest number of clients on its pairs.
+    The Hungarian algorithm finds a matching with the largest number of clients in matched pairs.
     """
     from scipy.optimize import linear_sum_assignment
 
@@ -201,6 +201,6 @@ def _means(models: Array, assignments: np.ndarray) -> Array:
 
 
 def _mean(values: np.ndarray, weights: np.ndarray | None = None) -> float | None:
-    """Return the mean over clients; None if it is not finite."""
+    """Return the mean over clients, or None if the mean is not finite."""
     mean = float(np.average(values.astype(np.float64), weights=weights))
     return mean if np.isfinite(mean) else None

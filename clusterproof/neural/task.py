@@ -1,4 +1,4 @@
-"""Real images that are divided among clients, as a task for the algorithms."""
+"""A task for the algorithms: clients train a network on real images."""
 
 from __future__ import annotations
 
@@ -32,16 +32,16 @@ from clusterproof.neural.partitions.base import ClientImages, Partition
 from clusterproof.neural.precision import BITS, Precision, products_in
 
 TOGETHER = {"cpu": 4096, "cuda": 16384}
-"""Number of samples that are scored together under one model, by device."""
+"""Number of samples that are scored together under one model, indexed by type of device."""
 
 CONVOLVED = 64
-"""Number of images that a CPU convolves at a time.
+"""Number of images that are convolved at a time on a CPU.
 
-On two convolutions of 64 channels, 500 images at a time were 1.2 to 1.7 times slower.
+With two convolutions of 64 channels, processing 500 images at a time was 1.2 to 1.7 times slower.
 """
 
 exact = torch.backends.cudnn.flags(enabled=True, benchmark=False, deterministic=True, allow_tf32=False)
-"""Decorator that makes convolutions on a GPU use full precision and give equal results in every run."""
+"""Decorator for convolutions on a GPU: they use full precision and give the same results in every run."""
 
 
 @dataclass(frozen=True)
@@ -62,8 +62,8 @@ class Scores:
 class ImageTask(Task):
     """Clients that minimise a network's mean cross-entropy on their images.
 
-    Models and points are tensors (P, d) and (k, d), and clients are integer tensors (k,), without replicate axes. For
-    the rest, see ``algorithms.Task``.
+    Models and points are tensors (P, d) and (k, d), and clients are integer tensors (k,), without replicate axes. All
+    other conventions are described in ``algorithms.Task``.
 
     Parameters
     ----------
@@ -72,19 +72,20 @@ class ImageTask(Task):
     network
         The network to train.
     batch_size
-        Samples of a gradient; all samples of the client if None or if it has fewer. ``losses`` always uses all of them.
+        Number of samples for a gradient. If None, or if the client has fewer samples, all samples are used. ``losses``
+        always uses all samples.
     local_unit
-        The unit of a local step. ``"step"`` is one gradient on the next batch of random orders of the client's data;
-        ``"epoch"`` is a whole pass over the client's batches.
+        The unit of a local step. ``"step"`` is one gradient step on the next batch in a random order of the client's
+        data; ``"epoch"`` is a whole pass over the client's batches.
     device, dtype
-        Device of the computation, and its precision, ``"float32"`` or ``"float64"``.
+        Device for the computation, and precision, ``"float32"`` or ``"float64"``.
     engine
         ``"vmap"``, ``"serial"`` or ``"auto"``, see ``clusterproof.neural.engines.choose_engine``.
     precision
         ``"tf32"`` or ``"bf16"`` for local steps in lower precision, see ``clusterproof.neural.precision``.
     preprocessing
-        Preprocessing of images. Training gradients see distorted images. So do the choices of an algorithm that chooses
-        models by the losses of its gradient batches.
+        Preprocessing of images. Training gradients use distorted images. If an algorithm chooses models with the losses
+        on the gradient's batch, these losses also use distorted images.
 
     Raises
     ------
@@ -94,8 +95,8 @@ class ImageTask(Task):
 
     Notes
     -----
-    The generator is used on the host, client by client, so every engine and device has the same minibatches. Another
-    engine, device or number of torch's threads may add numbers in another order.
+    The generator draws on the host, client by client, so every engine and device has the same minibatches. With another
+    engine, device or number of threads, torch may add numbers in another order.
     """
 
     partition: Partition
@@ -111,19 +112,19 @@ class ImageTask(Task):
     """The engine in use."""
 
     def __post_init__(self) -> None:
-        """Validate the arguments, choose the engine and bring the images to the device."""
+        """Check the arguments, choose the engine, and copy the images to the device."""
         check_choice("dtype", self.dtype, ("float32", "float64"), remedy="'float32' is common for networks")
         check_choice("local_unit", self.local_unit, ("step", "epoch"), remedy="'step' is one gradient step")
         check_choice("precision", self.precision, tuple(BITS), remedy="'full' is single precision")
         if self.precision != "full" and self.dtype != "float32":
-            rule = "goes with dtype = 'float32' alone"
-            raise InvalidArgument("precision", self.precision, rule, "leave one of the two out")
+            rule = "can be used only with dtype = 'float32'"
+            raise InvalidArgument("precision", self.precision, rule, "leave out precision or dtype")
         if self.batch_size is not None:
-            check_count("batch_size", self.batch_size, at_least=1, remedy="leave it out for all")
+            check_count("batch_size", self.batch_size, at_least=1, remedy="leave it out to use all samples")
         check_images(self.partition, self.network, self.preprocessing)
         engine = choose_engine(self.engine, self.network, self._device.type)
         object.__setattr__(self, "chosen_engine", engine)
-        _ = self._train  # here, so that errors do not wait for the first round
+        _ = self._train  # copy the images now, so that errors do not wait for the first round
 
     @property
     def clusters(self) -> int:
@@ -137,7 +138,7 @@ class ImageTask(Task):
 
     @property
     def client_samples(self) -> np.ndarray:
-        """Training samples of each client (n_i), (m,)."""
+        """Number of training samples of each client (n_i), (m,)."""
         return self.partition.train.sizes
 
     @property
@@ -147,13 +148,13 @@ class ImageTask(Task):
 
     @property
     def samples(self) -> int | None:
-        """Number of samples per gradient if it is the same for all clients; otherwise None."""
+        """Number of samples per gradient, or None if the number differs between clients."""
         counts = np.minimum(self.client_samples, self._batch_size)
         return int(counts[0]) if (counts == counts[0]).all() else None
 
     @property
     def settings(self) -> dict[str, Any]:
-        """Arguments that recreate the task, as plain JSON values, with the engine in use."""
+        """Arguments that recreate the task, as plain JSON values; ``engine`` is the engine in use."""
         return {
             "task": "image",
             "partition": dict(self.partition.settings),
@@ -168,7 +169,7 @@ class ImageTask(Task):
         }
 
     def initial_models(self, count: int, shape: tuple[int, ...], generator: np.random.Generator) -> Tensor:
-        """Draw independent starting models by PyTorch's default law, (count, d).
+        """Draw independent starting models from PyTorch's default distribution, (count, d).
 
         Raises
         ------
@@ -176,8 +177,8 @@ class ImageTask(Task):
             If replicates are requested.
         """
         if shape:
-            rule = "is a number of runs in one, and networks are trained one run at a time"
-            raise InvalidArgument("replicates", shape[0], rule, "leave it out, and call once a seed")
+            rule = "asks for several runs in one call, but networks are trained one run at a time"
+            raise InvalidArgument("replicates", shape[0], rule, "leave it out, and make one call per seed")
         drawn = self.network.initial((count,), generator, np.dtype(self.dtype))
         return torch.from_numpy(drawn).to(self._device)
 
@@ -188,20 +189,20 @@ class ImageTask(Task):
 
     @exact
     def scores(self, models: Tensor) -> Scores:
-        """Score models (P, d) on every test holder."""
+        """Score models (P, d) on the data of every test client."""
         return self._scores(models, np.arange(len(self._test.sizes)), self._test)
 
     @exact
     def accuracies(self, points: Tensor, clients: Tensor) -> Tensor:
-        """Return the share of each client's test data that its point (k, d) predicts correctly, (k,).
+        """Return the share of each client's test data that the client's point (k, d) predicts correctly, (k,).
 
         Raises
         ------
         InvalidArgument
-            If the partition's test data belong to other clients than the training data.
+            If the partition has different clients for training and testing.
         """
         if not self.partition.paired:
-            rule = "has test data of other clients than it trains"
+            rule = "has different clients for training and testing"
             remedy = "use `scores`, or a paired partition"
             raise InvalidArgument("partition", self.partition.name, rule, remedy)
         pairs = zip(points, to_numpy(clients), strict=True)
@@ -210,7 +211,7 @@ class ImageTask(Task):
 
     @exact
     def gradients(self, points: Tensor, clients: Tensor, generator: np.random.Generator) -> Tensor:
-        """Return the gradients at the clients' points (k, d), on one batch of each client: (k, d)."""
+        """Return the gradients (k, d) at one point per client, on one batch per client; points have the same shape."""
         gradients = torch.empty_like(points, memory_format=torch.contiguous_format)
         for rows, batch in self._batches(clients, generator):
             gradients[rows], _ = self.chosen_engine.gradients(points[rows], batch)
@@ -220,7 +221,7 @@ class ImageTask(Task):
     def losses_and_gradients(
         self, models: Tensor, clients: Tensor, generator: np.random.Generator
     ) -> tuple[Tensor, Tensor]:
-        """Return losses (k, P) and gradients (k, P, d) of models (P, d) on one batch of each client."""
+        """Return losses (k, P) and gradients (k, P, d) of models (P, d) on one batch per client."""
         losses = models.new_empty(len(clients), len(models))
         gradients = models.new_empty(*losses.shape, self.dimension)
         for rows, batch in self._batches(clients, generator):
@@ -233,7 +234,7 @@ class ImageTask(Task):
     def hessian_products(
         self, points: Tensor, directions: Tensor, clients: Tensor, generator: np.random.Generator
     ) -> Tensor:
-        """Return the clients' Hessians at points times directions, all (k, d), on one batch of each client."""
+        """Return the products of the Hessians at points with directions, all (k, d), on one batch per client."""
         products = torch.empty_like(points, memory_format=torch.contiguous_format)
         for rows, batch in self._batches(clients, generator):
             products[rows] = self.chosen_engine.hessian_products(points[rows], directions[rows], batch)
@@ -243,9 +244,9 @@ class ImageTask(Task):
     def gradient_sums(
         self, models: Tensor, clients: Tensor, assignments: Tensor, generator: np.random.Generator
     ) -> Tensor:
-        """Return the sum of the gradients of each cluster's participants at its model, on one batch of each: (P, d).
+        """Return per cluster the sum of the participants' gradients at the cluster's model, (P, d), on one batch each.
 
-        The members' samples form one batch, so no client's gradient is stored.
+        The samples of a cluster's participants form one batch, so no gradient of a single client is stored.
         """
         indices, chosen = to_numpy(clients), to_numpy(assignments)
         sums = torch.zeros_like(models, memory_format=torch.contiguous_format)
@@ -275,7 +276,7 @@ class ImageTask(Task):
         anchors: Tensor | None = None,
         corrections: Tensor | None = None,
     ) -> Trained:
-        """Carry out local steps, each of them one ``local_unit``, see ``Task.local_steps``."""
+        """Carry out local steps; each step is one ``local_unit``. See ``Task.local_steps``."""
         trained = points.clone(memory_format=torch.contiguous_format)
         carried = None if buffers is None else buffers.clone(memory_format=torch.contiguous_format)
         if carried is None and descent.momentum:
@@ -307,7 +308,7 @@ class ImageTask(Task):
         buffers: Tensor | None = None,
         weights: Tensor | None = None,
     ) -> tuple[Tensor, Tensor | None]:
-        """Train and sum over clusters without storing every participant's model, see ``Task.local_sums``."""
+        """Train and add up per cluster, without storing every participant's model. See ``Task.local_sums``."""
         sums = torch.zeros_like(models, memory_format=torch.contiguous_format)
         buffer_sums = None if buffers is None and not descent.momentum else torch.zeros_like(sums)
         for rows, work in self._work(to_numpy(clients), descent, generator):
@@ -321,7 +322,7 @@ class ImageTask(Task):
     def _work(
         self, clients: np.ndarray, descent: Descent, generator: np.random.Generator
     ) -> Iterator[tuple[slice | np.ndarray, LocalWork]]:
-        """Draw the training data of participants (k,), and yield the local training of some participants at a time."""
+        """Draw the training data of participants (k,), and yield the local training of a few participants at a time."""
         steps = descent.steps if isinstance(descent.steps, int) else to_numpy(descent.steps)[:, 0]
         steps = np.broadcast_to(steps, clients.shape)
         batch_size = 1 if descent.reshuffled else self._batch_size
@@ -330,12 +331,12 @@ class ImageTask(Task):
         plans = self._draw(clients, steps, batch_size, generator)
         for rows in groups(plans, self.chosen_engine.most[self._device.type]):
             work = LocalWork(descent, self._train, clients[rows], [plans[row] for row in rows])
-            # a slice makes views, so clients are trained without a copy
+            # a slice gives views, so the clients' points are not copied
             together = rows[-1] - rows[0] == len(rows) - 1
             yield (slice(rows[0], rows[-1] + 1) if together else rows), work
 
     def _batches(self, clients: Tensor, generator: np.random.Generator) -> Iterator[tuple[np.ndarray, Batch]]:
-        """Draw a batch for each participant (k,), and yield the positions and batches of some participants."""
+        """Draw a batch for each participant (k,), and yield positions and batches of a few participants at a time."""
         indices = to_numpy(clients)
         plans = self._single_steps(indices, generator)
         for rows in groups(plans, self.chosen_engine.most[self._device.type]):
@@ -343,7 +344,7 @@ class ImageTask(Task):
             yield rows, work.batch(0)
 
     def _single_steps(self, clients: np.ndarray, generator: np.random.Generator) -> list[list[Step]]:
-        """Draw a gradient step for each participant (k,), independently of all other steps.
+        """Draw the data for one gradient step of each participant (k,), independently of all other steps.
 
         Raises
         ------
@@ -351,7 +352,7 @@ class ImageTask(Task):
             If a local step is a pass over minibatches.
         """
         if self.local_unit == "epoch" and self._batch_size < self.client_samples.max():
-            rule = "is a pass over a client's data, and the algorithm asks for single gradients"
+            rule = "is a pass over a client's data, but the algorithm needs single gradients"
             raise InvalidArgument("local_unit", self.local_unit, rule, "use 'step'")
         return self._draw(clients, np.ones(len(clients), dtype=int), self._batch_size, generator)
 
@@ -380,7 +381,7 @@ class ImageTask(Task):
         return Scores(*means)
 
     def _parts(self, count: int) -> Iterator[slice]:
-        """Yield slices of ``count`` samples for one pass on the device."""
+        """Yield slices of ``count`` samples; each slice fits into one pass on the device."""
         on_cpu = self._device.type == "cpu"
         size = CONVOLVED if self.network.convolutional and on_cpu else TOGETHER[self._device.type]
         for first in range(0, count, size):

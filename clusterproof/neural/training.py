@@ -1,4 +1,4 @@
-"""Training of networks: rounds of an algorithm on images, measured, stored, and resumed with the same bits."""
+"""Train networks: run an algorithm on images, measure and store each round, and resume a run with the same bits."""
 
 from __future__ import annotations
 
@@ -51,46 +51,46 @@ from clusterproof.running import adjusted_rand_index, cluster_count, purity
 from clusterproof.running.contract import Guard, copy_arrays, is_custom
 
 INTERVAL = 120.0
-"""Seconds between two checkpoints if the configuration states no number of rounds."""
+"""Number of seconds between two checkpoints, unless the configuration gives a number of rounds."""
 
 LARGEST_SHARE = 0.05
-"""Largest share of time for writing checkpoints if the configuration states no number of rounds."""
+"""Largest share of time to spend on writing checkpoints, unless the configuration gives a number of rounds."""
 
 DIVERGED = 10
 """A run has diverged if its training loss exceeds this multiple of the loss of random guessing."""
 
 QUICK = 1.0
-"""A user's code runs twice, as a check, if a round takes at most this number of seconds on a CPU."""
+"""Largest time of a round on a CPU, in seconds, for which we run a user's code twice to check that results repeat."""
 
 Progress: TypeAlias = Callable[[Mapping[str, Any]], None]
-"""Function called with the metrics of each round."""
+"""Function that ``train`` calls with the metrics of each round."""
 
 
 @dataclass(frozen=True, eq=False)
 class TrainingResult:
-    """Result of a run.
+    """Result of a training run.
 
     Attributes
     ----------
     metrics, clients
-        Columns of ``clusterproof.neural.metrics``: one row per round, and one row per client and evaluated round if
-        ``client_metrics`` was set. None marks values that were not measured.
+        Columns as described in ``clusterproof.neural.metrics``: one row per round, and one row per client and evaluated
+        round if ``client_metrics`` is set. None marks values that were not measured.
     state
         State of the algorithm after the last round.
     assignments
-        Cluster that each client chose when it last took part, (m,); -1 if it never did.
+        Cluster that each client chose in its last round, (m,); -1 for a client that has never taken part.
     task
-        The task, with the partition.
+        The task, which includes the partition.
     choices
-        Settings that the configuration left open: ``device``, ``engine``, ``threads`` and ``test_assignment``, and
-        whether accuracies are measured after a ``personal_step``.
+        Values for settings that the configuration left open: ``device``, ``engine``, ``threads`` and
+        ``test_assignment``. ``personal_step`` states whether accuracies are measured after a personal step.
     folder
-        Folder of the run's files; None if it was not stored.
+        Folder with the files of the run; None if the run was not stored.
     complete
         Whether all rounds are done.
     remarks
-        Remarks for the reader, one line each: differences between a resumed run and its beginning, models without
-        clients, and user-supplied code that is not deterministic.
+        Remarks for the reader, one line each. They report differences between a resumed run and the original run,
+        models without clients, and user-supplied code that is not deterministic.
     """
 
     metrics: Mapping[str, list[Any]]
@@ -111,7 +111,7 @@ class Assembly:
     Attributes
     ----------
     algorithm, task, guard
-        The algorithm, its task, and checks of the algorithm's results.
+        The algorithm, the task, and checks of the algorithm's results.
     choices
         See ``TrainingResult``.
     """
@@ -132,10 +132,10 @@ def train(
     stop: Callable[[], bool] | None = None,
     announce: Callable[[str], None] | None = None,
 ) -> TrainingResult:
-    """Train as configured, or resume a run.
+    """Start a training run, or resume a run.
 
-    On a CPU, a run may be interrupted or killed and resumed any number of times. It gives the same models and metrics
-    (except seconds), bit for bit.
+    On a CPU, a run may be interrupted or killed and resumed any number of times. The models and metrics (except
+    seconds) are the same, bit for bit.
 
     Parameters
     ----------
@@ -144,23 +144,22 @@ def train(
         increase the number of rounds, and change the checkpoint interval and the device. On another device the last
         bits of the results may differ.
     out
-        Folder of the run, which must be new or empty. If None, nothing is stored.
+        Folder for the files of the run, which must be new or empty. If None, nothing is stored.
     resume
-        Whether to continue the run in ``out``; if there is no run, it begins.
+        Whether to continue the run in ``out``; if there is no run, a new run starts.
     progress
         Function to call after each round, with its metrics.
     stop
-        Function to call after each round; if it returns True, a checkpoint is written and the run ends.
+        Function to call after each round. If it returns True, ``train`` writes a checkpoint and ends the run.
     announce
-        Function to call with urgent information: each remark, and the size of large checkpoints.
+        Function to call immediately with each remark, and with the size of large checkpoints.
 
     Raises
     ------
     InvalidArgument
         If a value is out of range or missing, or a file cannot be written. If a number of the run is not finite; the
-        message names the round. If a resumed run has other settings, code, data or clients' samples. If user-supplied
-        code raises an error (the message names file and line), or returns an invalid value. The last checkpoint is
-        kept.
+        message names the round. If a resumed run has other settings, code, data or samples of clients. If user-supplied
+        code returns an invalid value or raises an error; the message names file and line. The last checkpoint is kept.
     """
     hold = nullcontext() if out is None else run_folder(out, resume=resume)
     with naming_user_code(configuration.user_code), _memory_errors(), hold as folder:
@@ -202,19 +201,19 @@ def train(
 
 
 def assemble(configuration: Configuration, choices: Mapping[str, Any] | None = None) -> Assembly:
-    """Load the data, divide them, and make network, task and algorithm.
+    """Load the data, divide the data among clients, and make network, task and algorithm.
 
     Parameters
     ----------
     configuration
         Configuration of the run.
     choices
-        Choices of an earlier assembly, to be kept.
+        Choices of the original run, which a resumed run keeps.
 
     Raises
     ------
     InvalidArgument
-        If parts do not match, are missing or are too large; the message names the argument as ``section.key``.
+        If parts are missing, too large, or do not fit together; the message names the argument as ``section.key``.
     """
     training, algorithm = configuration.training, configuration.make_algorithm()
     present = "cuda" if torch.cuda.is_available() else "cpu"
@@ -262,10 +261,10 @@ def assemble(configuration: Configuration, choices: Mapping[str, Any] | None = N
     decay = None if training.step_size_decay == 1 else training.step_size_decay
     further = {"training.after_local_training": training.after_local_training or None}
     if "step_size" not in algorithm.settings:
-        rule = f"asks for an algorithm with a step size, which {algorithm.name} has not"
+        rule = f"needs an algorithm with a step size, but {algorithm.name} has none"
         _refuse({**further, "training.step_size_decay": decay}, rule, "leave it out")
     if not division.paired:
-        rule = f"needs test data of the training clients, and {division.name} has other clients' test data"
+        rule = f"needs test data of the training clients, but {division.name} has separate test clients"
         by_training = "train" if made["test_assignment"] == "train" else None
         local = "local" if configuration.algorithm.name == "local" else None
         asked = {"training.test_assignment": by_training, **further, "algorithm.name": local}
@@ -274,14 +273,14 @@ def assemble(configuration: Configuration, choices: Mapping[str, Any] | None = N
 
 
 def lost_clusters(algorithm: Algorithm[Any], state: State, clusters: Sequence[int]) -> list[str]:
-    """Return a sentence about models that no client chooses any more; empty if all are in use.
+    """Return a list with a sentence about models that no client chooses any more; the list is empty if there are none.
 
     Parameters
     ----------
     algorithm, state
         The algorithm and its state after the last round.
     clusters
-        Number of models with clients after each round.
+        Number of models that have clients, after each round.
     """
     models, settings = state.models.shape[-2], algorithm.settings
     if "clusters" not in settings or not clusters or clusters[-1] >= models:
@@ -295,14 +294,14 @@ def lost_clusters(algorithm: Algorithm[Any], state: State, clusters: Sequence[in
 
 
 def divergence(losses: Sequence[float | None], classes: int) -> list[str]:
-    """Return a sentence if a run has diverged, judged by its last training loss; empty otherwise.
+    """Return a list with a sentence if the last training loss shows that a run has diverged, otherwise an empty list.
 
     Parameters
     ----------
     losses
-        Training loss after each round; None if not measured.
+        Training loss after each round; None if the loss was not measured.
     classes
-        Number of classes: a network that gives all of them the same score has the loss log(classes).
+        Number of classes. A network that gives all classes the same score has the loss log(classes).
     """
     guess = math.log(classes)
     measured = [loss for loss in losses if loss is not None]
@@ -315,7 +314,7 @@ def divergence(losses: Sequence[float | None], classes: int) -> list[str]:
 
 
 def _start(seed: int, run: Assembly) -> Checkpoint:
-    """Draw the starting models; algorithms with equal seeds share models, participants and samples."""
+    """Draw the starting models; with equal seeds, all algorithms have the same models, participants and samples."""
     algorithm, task, guard = run.algorithm, run.task, run.guard
     randomness = Randomness.from_seed(seed, "image")
     models = algorithm.draw_models(task, (), randomness)
@@ -328,18 +327,18 @@ def _start(seed: int, run: Assembly) -> Checkpoint:
 
 
 def _unrepeated(configuration: Configuration, run: Assembly, before: Checkpoint, after: Checkpoint) -> str:
-    """Return a sentence about user-supplied code whose second run of a round gives other bits.
+    """Run a round a second time; return a sentence about user-supplied code if the results differ.
 
-    Such code draws from a global generator or counts in a global variable.
+    The results differ if such code draws from a global generator or changes a global variable.
 
     Parameters
     ----------
     configuration, run
-        Configuration and assembly of the run.
+        Configuration of the run, and the objects that it describes.
     before, after
-        Checkpoints before the round, with the streams at their positions then, and after it.
+        Checkpoints before the round, with the streams' positions at that time, and after the round.
     """
-    if getattr(run.algorithm, "reuse_memory", False):  # the earlier state is overwritten
+    if getattr(run.algorithm, "reuse_memory", False):  # the first run has overwritten the earlier state
         return ""
     algorithm = _decayed(run.algorithm, configuration.training.step_size_decay, before.rounds)
     try:
@@ -370,13 +369,13 @@ def _continue(
     stop: Callable[[], bool] | None,
     remark: Callable[[str], None],
 ) -> Checkpoint:
-    """Run the remaining rounds, and store checkpoints and rows; repeat a user's first round as a check."""
+    """Run the remaining rounds, and store checkpoints and rows; to check a user's code, repeat its first round."""
     training, stopped, kept = configuration.training, False, now.rounds
     due = time.monotonic() + INTERVAL
     is_users = any(is_own(section, name) for section, name in configuration.user_code.items())
     unchecked = is_users and run.choices["device"] == "cpu"
     before = torch.get_num_threads()
-    torch.set_num_threads(run.choices["threads"])  # threads determine the order of additions
+    torch.set_num_threads(run.choices["threads"])  # the number of threads determines the order of additions
     try:
         while now.rounds < training.rounds and not stopped:
             last = replace(now, randomness=copy.deepcopy(now.randomness)) if unchecked else now
@@ -390,7 +389,7 @@ def _continue(
             is_due = time.monotonic() >= due if every is None else done % every == 0
             if folder is not None and (is_due or done == training.rounds or stopped):
                 began = time.monotonic()
-                for table in rows:  # before the checkpoint: a resumed run drops rows after it
+                for table in rows:  # write rows before the checkpoint: a resumed run drops later rows
                     table.write()
                 save_checkpoint(folder, now, {**record, "rows": [table.sum for table in rows]})
                 kept, ended = done, time.monotonic()
@@ -400,9 +399,7 @@ def _continue(
     except InvalidArgument as error:
         if error.argument != "out" or not kept:
             raise
-        remedy = (
-            f"make space; `clusterproof train --resume {quote(str(folder))}` then goes on after round {kept}"
-        )
+        remedy = f"make space; `clusterproof train --resume {quote(str(folder))}` then continues after round {kept}"
         raise InvalidArgument(error.argument, error.value, error.rule, remedy) from error
     finally:
         torch.set_num_threads(before)
@@ -412,7 +409,7 @@ def _continue(
 def _advance(
     configuration: Configuration, run: Assembly, now: Checkpoint, rows: tuple[Rows, Rows]
 ) -> Checkpoint:
-    """Run one round, and add its metrics."""
+    """Run one round, and append the metrics."""
     training, task, guard = configuration.training, run.task, run.guard
     done = now.rounds + 1
     algorithm = _decayed(run.algorithm, training.step_size_decay, now.rounds)
@@ -428,7 +425,9 @@ def _advance(
             guard.check_unwritten(now.state, copies)
         state = _laid_out(guard.name, after)
     except InvalidArgument as error:
-        if error.argument == "local_unit":  # the algorithm needs single gradients
+        if (
+            error.argument == "local_unit"
+        ):  # the algorithm needs single gradients, but a local step is an epoch
             raise InvalidArgument("training.local_unit", error.value, error.rule, error.remedy) from error
         if error.argument != "step_size":  # a client's model was not finite
             raise
@@ -488,12 +487,12 @@ def _laid_out(name: str, state: State) -> State:
         return laid_out(state)
     except (TypeError, ValueError) as error:
         rule = f"must return states that can be stored: {error}"
-        remedy = "keep arrays, numbers, texts, lists of these, and dataclasses, all of them annotated"
+        remedy = "use arrays, numbers, strings, lists of these, and dataclasses, all with annotations"
         raise InvalidArgument("algorithm.name", name, " ".join(rule.split()), remedy) from error
 
 
 def _decayed(algorithm: Algorithm[Any], decay: float, rounds: int) -> Algorithm[Any]:
-    """Return the algorithm with its step size after some rounds."""
+    """Return the algorithm with the step size that it has after the given number of rounds."""
     if decay == 1:
         return algorithm
     step_size: float = algorithm.settings["step_size"] * decay**rounds
@@ -504,7 +503,7 @@ def _decayed(algorithm: Algorithm[Any], decay: float, rounds: int) -> Algorithm[
 
 
 def _rows(configuration: Configuration, folder: Path | None, stored: Stored | None) -> tuple[Rows, Rows]:
-    """Return the metrics of the rounds so far, and of the clients; both must match the checkpoint."""
+    """Return the metrics of the finished rounds, and of the clients; both must match the checkpoint."""
     rounds, sums = (0, ("", "")) if stored is None else (stored.record["rounds"], stored.record["rows"])
     paths = [None if folder is None else folder / name for name in (METRICS, CLIENTS)]
     if not configuration.training.client_metrics:
@@ -513,30 +512,30 @@ def _rows(configuration: Configuration, folder: Path | None, stored: Stored | No
 
 
 def _refuse(asked: Mapping[str, Any], rule: str, remedy: str) -> None:
-    """Raise ``InvalidArgument`` for the first argument with a value."""
+    """Raise ``InvalidArgument`` for the first argument that has a value."""
     for argument, value in asked.items():
         if value is not None:
             raise InvalidArgument(argument, value, rule, remedy)
 
 
 def _check_memory(algorithm: Algorithm[Any], dimension: int, clients: int, clusters: int, dtype: str) -> None:
-    """Reject a network whose models alone do not fit into memory."""
+    """Raise an error if memory does not suffice for the models of a network."""
     models = {"pooled": 1, "clients": clients}.get(algorithm.target, clusters)
-    # the models before and after a round, and the bounds between which starting points are drawn
+    # models before and after a round, and the bounds for the draw of starting points
     needed = dimension * (2 * models * np.dtype(dtype).itemsize + 16)
     present = free_memory()
     if needed > present:
         rule = (
-            f"asks for at least {needed / 2**30:.3g} GiB of memory for {models} models, of which "
+            f"needs at least {needed / 2**30:.3g} GiB of memory for {models} models, of which "
             f"{present / 2**30:.3g} are free here"
         )
-        remedy = "lower its widths or the number of models"
+        remedy = "lower the network's widths or the number of models"
         raise InvalidArgument("network", f"{dimension} parameters", rule, remedy)
 
 
 @contextmanager
 def _naming(section: str) -> Iterator[None]:
-    """Prefix the argument of errors with the section: ``key`` becomes ``section.key``."""
+    """Add the section to the argument of errors: ``key`` becomes ``section.key``."""
     try:
         yield
     except InvalidArgument as error:
@@ -550,7 +549,7 @@ def _naming(section: str) -> Iterator[None]:
 
 @contextmanager
 def _memory_errors() -> Iterator[None]:
-    """Raise torch's memory errors as ``MemoryError``."""
+    """Convert torch's memory errors to ``MemoryError``."""
     try:
         yield
     except RuntimeError as error:

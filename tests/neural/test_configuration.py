@@ -203,11 +203,11 @@ def test_parameters_of_user_supplied_code_are_stored_or_refused(
     algorithm: Any = found.make_algorithm()
     assert (algorithm.rates, algorithm.sub, algorithm.made) == ((1.0, 2.0), {"on": True}, 2.0)
     assert configuration_from(json.loads(json.dumps(found.sections))) == found
-    with pytest.raises(InvalidArgument, match=r"algorithm.farthest .* must be made of texts, finite numbers"):
+    with pytest.raises(InvalidArgument, match=r"algorithm.farthest .* must consist of strings, finite numbers"):
         configuration_from({"algorithm": {"name": "own.py:Unbounded", "step_size": 0.5}})
     sections = {"algorithm": given}
     with pytest.raises(
-        InvalidArgument, match=r"a file alone may not ask for that\. .* --algorithm own\.py:Own"
+        InvalidArgument, match=r"a file alone may not request this\. .* --algorithm own\.py:Own"
     ):
         with_code(sections, {})
     assert with_code(sections, {"algorithm": "own.py:Unbounded"})["algorithm"]["name"] == "own.py:Unbounded"

@@ -1,1 +1,1 @@
-"""User-supplied data, networks and algorithms, by name."""
+"""Import user-supplied data, networks and algorithms, given as references."""

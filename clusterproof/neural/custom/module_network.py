@@ -1,4 +1,4 @@
-"""A user's ``torch.nn.Module`` as a network whose parameters are one vector."""
+"""Make a network with one parameter vector from a user's ``torch.nn.Module``."""
 
 from __future__ import annotations
 
@@ -18,33 +18,33 @@ from clusterproof.neural.data.images import Images
 from clusterproof.neural.networks import Network
 
 GIVEN = ("sample_shape", "classes")
-"""Arguments for a function that makes a module; it receives the ones that it has as parameters."""
+"""Arguments for a function that makes a module. The function receives only the arguments that match its parameters."""
 
 TRIED = 4
-"""Number of samples on which a module is tried."""
+"""Number of samples for the trial of a module."""
 
 
 class ModuleNetwork(Network):
-    """A module whose scores depend only on its parameters and the samples.
+    """A network with the scores of a user's module. The scores must depend only on the parameters and the sample.
 
     Parameters
     ----------
     name, options
-        Name in configurations, and the options with which the module was made.
+        Name in configurations, and the options that were used to make the module.
     make
-        Function that makes the module, initialised from PyTorch's generator.
+        Function that makes the module, initialised with PyTorch's generator.
     samples, classes
-        A few samples (b, ...) for a trial, and the required number of scores.
+        A few samples (b, ...) for a trial, and the required number of scores per sample.
 
     Raises
     ------
     InvalidArgument
-        If the module raises an error, has no parameters, or does not return scores (b, classes). If its forward pass
-        changes its buffers or draws random numbers. If a sample's scores depend on the rest of its batch.
+        If the module raises an error, has no parameters, or does not return scores (b, classes). If the forward pass
+        changes buffers or draws random numbers. If a sample's scores depend on the other samples in the batch.
 
     Notes
     -----
-    All models share the first module's buffers and parameters with ``requires_grad = False``.
+    All models share the buffers, and the parameters with ``requires_grad = False``, of the first module.
     """
 
     def __init__(
@@ -63,7 +63,7 @@ class ModuleNetwork(Network):
                 self._try()
             except InvalidArgument:
                 raise
-            except (Exception, SystemExit) as error:  # any error of a user's module
+            except (Exception, SystemExit) as error:  # a user's module can raise any error
                 raise user_error("network", name, error) from error
 
     @cached_property
@@ -76,16 +76,16 @@ class ModuleNetwork(Network):
         twice = {name: torch.stack([value.detach()] * 2) for name, value in self.trained_parameters().items()}
         try:
             torch.func.vmap(torch.func.grad(loss))(twice, torch.stack([self.samples] * 2))
-        except Exception:  # any reason in a user's module
+        except Exception:  # a user's module can fail for any reason
             return False
         return True
 
     def trained_parameters(self) -> dict[str, Tensor]:
-        """Return the parameters by name, without frozen ones."""
+        """Return the parameters that are not frozen, indexed by name."""
         return {name: value for name, value in self.named_parameters() if value.requires_grad}
 
     def constants(self, like: Tensor) -> dict[str, Tensor]:
-        """Return buffers and frozen parameters by name; floating ones get the type of ``like``."""
+        """Return buffers and frozen parameters, indexed by name; floating-point tensors get the type of ``like``."""
         values = dict(self.named_buffers())
         values |= {name: value for name, value in self.named_parameters() if not value.requires_grad}
         return {
@@ -94,7 +94,7 @@ class ModuleNetwork(Network):
         }
 
     def draw_model(self, generator: np.random.Generator) -> np.ndarray:
-        """Draw a model from the module's initialisation, (d,), with one seed from the generator."""
+        """Draw a model (d,) with the module's initialisation; the generator draws one seed."""
         module = initialised(self.make, int(generator.integers(2**63)))
         values = [value.detach() for value in module.parameters() if value.requires_grad]
         return np.concatenate([value.numpy().ravel() for value in values])
@@ -105,13 +105,13 @@ class ModuleNetwork(Network):
         return scores
 
     def _try(self) -> None:
-        """Call the module on the samples."""
+        """Call the module on the samples for the trial, and check the scores."""
 
         def refuse(rule: str, remedy: str) -> InvalidArgument:
             return InvalidArgument("network.name", self.name, rule, remedy)
 
-        if not self.dimension:  # torch cannot give the size of a parameter that the first call makes
-            raise refuse("has no parameters that are trained", "add some")
+        if not self.dimension:  # torch does not know the size of a parameter that only the first call creates
+            raise refuse("has no trainable parameters", "add some")
         module, count = copy.deepcopy(self.module), len(self.samples)
         before = {name: value.clone() for name, value in module.named_buffers()}
         stream = torch.get_rng_state()
@@ -119,33 +119,33 @@ class ModuleNetwork(Network):
         if not isinstance(scores, Tensor) or tuple(scores.shape) != (count, self.classes):
             shape = tuple(scores.shape) if isinstance(scores, Tensor) else type(scores).__name__
             rule = f"must give scores of shape ({count}, {self.classes}) for {count} samples, not {shape}"
-            raise refuse(rule, "give one score a class")
+            raise refuse(rule, "give one score per class")
         for name, buffer in module.named_buffers():
             if not torch.equal(buffer, before[name]):
-                rule = f"changes its buffer `{name}` when it is called, as batch normalisation does: buffers are no "
-                rule += "parameters, so that neither averaging nor a gradient step says what becomes of them"
-                raise refuse(rule, "use GroupNorm or LayerNorm, or put that part into evaluation mode")
+                rule = f"changes its buffer `{name}` when it is called, as batch normalisation does; buffers are not "
+                rule += "parameters, so neither averaging nor a gradient step defines their new values"
+                raise refuse(rule, "use GroupNorm or LayerNorm, or put this layer into evaluation mode")
         if not torch.equal(torch.get_rng_state(), stream):
-            rule = "draws random numbers when it is called, as Dropout does, which a resumed run would not draw again"
-            raise refuse(rule, "set p to 0 or leave it out")
+            rule = "draws random numbers when it is called, as Dropout does; a resumed run would draw other numbers"
+            raise refuse(rule, "set p to 0, or leave the layer out")
         alone = torch.cat([module(sample[None]) for sample in self.samples])
         if not torch.allclose(alone, scores, rtol=1e-3, atol=1e-3 * float(scores.detach().abs().max())):
-            rule = "gives a sample other scores in company than alone: a client's loss would depend on its batches"
-            raise refuse(rule, "normalise a sample by itself, as GroupNorm and LayerNorm do")
-        # torch rejects parameters that do not affect the scores
+            rule = "gives a sample different scores in a batch than alone: a client's loss would depend on its batches"
+            raise refuse(rule, "normalise each sample separately, as GroupNorm and LayerNorm do")
+        # torch raises an error here if a parameter does not affect the scores
         torch.autograd.grad(self(self.samples).sum(), list(self.trained_parameters().values()))
 
 
 def own_network(name: str, images: Images, options: Mapping[str, Any]) -> Network:
-    """Make a user's network for a data set.
+    """Make a network for a data set from a user's reference.
 
     Parameters
     ----------
     name
         A reference (see ``references``) to a ``torch.nn.Module`` class or to a function that returns a module. The
-        class or function is called with the options, and with ``sample_shape`` and ``classes`` if it has parameters of
-        these names. The reference may also name a module, whose layers are initialised again by their
-        ``reset_parameters``, or a subclass of ``Network``.
+        class or function is called with the options. It also receives ``sample_shape`` and ``classes`` if it has
+        parameters with these names. The reference may also name a subclass of ``Network``, or a module; each model then
+        starts with a copy whose layers are initialised again with ``reset_parameters``.
     images
         The training data, for a trial with a few samples.
     options
@@ -154,7 +154,8 @@ def own_network(name: str, images: Images, options: Mapping[str, Any]) -> Networ
     Raises
     ------
     InvalidArgument
-        If the network cannot be imported or made, or its scores depend on more than its parameters and samples.
+        If the network cannot be imported or made, or a sample's scores depend on more than the parameters and the
+        sample.
     """
     given = load_own("network", name)
     shape, classes = tuple(images.pixels.shape[1:]), images.classes
@@ -176,12 +177,12 @@ def maker(
     Raises
     ------
     InvalidArgument
-        If the object is neither a module nor makes one, or if the call raises an error.
+        If the object neither is a module nor makes a module, or if the call raises an error.
     """
     if isinstance(given, nn.Module):
         return lambda: _initialised_again(name, given)
     if not callable(given):
-        rule = f"must be a torch.nn.Module, its class, or a function that makes one, not a {type(given).__name__}"
+        rule = f"must be a torch.nn.Module, its class, or a function that makes a module, not a {type(given).__name__}"
         raise InvalidArgument("network.name", name, rule, "name another object")
     known = inspect.signature(given).parameters
     arguments = {key: value for key, value in zip(GIVEN, (shape, classes), strict=True) if key in known}
@@ -189,35 +190,37 @@ def maker(
     def make() -> nn.Module:
         try:
             module = given(**arguments, **options)
-        except (Exception, SystemExit) as error:  # any error of a user's class
+        except (Exception, SystemExit) as error:  # a user's class can raise any error
             raise user_error("network", name, error) from error
         if not isinstance(module, nn.Module):
             rule = f"must make a torch.nn.Module, not a {type(module).__name__}"
-            raise InvalidArgument("network.name", name, rule, "return the module")
+            raise InvalidArgument("network.name", name, rule, "return a module")
         return module
 
     return make
 
 
 def initialised(make: Callable[[], nn.Module], seed: int) -> nn.Module:
-    """Make a module with PyTorch's generator at a seed, and restore the generator."""
+    """Seed PyTorch's generator, make a module, and restore the generator."""
     with torch.random.fork_rng(devices=[]):
         torch.manual_seed(seed)
         return make()
 
 
 def _initialised_again(name: str, module: nn.Module) -> nn.Module:
-    """Copy a module and initialise its layers again."""
+    """Copy a module, and initialise the layers of the copy."""
     twin = copy.deepcopy(module)
     layers: dict[nn.Module, None] = {}
-    # children first, as in constructors: nn.MultiheadAttention then sets the bias of its output layer to 0
+    # children first, as in constructors, because nn.MultiheadAttention then sets the bias of its output layer to 0
     twin.apply(layers.setdefault)
     for layer in layers:
         if next(layer.parameters(recurse=False), None) is None:
             continue
         reset = getattr(layer, "reset_parameters", None) or getattr(layer, "_reset_parameters", None)
         if reset is None:
-            rule = f"holds a {type(layer).__name__} without `reset_parameters`, and models must start apart"
-            raise InvalidArgument("network.name", name, rule, "name its class or a function that makes it")
+            rule = f"holds a {type(layer).__name__} without `reset_parameters`, but each model needs a different start"
+            raise InvalidArgument(
+                "network.name", name, rule, "name its class, or a function that makes the module"
+            )
         reset()
     return twin

@@ -1,4 +1,4 @@
-"""User-supplied code by its name, ``MODULE:NAME`` or ``FILE.py:NAME``: its import, its errors, and its digests."""
+"""Handle references to user-supplied code, ``MODULE:NAME`` or ``FILE.py:NAME``: imports, errors and digests."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ from clusterproof.opened_files import watch
 from clusterproof.user_files import digests_of, is_of, load_file, load_named
 
 OWN = ("data", "network", "algorithm", "measure")
-"""Names of the places that accept user-supplied code: sections of a configuration, and the option of ``run``."""
+"""Arguments that accept user-supplied code: sections of a configuration, and the option of ``run``."""
 
 HOW = "MODULE:NAME or FILE.py:NAME"
 
@@ -34,15 +34,19 @@ LONGEST_ERROR = 300
 
 
 def require_name(argument: str, reference: str) -> None:
-    """Reject a file without the name of an object in it, and suggest the last object that the file defines."""
+    """Raise an error if a reference names only a file; suggest the last object that the file defines."""
     if reference.endswith(".py"):
         names = _defined_in(reference)
-        remedy = f"write, for example, {reference}:{names[-1]}" if names else "name the object after a colon"
+        remedy = (
+            f"write, for example, {reference}:{names[-1]}"
+            if names
+            else "add a colon and the name of the object"
+        )
         raise InvalidArgument(argument, reference, f"must be {HOW}", remedy)
 
 
 def _defined_in(file: str) -> list[str]:
-    """Return the names of the classes and functions in a file, without executing it."""
+    """Return the names of the classes and functions in a file, without executing the file."""
     try:
         tree = ast.parse(read_file(file, TEXT))
     except (OSError, ValueError, SyntaxError, RecursionError, MemoryError):
@@ -56,35 +60,35 @@ def is_reference(name: str) -> bool:
 
 
 def is_own(section: str, name: str) -> bool:
-    """Return whether a name belongs to user-supplied code."""
+    """Return whether the name in a section refers to user-supplied code."""
     return section in OWN and is_reference(name)
 
 
 def settled(reference: str) -> str:
-    """Replace the path of a file by its absolute path, so that it is valid in every working folder."""
+    """Make the path in a reference absolute, so that the reference is valid in every working folder."""
     place, _, name = reference.rpartition(":")
     return f"{os.path.abspath(place)}:{name}" if place.endswith(".py") else reference
 
 
 def load_own(section: str, name: str) -> Any:
-    """Import an object by its name, also from the working folder; a file may import its neighbours.
+    """Import a referenced object, also from the working folder; a file may import other files in the same folder.
 
     Parameters
     ----------
     section
         One of ``OWN``.
     name
-        Name as on the command line.
+        Reference as on the command line.
 
     Raises
     ------
     InvalidArgument
-        If the import fails, or the name does not exist; the argument is ``section.name``.
+        If the import fails or the name does not exist; the error names the argument as ``section.name``.
     """
     place, _, attribute = name.rpartition(":")
     argument = f"{section}.name"
     if not place or not attribute:
-        raise InvalidArgument(argument, name, f"must be {HOW}", "name the object after the colon")
+        raise InvalidArgument(argument, name, f"must be {HOW}", "add the name of the object after the colon")
     try:
         module = import_place(place)
     except (Exception, SystemExit, GeneratorExit) as error:  # any error of a user's module
@@ -101,7 +105,8 @@ def own_algorithm(name: str) -> type[Algorithm[Any]]:
     Parameters
     ----------
     name
-        A reference, see ``references``, to a concrete subclass of ``Algorithm``, a frozen dataclass, or to a method.
+        A reference, see ``references``, to a method, or to a concrete subclass of ``Algorithm`` that is a frozen
+        dataclass.
 
     Raises
     ------
@@ -116,30 +121,33 @@ def own_algorithm(name: str) -> type[Algorithm[Any]]:
     is_complete = is_class and is_dataclass(kind) and isinstance(getattr(kind, "name", None), str)
     if not is_complete:
         rule = (
-            "must be a function below @method, or it must be a frozen dataclass with a `name` and all methods of "
+            "must be a function decorated with @method, or a frozen dataclass with a `name` and all methods of "
             "clusterproof.algorithms.Algorithm"
         )
         raise InvalidArgument("algorithm.name", name, rule, "see docs/tutorials/write-an-algorithm.md")
     try:
         state = kind.state_class()
-    except Exception as error:  # any error of a user's annotations
+    except Exception as error:  # a user's annotations can raise any error
         raise user_error(
             "algorithm", name, error, "must have annotations that can be read, and raised"
         ) from error
     if not (isinstance(state, type) and issubclass(state, State) and is_dataclass(state)):
-        rule = "must annotate `initialise` with the class of its states, a dataclass below State"
-        raise InvalidArgument("algorithm.name", name, rule, "write `-> State`, or your class")
+        rule = "must annotate `initialise` with the class of its states, a dataclass that inherits from State"
+        raise InvalidArgument("algorithm.name", name, rule, "write `-> State`, or name your class")
     algorithm: type[Algorithm[Any]] = kind
     return algorithm
 
 
 def keyword_types(kind: Callable[..., Any]) -> dict[str, Any]:
-    """Return the annotations of the arguments of a class or function, by name; Any for missing ones.
+    """Return the annotations of a class's or function's arguments, indexed by name.
+
+    Any stands for a missing annotation.
 
     Parameters
     ----------
     kind
-        A dataclass gives its fields, another class the arguments of its constructor.
+        A function or a class. For a dataclass, the arguments are the fields; for another class, the constructor's
+        arguments.
     """
     if is_dataclass(kind):
         names = [field.name for field in fields(kind) if field.init]
@@ -151,22 +159,22 @@ def keyword_types(kind: Callable[..., Any]) -> dict[str, Any]:
         source = vars(kind).get("__init__", kind) if isinstance(kind, type) else kind
     try:
         hints = get_type_hints(source)
-    except Exception:  # any error of a user's annotations
+    except Exception:  # a user's annotations can raise any error
         hints = {}
     return {name: hints.get(name, Any) for name in names}
 
 
 def user_error(section: str, name: str, error: BaseException, rule: str = "raised") -> InvalidArgument:
-    """Return a one-line error for user-supplied code, with file and line of its innermost call if there is one.
+    """Return a one-line error for user-supplied code, with file and line of the innermost call in this code, if any.
 
     Parameters
     ----------
     section, name
-        Section and name of the code.
+        Section of the configuration, and reference to the code.
     error
         Error that the code raised.
     rule
-        Beginning of the message.
+        Rule that begins the message.
     """
     text = " ".join(f"{type(error).__name__}: {error_text(error)}".split())
     text = text if len(text) <= LONGEST_ERROR else f"{text[:LONGEST_ERROR]} ..."
@@ -179,14 +187,14 @@ def user_error(section: str, name: str, error: BaseException, rule: str = "raise
 
 @contextmanager
 def naming_user_code(names: Mapping[str, str]) -> Iterator[None]:
-    """Raise errors of user-supplied code as ``InvalidArgument``, and others unchanged.
+    """Convert errors of user-supplied code to ``InvalidArgument``; raise all other errors unchanged.
 
-    An error belongs to the code with the innermost call in its traceback.
+    An error is attributed to the code with the innermost call in the traceback.
 
     Parameters
     ----------
     names
-        Names of data, network and algorithm, by section; built-in names have no user-supplied code.
+        Names of data, network and algorithm, indexed by section; built-in names are ignored.
     """
     try:
         yield
@@ -201,7 +209,7 @@ def naming_user_code(names: Mapping[str, str]) -> Iterator[None]:
 
 
 def _lines(section: str, name: str, error: BaseException) -> list[tuple[int, str, int]]:
-    """Return the calls of user-supplied code in a traceback: depth, file and line of each."""
+    """Return depth, file and line of each call to user-supplied code in a traceback."""
     if not is_own(section, name):
         return []
     place = name.rpartition(":")[0]
@@ -215,12 +223,12 @@ def _lines(section: str, name: str, error: BaseException) -> list[tuple[int, str
 
 
 def code_sums(names: Mapping[str, str]) -> dict[str, dict[str, str]]:
-    """Return the SHA-256 of each file of user-supplied code and of its imported neighbours, by section and path.
+    """Return the SHA-256 of each file of user-supplied code and its imports, indexed by section and path.
 
     Parameters
     ----------
     names
-        Names of data, network and algorithm by section; built-in ones have no digest.
+        Names of data, network and algorithm, indexed by section; built-in names have no digest.
     """
     sums = {}
     for section, name in names.items():
@@ -237,9 +245,9 @@ def code_sums(names: Mapping[str, str]) -> dict[str, dict[str, str]]:
 
 
 def import_place(place: str) -> ModuleType:
-    """Import a module by its name, or from a file ``FILE.py``; both may import their neighbours.
+    """Import a module with the given name, or from a file ``FILE.py``; both may import files in the same folder.
 
-    From then on this process records the files that it opens, see ``opened_files``.
+    From then on, Clusterproof records the files that this process opens, see ``opened_files``.
     """
     watch()
     return load_file(place) if place.endswith(".py") else load_named(place)

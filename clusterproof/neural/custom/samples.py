@@ -1,4 +1,4 @@
-"""User-supplied data as a data set: samples of any shape, in one list or by client."""
+"""Read user-supplied data: samples of any shape, in one list or one list per client."""
 
 from __future__ import annotations
 
@@ -19,11 +19,11 @@ FORM = (
 KEYS = ("train", "test", "clusters", "classes")
 
 FLOATING = (np.float16, np.float32, np.float64)
-"""Types of floats that NumPy and PyTorch share."""
+"""Floating-point types that both NumPy and PyTorch have."""
 
 
 class _Unsuitable(Exception):
-    """An error about unsuitable data, with the rule that the data break and the remedy."""
+    """An error about unsuitable data. It holds the rule that the data break, and the remedy."""
 
 
 def read_own(name: str) -> ImageSet:
@@ -33,17 +33,17 @@ def read_own(name: str) -> ImageSet:
     ----------
     name
         A reference, see ``references``, to an object or to a function that returns it. The object is an ``ImageSet`` or
-        a mapping. Its keys ``train`` and ``test`` are each a pair of samples (n, ...) and labels (n,). Each may also be
-        a data set of PyTorch whose items are such pairs. It may also be a list of such pairs or sets, one per client,
-        of any sizes. ``clusters`` is the true cluster of each client, from 0 on; by default there is one cluster.
-        ``classes`` is by default the largest label plus one. Samples of type uint8 are 0 to 255 and divided by 255
+        a mapping. In a mapping, ``train`` and ``test`` are each a pair of samples (n, ...) and labels (n,), or a
+        PyTorch data set whose items are such pairs. Both can also be lists with one pair or data set per client, of any
+        size. ``clusters`` gives the true cluster of each client, counted from 0; by default there is one cluster. By
+        default, ``classes`` is the largest label plus one. Samples of type uint8 are 0 to 255, and are divided by 255
         before use. Floats are used unchanged, but a type that PyTorch lacks becomes float64. Other integers are codes,
         which only a user-supplied network accepts.
 
     Raises
     ------
     InvalidArgument
-        If the object cannot be imported or called, or its value has another form.
+        If the object cannot be imported or called, or the value has another form.
     """
     data = load_own("data", name)
     try:
@@ -51,7 +51,7 @@ def read_own(name: str) -> ImageSet:
             data = data()
     except InvalidArgument:
         raise
-    except (Exception, SystemExit, GeneratorExit) as error:  # any error of a user's function
+    except (Exception, SystemExit, GeneratorExit) as error:  # a user's function can raise any error
         raise user_error("data", name, error) from error
     owners = None
     if isinstance(data, ImageSet):
@@ -68,15 +68,17 @@ def read_own(name: str) -> ImageSet:
 
 
 def _convert(data: Any) -> tuple[Images, Images, Owners | None]:
-    """Return both halves of a mapping as in ``read_own``, and the clients' samples if it is divided."""
+    """Convert a mapping (see ``read_own``) to two halves, and the owner of each sample if the mapping is divided."""
     if not isinstance(data, Mapping) or not {"train", "test"} <= set(data):
-        raise _Unsuitable(f"must be {FORM}", f"give that, not a {type(data).__name__}")
+        raise _Unsuitable(f"must be {FORM}", f"give such an object, not a {type(data).__name__}")
     unknown = sorted(set(map(str, data)) - set(KEYS))
     if unknown:
         raise _Unsuitable(f"has the key {unknown[0]!r}", f"leave it out; there are {', '.join(KEYS)}")
     divided = _is_divided(data["train"])
     if divided != _is_divided(data["test"]):
-        raise _Unsuitable("must have both halves client by client, or neither", "divide the other as well")
+        raise _Unsuitable(
+            "must divide both halves among clients, or neither", "divide the other half as well"
+        )
     if not divided and data.get("clusters") is not None:
         raise _Unsuitable("has `clusters`, but no clients", "divide the halves client by client")
     train, test = (
@@ -90,14 +92,14 @@ def _convert(data: Any) -> tuple[Images, Images, Owners | None]:
     if not isinstance(classes, int | np.integer) or isinstance(classes, bool) or classes < largest:
         raise _Unsuitable(f"must have `classes` of at least {largest}, an integer", "leave it out")
     if classes > LARGEST_COUNT:
-        rule = f"must have at most {LARGEST_COUNT} classes, and has {classes}"
-        raise _Unsuitable(rule, "number the classes from 0 on, without gaps")
+        rule = f"must have at most {LARGEST_COUNT} classes, but has {classes}"
+        raise _Unsuitable(rule, "number the classes from 0, without gaps")
     owners = _owners(train, test, data.get("clusters")) if divided else None
     return _join(train, int(classes)), _join(test, int(classes)), owners
 
 
 def _is_divided(half: Any) -> bool:
-    """Return whether a half is a list of pairs or data sets, rather than one pair of arrays."""
+    """Return whether a half is a list with one pair or data set per client, rather than one pair of arrays."""
     if not isinstance(half, list | tuple) or not half or any(hasattr(part, "shape") for part in half):
         return False
     return len(half) != 2 or all(map(_is_data, half))
@@ -115,13 +117,13 @@ def _is_data(part: Any) -> bool:
 def _pair(half: str, data: Any) -> tuple[np.ndarray, np.ndarray]:
     """Return samples (n, ...) and labels (n,) as arrays."""
     try:
-        if not isinstance(data, list | tuple):  # a data set of PyTorch
+        if not isinstance(data, list | tuple):  # a PyTorch data set
             items = [data[index] for index in range(len(data))]
             data = ([to_numpy(unmasked(item[0])) for item in items], [int(item[1]) for item in items])
         samples, labels = (to_numpy(unmasked(part)) for part in data)
-    except Exception as error:  # lists of unequal lengths, or any error of a user's data set
+    except Exception as error:  # the lists have unequal lengths, or a user's data set raises some error
         rule = f"must have samples of one shape and labels in `{half}` ({type(error).__name__}: {error})"
-        raise _Unsuitable(" ".join(rule.split()), "give arrays of one shape, without a mask") from error
+        raise _Unsuitable(" ".join(rule.split()), "give unmasked arrays of one shape") from error
     if labels.ndim != 1 or samples.ndim < 2 or len(samples) != len(labels) or not len(labels):
         rule = (
             f"must have samples (n, ...) and labels (n,) in `{half}`, not {samples.shape} and {labels.shape}"
@@ -130,18 +132,20 @@ def _pair(half: str, data: Any) -> tuple[np.ndarray, np.ndarray]:
     if samples.dtype == bool:
         samples = samples.astype(np.float32)
     elif np.issubdtype(samples.dtype, np.floating) and samples.dtype.newbyteorder("=") not in FLOATING:
-        with np.errstate(over="ignore"):  # numbers that are too large are later rejected as not finite
+        with np.errstate(
+            over="ignore"
+        ):  # numbers that are too large become infinite, and the check below rejects them
             samples = samples.astype(np.float64)
     if not np.issubdtype(labels.dtype, np.integer) or labels.min() < 0:
-        raise _Unsuitable(f"must have whole numbers from 0 on as labels in `{half}`", "number the classes")
+        raise _Unsuitable(f"must have integers, at least 0, as labels in `{half}`", "number the classes")
     if samples.dtype.kind not in "fiu" or not np.isfinite(samples).all():
-        rule = f"must have finite real numbers as samples in `{half}`, here of type {samples.dtype}"
+        rule = f"must have finite real numbers as samples in `{half}`, not of type {samples.dtype}"
         raise _Unsuitable(rule, "convert or remove them")
     return samples, labels.astype(np.int64)
 
 
 def _join(pairs: Sequence[tuple[np.ndarray, np.ndarray]], classes: int) -> Images:
-    """Return the samples of all clients as one array."""
+    """Join the samples of all clients to one array."""
     samples = np.concatenate([samples for samples, _ in pairs])
     if samples.dtype.kind in "iu" and samples.dtype != np.uint8:
         samples = samples.astype(np.int64)
@@ -152,11 +156,11 @@ def _owners(train: Sequence[Any], test: Sequence[Any], clusters: Any) -> Owners:
     """Return the client of each sample, and the cluster of each client."""
     if len(train) != len(test):
         rule = f"must have the same clients in both halves, not {len(train)} and {len(test)}"
-        raise _Unsuitable(rule, "give test data of every client")
+        raise _Unsuitable(rule, "give test data for every client")
     labels = np.zeros(len(train), dtype=np.int64) if clusters is None else np.asarray(clusters)
     known = labels.shape == (len(train),) and np.issubdtype(labels.dtype, np.integer)
     if not known or not np.array_equal(present := np.unique(labels), np.arange(len(present))):
-        rule = f"must have `clusters` of {len(train)} whole numbers, from 0 on without gaps"
+        rule = f"must have `clusters` of {len(train)} integers, from 0 without gaps"
         raise _Unsuitable(rule, "number the clusters, or leave them out")
     train_owners, test_owners = (
         np.repeat(np.arange(len(pairs)), [len(labels) for _, labels in pairs]) for pairs in (train, test)

@@ -1,1 +1,1 @@
-"""Real image data: the available sets, and how they are fetched, verified and read."""
+"""Real image data: list, download, verify and read the available data sets."""

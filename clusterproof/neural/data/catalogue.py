@@ -1,7 +1,7 @@
-"""The data sets in ``catalogue.json``, and readers of their files: scikit-learn's digits, gzipped idx files, CIFAR-10.
+"""The data sets in ``catalogue.json``, and functions that read scikit-learn's digits, gzipped idx files and CIFAR-10.
 
-Before a file is read, its SHA-256, or its archive's SHA-256, is compared with the published one. Therefore the readers
-do not check formats.
+Before a file is read, its SHA-256, or the SHA-256 of its archive, is compared with the published value. Therefore the
+readers do not check formats.
 """
 
 from __future__ import annotations
@@ -21,11 +21,11 @@ from clusterproof.neural.data.images import Images, ImageSet
 from clusterproof.neural.data.published import Archive, PublishedFile
 
 TRAINING = 1440
-"""Number of training images; the other 357 are for testing."""
+"""Number of training images of the digits; the other 357 images are for testing."""
 
 
 def read_digits(_: Mapping[str, bytes]) -> ImageSet:
-    """Read the digits, with their grey values 0 to 16 scaled to 0 to 255.
+    """Read the digits, and scale their grey values from 0 to 16 to 0 to 255.
 
     A fixed permutation divides the 1797 images into a training half and a test half.
     """
@@ -38,10 +38,12 @@ def read_digits(_: Mapping[str, bytes]) -> ImageSet:
 
 
 def _table() -> np.ndarray:
-    """Return grey values and labels, (1797, 65), read from scikit-learn's file, since importing it takes seconds."""
+    """Read grey values and labels, (1797, 65), from a file of scikit-learn, because its import takes seconds."""
     found = importlib.util.find_spec("sklearn")
     if found is None or found.origin is None:
-        raise InvalidArgument("data", "digits", "needs sklearn, which has its images", install("run"))
+        raise InvalidArgument(
+            "data", "digits", "needs scikit-learn, which contains the images", install("run")
+        )
     return np.loadtxt(Path(found.origin).parent / "datasets" / "data" / "digits.csv.gz", delimiter=",")
 
 
@@ -56,14 +58,14 @@ def read_idx(content: bytes, shape: tuple[int, ...]) -> np.ndarray:
     content
         The file's bytes.
     shape
-        Shape of the result, with as many axes as in the file; one size may be -1.
+        Shape of the result, with the same number of axes as in the file; one size may be -1.
     """
     values = np.frombuffer(gzip.decompress(content), dtype=np.uint8, offset=4 + 4 * len(shape))
     return values.reshape(shape)
 
 
 def read_records(content: bytes) -> tuple[np.ndarray, np.ndarray]:
-    """Read a file of CIFAR-10 records: a label byte, then the red, green and blue planes.
+    """Read a file of CIFAR-10 records. Each record is a label byte, followed by the red, green and blue planes.
 
     https://www.cs.toronto.edu/~kriz/cifar.html
 
@@ -77,14 +79,14 @@ def read_records(content: bytes) -> tuple[np.ndarray, np.ndarray]:
 
 
 def _read_half(contents: Mapping[str, bytes], half: str, classes: int, *, transposed: bool = False) -> Images:
-    """Read the image file and the label file of one half.
+    """Read the image file and the label file of the training or test half.
 
     Parameters
     ----------
     half
         Common beginning of both files' names.
     transposed
-        Whether rows and columns are exchanged in the file; the result has them in the usual order.
+        Whether rows and columns of images are exchanged in the file; the result has the usual order.
     """
     pixels = read_idx(contents[f"{half}-images-idx3-ubyte.gz"], (-1, 28, 28))
     labels = read_idx(contents[f"{half}-labels-idx1-ubyte.gz"], (-1,))
@@ -93,7 +95,7 @@ def _read_half(contents: Mapping[str, bytes], half: str, classes: int, *, transp
 
 
 def idx_set(name: str) -> Callable[[Mapping[str, bytes]], ImageSet]:
-    """Return the reader of a set that is published in MNIST's format."""
+    """Return a function that reads a data set in MNIST's format."""
 
     def read(contents: Mapping[str, bytes]) -> ImageSet:
         train = _read_half(contents, "train", 10)
@@ -118,7 +120,7 @@ def read_emnist(contents: Mapping[str, bytes]) -> ImageSet:
     test = _read_half(contents, "emnist-bymerge-test", 47, transposed=True)
     if "emnist-bymerge-train-images-idx3-ubyte.gz" not in contents:
         order = generator(0, "emnist").permutation(len(test))
-        part = len(test) // 7  # the proportion of the published halves
+        part = len(test) // 7  # the same proportion as the published halves
         note = (
             f"only the published test half is here: its {len(test)} images are divided at random,"
             f" {len(test) - part} for training and {part} for testing"
@@ -135,7 +137,7 @@ READERS: dict[str, Callable[[Mapping[str, bytes]], ImageSet]] = {
     "cifar10": read_cifar10,
     "emnist": read_emnist,
 }
-"""Functions that make a data set from the contents of its files by name."""
+"""For each data set, a function that makes it from the contents of the files, indexed by file name."""
 
 
 @dataclass(frozen=True)
@@ -153,15 +155,15 @@ class Dataset:
     classes
         Number of classes.
     origin
-        The authors' page.
+        Web page of the authors.
     licence
-        Licence in words.
+        Description of the licence.
     files
         The files; empty if an installed package contains the data.
     archive
-        Archive in which the files were published, if any.
+        Archive in which the files were published, or None.
     optional
-        Names of files without which a part of the set can still be made.
+        Names of files that may be missing; a part of the data set can be made without them.
     """
 
     name: str
@@ -176,7 +178,7 @@ class Dataset:
     optional: frozenset[str] = frozenset()
 
     def read(self, contents: Mapping[str, bytes]) -> ImageSet:
-        """Make the data set from the contents of its files by name."""
+        """Make the data set from the contents of its files, indexed by file name."""
         return READERS[self.name](contents)
 
 
@@ -184,7 +186,7 @@ DATASETS: dict[str, Dataset] = {
     dataset.name: dataset
     for dataset in msgspec.json.decode(Path(__file__).with_suffix(".json").read_bytes(), type=list[Dataset])
 }
-"""The data sets by their names on the command line.
+"""All data sets, indexed by their names on the command line.
 
 :meta hide-value:
 """

@@ -1,4 +1,4 @@
-"""Labelled images, the common format of data sets and partitions."""
+"""Labelled images: the common format of data sets and partitions."""
 
 from __future__ import annotations
 
@@ -14,10 +14,10 @@ class Images:
     Attributes
     ----------
     pixels
-        uint8, (N, C, H, W): 0 to 255; channels in the order red, green, blue. User-supplied samples may have any shape
-        (N, ...), and be floats or integer codes.
+        Pixels 0 to 255, uint8 (N, C, H, W), with channels in the order red, green, blue. User-supplied samples may have
+        any shape (N, ...), and may be floats or integer codes.
     labels
-        int64, (N,), from 0 to ``classes`` - 1.
+        Labels from 0 to ``classes`` - 1, int64 (N,).
     classes
         Number of classes.
     """
@@ -41,7 +41,7 @@ class Owners:
     Attributes
     ----------
     train, test
-        The client that holds each sample of a half, integers (N,), from 0 to m - 1.
+        For each sample of a half, the client that holds the sample, integers (N,) from 0 to m - 1.
     clusters
         True cluster of each client, integers (m,).
     """
@@ -58,11 +58,11 @@ class ImageSet:
     Attributes
     ----------
     name
-        Key of ``clusterproof.neural.data.loading.DATASETS``, or the reference of a user's own data.
+        Key of ``clusterproof.neural.data.loading.DATASETS``, or the reference to user-supplied data.
     train, test
-        Disjoint halves.
+        The two halves, which have no sample in common.
     note
-        Differences from the published set; empty if there are none.
+        Description of differences from the published data set; an empty string if there are none.
     owners
         Client of each sample, if the data are divided among clients.
     """

@@ -24,16 +24,17 @@ from clusterproof.neural.data.published import (
 )
 
 ENVIRONMENT = "CLUSTERPROOF_DATA"
-"""Environment variable that names the folder of the data."""
+"""Environment variable with the path of the data folder."""
 
 
 def data_folder(data_dir: str | os.PathLike[str] | None = None) -> Path:
-    """Return the folder that contains a folder for each data set.
+    """Return the data folder, which contains one folder per data set.
 
     Parameters
     ----------
     data_dir
-        Path of the folder. By default it is the environment variable CLUSTERPROOF_DATA, or else the user's cache.
+        Path of the folder. The default is the environment variable CLUSTERPROOF_DATA or, if this is not set, the user's
+        cache.
 
     Raises
     ------
@@ -47,24 +48,24 @@ def data_folder(data_dir: str | os.PathLike[str] | None = None) -> Path:
     try:
         return user_cache()
     except RuntimeError as error:
-        rule = "must name a folder where the user has no home directory"
-        raise InvalidArgument("data_dir", None, rule, f"give one, or set {ENVIRONMENT}") from error
+        rule = "must name a folder because you have no home directory"
+        raise InvalidArgument("data_dir", None, rule, f"give a folder, or set {ENVIRONMENT}") from error
 
 
 def load(name: str, data_dir: str | os.PathLike[str] | None = None) -> ImageSet:
-    """Read a data set, after comparing the SHA-256 of every file.
+    """Read a data set, after a check of every file's SHA-256.
 
     Parameters
     ----------
     name
-        Key of ``DATASETS``, or a reference to the user's own data, see ``clusterproof.neural.custom.samples.read_own``.
+        Key of ``DATASETS``, or a reference to user-supplied data, see ``clusterproof.neural.custom.samples.read_own``.
     data_dir
-        See ``data_folder``; the files are in its subfolder ``name``.
+        See ``data_folder``; the files are in the subfolder ``name``.
 
     Raises
     ------
     InvalidArgument
-        If there is no such set, or a file is missing, altered or unreadable.
+        If there is no such data set, or a file is missing, altered or unreadable.
     """
     if isinstance(name, str) and name not in DATASETS and is_own("data", name):
         if data_dir is not None:
@@ -86,7 +87,7 @@ def load(name: str, data_dir: str | os.PathLike[str] | None = None) -> ImageSet:
 
 
 def sources(dataset: Dataset, folder: Path) -> list[PublishedFile]:
-    """Return the files from which a set is read: its own files, or the archive if only the archive is present."""
+    """Return the files from which to read a data set: the single files, or the archive if only the archive exists."""
     whole = all(os.path.exists(folder / file.name) for file in dataset.files)
     archive = dataset.archive
     if archive is not None and not whole and os.path.exists(folder / archive.name):
@@ -97,17 +98,17 @@ def sources(dataset: Dataset, folder: Path) -> list[PublishedFile]:
 def fetch(
     dataset: Dataset, folder: Path, show: Callable[[int, str], None] = lambda *_: None
 ) -> Iterator[str]:
-    """Download a data set's files into a folder, without the files that are already complete.
+    """Download a data set's files into a folder; skip files that are already complete.
 
-    Each file is written under another name and renamed once its SHA-256 is as published. An archive is removed after
-    extraction.
+    Each file is written under another name, and renamed when the SHA-256 equals the published value. An archive is
+    removed after extraction.
 
     Parameters
     ----------
     dataset
         Description of the data set.
     folder
-        Folder for the files; created if missing.
+        Folder for the files, which is created if it does not exist.
     show
         Function to call with the percentage and the name of the current file.
 
@@ -121,12 +122,12 @@ def fetch(
     InvalidArgument
         If the folder cannot be written or pooch is missing.
     MirrorsFailed
-        If no mirror gives the file as published.
+        If no mirror delivers the published file.
     """
     needed = [file for file in dataset.files if fault(folder / file.name, file) is not None]
     with naming_folder("data_dir", folder):
         folder.mkdir(parents=True, exist_ok=True)
-        if needed:  # a folder that cannot be written is not the mirror's fault
+        if needed:  # an error of the folder must not be reported as an error of the mirror
             TemporaryFile(dir=folder).close()
     yield from (f"{file.name}: here, whole" for file in dataset.files if file not in needed)
     if needed and dataset.archive is not None:

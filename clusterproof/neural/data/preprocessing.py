@@ -1,4 +1,4 @@
-"""Preprocessing of images before a network sees them: random in training, fixed in evaluation."""
+"""Preprocess images for a network: with random distortions in training, without randomness in evaluation."""
 
 from __future__ import annotations
 
@@ -20,25 +20,28 @@ if TYPE_CHECKING:
 class Preprocessing:
     """Preprocessing of images, in this order: crop, flip, brightness, contrast, standardisation.
 
-    Each training gradient distorts every image independently. Evaluation, and the losses by which clients choose their
-    model, use the central crop without flips or other changes, and standardise if training does.
+    For each training gradient, every image is distorted independently. Evaluation uses the central crop without flips
+    or other changes, and standardises images if training does; the losses for the clients' choice of a model do the
+    same.
 
     Parameters
     ----------
     crop
-        Side of a random square crop; whole images by default. Evaluation uses the central crop.
+        Side length of a random square crop, in pixels; by default, images are not cropped. Evaluation uses the central
+        crop.
     flip
         Whether to flip each image from left to right with probability 1/2.
     brightness
-        Largest absolute value of a uniform number that is added to all pixels in [0, 1].
+        Largest absolute value of a uniform random number that is added to all pixels, which lie in [0, 1].
     contrast
-        Largest distance from 1 of a uniform factor that multiplies the distances from the channel's mean.
+        A uniform random factor multiplies the difference of each pixel from the channel's mean. This is the largest
+        distance between the factor and 1.
     standardise
-        Whether to give each image mean 0 and standard deviation 1. The standard deviation counts as at least one over
-        the root of the number of pixels.
+        Whether to give each image mean 0 and standard deviation 1. For the division, the standard deviation counts as
+        at least 1 / sqrt(number of pixels).
     augmentation_per
-        Unit that shares a crop, brightness and contrast: each image, or each batch. Flips are always drawn for each
-        image.
+        Whether crop, brightness and contrast are drawn for each image or for each batch. Flips are always drawn for
+        each image.
 
     Raises
     ------
@@ -47,9 +50,9 @@ class Preprocessing:
 
     Notes
     -----
-    IFCA's public code for CIFAR-10 has crops of 24, flips, contrast 0.8 and standardised images, with one crop and
-    contrast per batch. The public code also changes brightness by up to 63, on pixels in [0, 1]; the standardisation
-    undoes this change. The public code also chooses models by the loss on distorted images.
+    IFCA's public code for CIFAR-10 uses crops of 24, flips, contrast 0.8 and standardised images, with one crop and
+    contrast per batch. It also changes the brightness of pixels in [0, 1] by up to 63; the standardisation undoes this
+    change. It also chooses models with the loss on distorted images.
     """
 
     crop: Annotated[int, Meta(ge=1)] | None = None
@@ -75,30 +78,30 @@ class Preprocessing:
 
     @property
     def settings(self) -> dict[str, Any]:
-        """Settings that differ from the defaults, as plain JSON values."""
+        """The settings that differ from the defaults, as plain JSON values."""
         left_out = {entry.name: entry.default for entry in fields(self)}
         return {key: value for key, value in asdict(self).items() if value != left_out[key]}
 
     def shape(self, stored: tuple[int, ...]) -> tuple[int, ...]:
-        """Return the shape that a network sees for samples of a stored shape."""
+        """Return the shape of the network's input for samples of a stored shape."""
         return tuple(stored) if self.crop is None else (stored[0], self.crop, self.crop)
 
     def check(self, pixels: np.ndarray) -> None:
-        """Require samples (N, ...) that this preprocessing can be applied to.
+        """Raise an error unless this preprocessing can be applied to samples (N, ...).
 
         Raises
         ------
         InvalidArgument
-            If the samples are not images, are codes, or are smaller than the crop.
+            If the samples are codes, are not images, or are smaller than the crop.
         """
         if self.nothing:
             return
         name = next(iter(self.settings))
         value = self.settings[name]
         if pixels.dtype.kind in "iu" and pixels.dtype != np.uint8:
-            raise InvalidArgument(name, value, "asks for images, not for codes", "leave it out")
+            raise InvalidArgument(name, value, "needs images, not codes", "leave it out")
         if self.random and pixels.ndim != 4:
-            rule = f"asks for images (channels, height, width), not for samples {pixels.shape[1:]}"
+            rule = f"needs images (channels, height, width), not samples {pixels.shape[1:]}"
             raise InvalidArgument(name, value, rule, "leave it out")
         if self.crop is not None and self.crop > min(pixels.shape[2:]):
             rule = f"must be at most {min(pixels.shape[2:])}, the smaller side of the images"
@@ -106,7 +109,7 @@ class Preprocessing:
 
 
 def central(images: Any, crop: int | None) -> Any:
-    """Return the central square of images (..., height, width), arrays or tensors; whole images if None."""
+    """Return the central square of images (..., height, width), arrays or tensors; ``None`` returns whole images."""
     if crop is None:
         return images
     top, left = ((size - crop) // 2 for size in images.shape[-2:])
@@ -114,15 +117,15 @@ def central(images: Any, crop: int | None) -> Any:
 
 
 def undistorted(samples: Tensor, preprocessing: Preprocessing, lead: int = 2) -> Tensor:
-    """Return samples (..., C, H, W), or of other shapes after ``lead`` axes, as evaluation sees them."""
+    """Return samples as evaluation uses them; their shape is (..., C, H, W), or any shape after ``lead`` axes."""
     samples = central(samples, preprocessing.crop)
     return standardised(samples, lead) if preprocessing.standardise else samples
 
 
 def standardised(samples: Tensor, lead: int = 2) -> Tensor:
-    """Return samples with mean 0 and standard deviation 1; the first ``lead`` axes number the samples.
+    """Scale each sample to mean 0 and standard deviation 1; the first ``lead`` axes are the index of a sample.
 
-    The standard deviation counts as at least one over the root of the number of entries.
+    For the division, the standard deviation counts as at least 1 / sqrt(number of entries).
     """
     axes = tuple(range(lead, samples.ndim))
     least = 1 / math.sqrt(math.prod(samples.shape[lead:]))

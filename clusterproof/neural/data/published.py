@@ -1,4 +1,4 @@
-"""Published files: their SHA-256 and mirrors, their contents, and their download."""
+"""Published files: records with SHA-256 and mirrors, and functions that verify, read and download the files."""
 
 from __future__ import annotations
 
@@ -15,16 +15,16 @@ from clusterproof.common.validation import InvalidArgument, require
 from clusterproof.files import LARGE, open_regular
 
 TIMEOUT = 30
-"""Seconds to wait for an answer before the next mirror is tried."""
+"""Number of seconds to wait for an answer before trying the next mirror."""
 
 
 class MirrorsFailed(RuntimeError):
-    """Raised if no mirror gives the published file; the message is one line."""
+    """Error raised if no mirror delivers the published file; the message is one line."""
 
 
 @dataclass(frozen=True)
 class PublishedFile:
-    """A file as published.
+    """A published file.
 
     Attributes
     ----------
@@ -33,7 +33,7 @@ class PublishedFile:
     sha256
         SHA-256 of the file's content, in hexadecimal.
     urls
-        Addresses of the file, in the order of attempts; empty if the file comes in an archive.
+        Addresses of the file, in the order in which they are tried; empty if the file comes in an archive.
     """
 
     name: str
@@ -48,14 +48,14 @@ class Archive(PublishedFile):
     Attributes
     ----------
     folder
-        Beginning of the files' names inside the archive.
+        Common beginning of the files' names inside the archive.
     """
 
     folder: str = ""
 
 
 def fault(path: Path, file: PublishedFile) -> str | None:
-    """Describe the fault of a file; None if it is intact."""
+    """Describe how a file differs from the published file; return None if they are equal."""
     try:
         with open_regular(path, LARGE) as content:
             found = hashlib.file_digest(content, "sha256").hexdigest()
@@ -67,41 +67,41 @@ def fault(path: Path, file: PublishedFile) -> str | None:
 
 
 def require_whole(path: Path, file: PublishedFile, data: str) -> None:
-    """Raise ``InvalidArgument`` with the data set and how to fetch it, unless a file is as published."""
+    """Raise ``InvalidArgument`` unless a file equals the published file; the remedy states how to fetch the data."""
     if (wrong := fault(path, file)) is not None:
         remedy = (
-            f"run `clusterproof data fetch {data}`, or name its folder by --data-dir or CLUSTERPROOF_DATA"
+            f"run `clusterproof data fetch {data}`, or give its folder with --data-dir or CLUSTERPROOF_DATA"
         )
         raise InvalidArgument(
-            "data_dir", str(path), f"must be a file of {data} as published ({wrong})", remedy
+            "data_dir", str(path), f"must be the published file of {data} ({wrong})", remedy
         )
 
 
 def read_members(path: Path, archive: Archive, files: Sequence[PublishedFile]) -> dict[str, bytes]:
-    """Read files from an intact archive; return their contents by name."""
+    """Read files from an intact archive; return the contents, indexed by file name."""
     members = {archive.folder + file.name: file.name for file in files}
     if archive.name.endswith(".zip"):
         with zipfile.ZipFile(path) as whole:
             return {name: whole.read(member) for member, name in members.items()}
     contents = {}
     with tarfile.open(path) as tar:
-        for entry in tar:  # in the order of the archive, which is decompressed once
+        for entry in tar:  # read in the order of the archive, so that it is decompressed only once
             if entry.name in members and (content := tar.extractfile(entry)) is not None:
                 contents[members[entry.name]] = content.read()
     return contents
 
 
 def retrieve(file: PublishedFile, folder: Path, show: Callable[[int, str], None]) -> str:
-    """Fetch a file from the first mirror that gives it as published, and return the mirror's host.
+    """Download a file from the first mirror that delivers the published content; return the host's name.
 
     Parameters
     ----------
     file
-        The file, with its mirrors.
+        The file, with SHA-256 and mirrors.
     folder
-        Folder for the file; an existing file of this name is replaced once the new one is complete.
+        Folder for the file. When the download is complete, it replaces an existing file of the same name.
     show
-        Function to call with the percentage so far and the file's name.
+        Function to call with the downloaded percentage and the file's name.
 
     Raises
     ------
@@ -112,7 +112,7 @@ def retrieve(file: PublishedFile, folder: Path, show: Callable[[int, str], None]
     """
     pooch = require("data", file.name, "pooch")
     pooch.get_logger().setLevel("ERROR")
-    # identity: otherwise a server that declares a .gz file as encoded would have it decompressed in transit
+    # ask for "identity": otherwise a server that declares a .gz file as encoded makes the client decompress it
     options = {"timeout": TIMEOUT, "headers": {"Accept-Encoding": "identity"}, "chunk_size": 2**16}
     failures = []
     for url in file.urls:
@@ -132,7 +132,7 @@ def retrieve(file: PublishedFile, folder: Path, show: Callable[[int, str], None]
 
 
 class _Percentage:
-    """Progress bar in pooch's interface that reports a percentage."""
+    """Progress bar with the interface that pooch requires; it calls a function with the percentage."""
 
     def __init__(self, show: Callable[[int, str], None], name: str) -> None:
         self.show, self.name = show, name

@@ -1,4 +1,4 @@
-"""Engines for many clients' gradients and local training, by autograd: all in one pass, or one after another."""
+"""Engines that compute gradients and local training of many clients with autograd, all at once or one at a time."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ class VmapEngine(Engine):
             gradient = torch.func.grad(lambda at: self.loss(self.network.views(at), images, targets))(point)
             return torch.dot(gradient, direction)
 
-        # backward twice, since torch still compiles some rules of forward over backward in a deprecated way
+        # backward twice, because torch still compiles some rules for forward over backward in a deprecated way
         products: Tensor = torch.func.vmap(torch.func.grad(derivative_along))(
             points, directions, batch.images, batch.targets
         )
@@ -48,8 +48,8 @@ class VmapEngine(Engine):
 class SerialEngine(Engine):
     """Engine for any network that processes one client at a time.
 
-    This engine trains a copy of the network whose parameters are views of the client's point, so that
-    ``torch.func.functional_call`` need not exchange them in each step.
+    This engine trains a copy of the network. The parameters of the copy are views of the client's point, so
+    ``torch.func.functional_call`` does not exchange parameters in each step.
     """
 
     name: ClassVar[str] = "serial"
@@ -62,7 +62,7 @@ class SerialEngine(Engine):
         self._places: dict[str, list[tuple[nn.Module, str]]] = {}
         for name, value in self._module.named_parameters(remove_duplicate=False):
             owner, _, attribute = name.rpartition(".")
-            first = names.setdefault(id(value), name)  # a parameter may be shared
+            first = names.setdefault(id(value), name)  # several modules may share a parameter
             self._places.setdefault(first, []).append((self._module.get_submodule(owner), attribute))
         self._bound: tuple[Tensor, list[Tensor]] | None = None
         self._own = torch.empty(2, 0)
@@ -101,7 +101,7 @@ class SerialEngine(Engine):
     ) -> None:
         """Train one client from its cluster's model, see ``Engine.train_clusters``.
 
-        All clients train in the same memory, to which the copy of the network is bound once.
+        All clients train in the same memory. The parameters of the network's copy are views of this memory.
         """
         cluster, with_buffer = int(assignments), sums[1] is not None
         if (self._own.shape[1], self._own.dtype, self._own.device) != (
@@ -140,7 +140,7 @@ class SerialEngine(Engine):
         correction: Tensor | None,
         work: LocalWork,
     ) -> None:
-        """Train in place from vectors (d,)."""
+        """Train one client in place, from vectors (d,)."""
         if self._bound is None or self._bound[0] is not point:
             self._bound = point, self._hold(self.network.views(point))
         held = self._bound[1]
@@ -155,14 +155,14 @@ class SerialEngine(Engine):
                 descend(own, momentum, centre, added, gradient, work.descent)
 
     def _hold(self, parameters: dict[str, Tensor]) -> list[Tensor]:
-        """Make the copy's parameters views of these tensors, and return them."""
+        """Let the copy's parameters be views of these tensors, and return the parameters."""
         held: list[Tensor] = []
         for name, value in parameters.items():
             held.append(nn.Parameter(value))
             for owner, attribute in self._places[name]:
                 setattr(owner, attribute, held[-1])
         for name, value in self.network.constants(held[0]).items():
-            for owner, attribute in self._places.get(name, ()):  # a frozen parameter
+            for owner, attribute in self._places.get(name, ()):  # skip frozen parameters
                 setattr(owner, attribute, nn.Parameter(value, requires_grad=False))
             if name not in self._places:
                 place, _, attribute = name.rpartition(".")
@@ -170,20 +170,20 @@ class SerialEngine(Engine):
         return held
 
     def _gradients(self, held: Sequence[Tensor], batch: Batch) -> tuple[Sequence[Tensor], Tensor]:
-        """Return the gradients of the client's loss in the copy's parameters, and the loss."""
+        """Return the gradients of the client's loss with respect to the copy's parameters, and the loss."""
         loss = cross_entropy(self._module(batch.images[0]), batch.targets[0])
         return torch.autograd.grad(loss, held), loss
 
 
 ENGINES: dict[str, type[Engine]] = {kind.name: kind for kind in (VmapEngine, SerialEngine)}
-"""Engines by their names in configurations.
+"""All engines, indexed by their names in configurations.
 
 :meta hide-value:
 """
 
 
 LARGEST_BATCHED = 50_000
-"""Number of parameters above which a CPU trains clients faster one by one, since their models fill its cache."""
+"""Number of parameters above which a CPU trains faster client by client, because one model fills the cache."""
 
 
 def choose_engine(name: str, network: Network, device: str) -> Engine:
@@ -192,23 +192,25 @@ def choose_engine(name: str, network: Network, device: str) -> Engine:
     Parameters
     ----------
     name
-        One of ``ENGINES``, or ``"auto"``. ``"auto"`` is ``"serial"`` on a CPU for convolutions and for more than
-        ``LARGEST_BATCHED`` parameters, and for networks that ``torch.func.vmap`` does not accept. Otherwise it is
-        ``"vmap"``.
+        One of ``ENGINES``, or ``"auto"``. ``"auto"`` selects ``"serial"`` for networks that ``torch.func.vmap`` does
+        not accept. On a CPU, it also selects ``"serial"`` for convolutions and for more than ``LARGEST_BATCHED``
+        parameters. Otherwise it selects ``"vmap"``.
     network, device
-        The network, and ``"cpu"`` or ``"cuda"``.
+        The network to train, and ``"cpu"`` or ``"cuda"``.
 
     Raises
     ------
     InvalidArgument
-        If there is no such engine, or it does not accept the network.
+        If there is no such engine, or the engine does not accept the network.
     """
-    check_choice("engine", name, ("auto", *ENGINES), remedy="'auto' chooses by network and device")
+    check_choice(
+        "engine", name, ("auto", *ENGINES), remedy="'auto' selects the engine for network and device"
+    )
     if name == "auto":
         on_cpu = device == "cpu" and (network.convolutional or network.dimension > LARGEST_BATCHED)
         name = "serial" if on_cpu or not network.vectorises else "vmap"
     if name == "vmap" and not network.vectorises:
-        rule = "asks for a network that torch.func.vmap takes"
+        rule = "needs a network that torch.func.vmap accepts"
         raise InvalidArgument("engine", name, rule, "use 'serial'")
     return ENGINES[name](network)
 

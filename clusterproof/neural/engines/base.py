@@ -1,4 +1,4 @@
-"""Operations of an engine on several clients at a time: gradients, Hessian products, local training."""
+"""Base class for engines, which compute gradients, Hessian products and local training of several clients at a time."""
 
 from __future__ import annotations
 
@@ -17,7 +17,8 @@ from clusterproof.neural.client_data import Batch, ClientData, Step
 from clusterproof.neural.networks import Network
 
 TAKEN = 2**18
-"""Largest number of values to gather at once for several steps of a client, about a core's cache size."""
+"""Largest number of values that are gathered at once for several steps of a client, about the size of a core's
+cache."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -27,11 +28,11 @@ class LocalWork:
     Attributes
     ----------
     descent
-        The recursion of a step; ``plans`` gives the number of steps.
+        The recursion of a step; the number of steps comes from ``plans``.
     data, clients
         The clients' data, and their indices (k,).
     plans
-        The data of each client in each step.
+        For each client and each step, the data of the step.
     """
 
     descent: Descent
@@ -54,7 +55,7 @@ class LocalWork:
         )
 
     def batches(self) -> Iterator[Batch]:
-        """Yield the samples of each step."""
+        """Yield the samples (k, b) of each step."""
         if self.steps and self.whole:
             whole = self.batch(0)
             yield from (whole for _ in range(self.steps))
@@ -64,11 +65,11 @@ class LocalWork:
             yield from (self.batch(step) for step in range(self.steps))
 
     def batch(self, step: int) -> Batch:
-        """Return the samples of a step, (k, b)."""
+        """Return the samples (k, b) of one step."""
         return self._take([[plan[step]] for plan in self.plans])
 
     def _batches_of_one(self) -> Iterator[Batch]:
-        """Yield the samples of each step of a single client, gathered for several steps at a time."""
+        """Yield the samples of each step of a single client; gather samples for several steps at a time."""
         (plan,) = self.plans
         together = max(1, TAKEN // max(1, len(plan[0].samples) * self.data.sample_size)) if plan else 1
         for first in range(0, len(plan), together):
@@ -79,7 +80,7 @@ class LocalWork:
                 yield Batch(both.images[:, start:end], both.targets[:, start:end])
 
     def _take(self, steps: Sequence[Sequence[Step]]) -> Batch:
-        """Return the samples of some steps of each client in succession, (k, n)."""
+        """Return the samples of some steps of each client, concatenated to (k, n)."""
         numbers, drawn = [], []
         for client, own in zip(self.clients.tolist(), steps, strict=True):
             numbers.append(np.concatenate([self.data.numbers(client, step.samples) for step in own]))
@@ -89,19 +90,19 @@ class LocalWork:
 
 
 class Engine(ABC):
-    """Gradients and local training of clients with the same network.
+    """Base class for the computation of gradients and local training of clients with the same network.
 
     Parameters
     ----------
     network
-        The network.
+        The network of all clients.
     """
 
     name: ClassVar[str]
     """Name in configurations."""
 
     most: ClassVar[dict[str, int]]
-    """Largest number of clients at a time, by device."""
+    """Largest number of clients at a time, indexed by type of device."""
 
     def __init__(self, network: Network) -> None:
         self.network = network
@@ -110,9 +111,9 @@ class Engine(ABC):
     def tensor_gradients(
         self, parameters: dict[str, Tensor], batch: Batch
     ) -> tuple[Sequence[Tensor], Tensor]:
-        """Return gradients (k, ...) of the clients' losses on a batch (k, b) in each parameter, and the losses (k,).
+        """Return gradients (k, ...) of the losses on a batch (k, b) for each parameter, and the losses (k,).
 
-        ``parameters`` (k, ...) contains the parameters of each client's point, by name.
+        ``parameters`` (k, ...) contains the parameters of each client's point, indexed by name.
         """
 
     def gradients(self, points: Tensor, batch: Batch) -> tuple[Tensor, Tensor]:
@@ -122,7 +123,7 @@ class Engine(ABC):
 
     @abstractmethod
     def hessian_products(self, points: Tensor, directions: Tensor, batch: Batch) -> Tensor:
-        """Return Hessians times directions (k, d), for the clients' losses on a batch (k, b) at points (k, d)."""
+        """Return the products (k, d) of Hessians with directions, for the losses on a batch (k, b) at points (k, d)."""
 
     def loss(self, parameters: dict[str, Tensor], images: Tensor, targets: Tensor) -> Tensor:
         """Return the mean cross-entropy of one model on samples (b, ...)."""
@@ -143,19 +144,19 @@ class Engine(ABC):
         corrections: Tensor | None,
         work: LocalWork,
     ) -> None:
-        """Train locally, in place.
+        """Carry out the clients' local training in place.
 
         Parameters
         ----------
         points, buffers
-            The clients' starting points, replaced by their final points, (k, d). Buffers exist only with momentum or if
-            they persist between rounds.
+            The clients' starting points, (k, d), which are replaced by the final points. There are buffers only if
+            there is momentum, or if buffers persist between rounds.
         anchors
-            Anchors of the proximal term, (k, d); None without it.
+            Centres of the proximal term, (k, d); None if there is no proximal term.
         corrections
             Vectors that are added to the gradients, (k, d), or None.
         work
-            Batches and coefficients.
+            Batches of the clients, and coefficients of the steps.
         """
         parameters = self.network.views(points)
         tensors = [
@@ -177,7 +178,7 @@ class Engine(ABC):
         work: LocalWork,
         sums: tuple[Tensor, Tensor | None],
     ) -> None:
-        """Train locally from the clusters' models, and add the clients' final points to the clusters' sums, in place.
+        """Train clients from the clusters' models, and add the clients' final points to the clusters' sums in place.
 
         Parameters
         ----------
@@ -186,12 +187,12 @@ class Engine(ABC):
         assignments
             Clusters of the clients, (k,).
         weights
-            Factors of the clients in the sums, (k,); ones if None.
+            Factors of the clients in the sums, (k,); None stands for ones.
         work
-            Batches and coefficients.
+            Batches of the clients, and coefficients of the steps.
         sums
-            Sums of the points and of the buffers over each cluster's clients, (P, d); the second is None if clients
-            have no buffers.
+            Per cluster, the sum of the clients' points and the sum of their buffers, (P, d). The second entry is None
+            if clients have no buffers.
         """
         points = models[assignments]
         carried = None if buffers is None else buffers[assignments]
@@ -214,7 +215,7 @@ def descend(
     gradients: Tensor,
     descent: Descent,
 ) -> None:
-    """Take a local step in place, overwriting the gradients; all arrays have one shape."""
+    """Take a local step in place, and overwrite the gradients; all arrays have the same shape."""
     if corrections is not None:
         gradients.add_(corrections)
     if anchors is not None:
@@ -224,6 +225,6 @@ def descend(
 
 
 def leaves(network: Network, model: Tensor) -> dict[str, Tensor]:
-    """Return the parameters of a model (d,) by name as leaves for autograd, in the model's memory."""
-    # not `detach`, which shares the count of changes, because a leaf changes in place between two steps
+    """Return the parameters of a model (d,), indexed by name, as autograd leaves that share the model's memory."""
+    # not `detach`: a leaf changes in place between two steps, and `detach` would share the count of changes
     return {name: view.data.requires_grad_() for name, view in network.views(model).items()}

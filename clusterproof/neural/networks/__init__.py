@@ -1,4 +1,4 @@
-"""Networks for clients: a perceptron, the papers' convolutional networks and ResNet-20."""
+"""Networks for clients: a perceptron, convolutional networks from the papers, and ResNet-20."""
 
 from __future__ import annotations
 
@@ -14,14 +14,14 @@ NETWORKS: dict[str, type[Network]] = Registry(
     "Networks by their names in configurations.",
     by_name(classes_below(__name__, Network)),
 )
-"""Networks by their names in configurations.
+"""All networks, indexed by their names in configurations.
 
 :meta hide-value:
 """
 
 
 def network(name: str, image_shape: tuple[int, ...], classes: int, **options: Any) -> Network:
-    """Make a network by name.
+    """Make the network with the given name.
 
     Parameters
     ----------

@@ -1,4 +1,4 @@
-"""Networks as modules whose parameters are one vector: layout, initial distribution, and scores of classes."""
+"""Base class for networks with one parameter vector: its layout, its initial distribution, and scores for classes."""
 
 from __future__ import annotations
 
@@ -17,15 +17,15 @@ from clusterproof.common.validation import InvalidArgument, check_count
 
 
 class Network(nn.Module, ABC):
-    """A classifier whose parameters are a vector of d numbers.
+    """A classifier with one vector of d numbers as parameters.
 
-    The values of the module's own parameters are never read. In this package's networks, these parameters are on the
+    The values of the torch module's parameters are never used. In this package's networks, these parameters are on the
     device ``"meta"``, which stores only shapes.
 
     Parameters
     ----------
     image_shape
-        Channels, height and width; for samples that are not images, any shape.
+        Channels, height and width; samples that are not images may have any shape.
     classes
         Number of classes, at least 2.
 
@@ -39,13 +39,13 @@ class Network(nn.Module, ABC):
     """Name in configurations."""
 
     convolutional: ClassVar[bool] = False
-    """Whether the network needs images (C, H, W), and is fastest with the channels-last memory format."""
+    """Whether the network needs images (C, H, W); such networks are fastest with the channels-last memory format."""
 
     vectorises: bool = True
     """Whether the network works under ``torch.func.vmap``."""
 
     options: Mapping[str, Any] = {}
-    """Options of the network, except shape and classes, as plain JSON values."""
+    """The network's options except shape and classes, as plain JSON values."""
 
     def __init__(self, image_shape: tuple[int, ...], classes: int) -> None:
         super().__init__()
@@ -54,7 +54,7 @@ class Network(nn.Module, ABC):
             raise InvalidArgument("image_shape", image_shape, rule, "give three integers")
         for size in image_shape:
             check_count("image_shape", size, at_least=1, remedy="give channels, height and width")
-        check_count("classes", classes, at_least=2, remedy="10 for digits")
+        check_count("classes", classes, at_least=2, remedy="the digits have 10")
         self.image_shape, self.classes = tuple(image_shape), classes
 
     @abstractmethod
@@ -67,16 +67,16 @@ class Network(nn.Module, ABC):
         return {"network": self.name, **self.options}
 
     def trained_parameters(self) -> dict[str, Tensor]:
-        """Return the parameters that are entries of the vector, by name."""
+        """Return the parameters that belong to the vector, indexed by name."""
         return dict(self.named_parameters())
 
     def constants(self, like: Tensor) -> dict[str, Tensor]:
-        """Return further tensors of the forward pass, with the type and device of ``like``."""
+        """Return further tensors that the forward pass uses, with the type and device of ``like``."""
         return {}
 
     @cached_property
     def shapes(self) -> dict[str, torch.Size]:
-        """Shapes of the vector's consecutive tensors, each in row-major order, by name."""
+        """Shapes of the consecutive tensors in the vector, indexed by name; each tensor is in row-major order."""
         return {name: value.shape for name, value in self.trained_parameters().items()}
 
     @property
@@ -85,7 +85,7 @@ class Network(nn.Module, ABC):
         return sum(shape.numel() for shape in self.shapes.values())
 
     def views(self, points: Tensor) -> dict[str, Tensor]:
-        """Return views of points (..., d) as tensors (..., *shape), by name."""
+        """Return views of points (..., d) as tensors (..., *shape), indexed by name."""
         return split(points, self.shapes)
 
     def function(self, parameters: dict[str, Tensor], images: Tensor) -> Tensor:
@@ -97,16 +97,16 @@ class Network(nn.Module, ABC):
     def initial(
         self, shape: tuple[int, ...], generator: np.random.Generator, dtype: Any = np.float64
     ) -> np.ndarray:
-        """Draw independent models, each by ``draw_model``, (*shape, d) of type ``dtype``."""
+        """Draw independent models with ``draw_model``, (*shape, d), of type ``dtype``."""
         models = np.empty((math.prod(shape), self.dimension), dtype)
         for model in models:
             model[:] = self.draw_model(generator)
         return models.reshape(*shape, self.dimension)
 
     def draw_model(self, generator: np.random.Generator) -> np.ndarray:
-        """Draw a model from PyTorch's default initial distribution, (d,), with d draws in double precision.
+        """Draw a model (d,) from PyTorch's default initial distribution, with d draws in double precision.
 
-        Linear and convolution layers start with weights and biases uniform within 1 / sqrt(fan-in), as with
+        Linear and convolution layers start with weights and biases uniform in +-1 / sqrt(fan-in), as with
         ``kaiming_uniform_(a=sqrt(5))``. Normalisations start with ones and zeros.
         """
         bounds = []
@@ -123,7 +123,7 @@ class Network(nn.Module, ABC):
 
 
 def perceptron(widths: Sequence[int]) -> nn.Sequential:
-    """Return linear layers between these widths, with ReLU between the layers."""
+    """Return linear layers with these widths, and ReLU between the layers."""
     layers: list[nn.Module] = []
     for inputs, outputs in pairwise(widths):
         layers += [nn.Linear(inputs, outputs, device="meta"), nn.ReLU()]
@@ -131,7 +131,7 @@ def perceptron(widths: Sequence[int]) -> nn.Sequential:
 
 
 def split(points: Tensor, shapes: Mapping[str, torch.Size]) -> dict[str, Tensor]:
-    """Return views (..., *shape), by name, of the consecutive tensors in vectors (..., n)."""
+    """Return views (..., *shape) of the consecutive tensors in vectors (..., n), indexed by name."""
     parts = torch.split(points, [shape.numel() for shape in shapes.values()], dim=-1)
     named = zip(shapes.items(), parts, strict=True)
     return {name: part.view(*points.shape[:-1], *shape) for (name, shape), part in named}

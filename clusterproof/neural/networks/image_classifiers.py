@@ -1,4 +1,4 @@
-"""Networks that classify images: a perceptron, the papers' convolutional networks and ResNet-20."""
+"""Networks that classify images: a perceptron, convolutional networks from the papers, and ResNet-20."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from clusterproof.neural.networks.base import Network, perceptron
 
 
 class MLP(Network):
-    """Fully connected layers with ReLU between them.
+    """A perceptron: fully connected layers, with ReLU between the layers.
 
     Parameters
     ----------
@@ -23,8 +23,8 @@ class MLP(Network):
         See ``Network``.
     hidden
         Widths of the hidden layers. CFL-MGD, and IFCA's published code for MNIST, have one layer of width 200. GL-CFL
-        has two hidden layers (its "three fully-connected layers"), without stated widths. No hidden layer gives softmax
-        regression.
+        has two hidden layers ("three fully-connected layers") but states no widths. Without hidden layers, the network
+        is a softmax regression.
 
     Raises
     ------
@@ -37,7 +37,7 @@ class MLP(Network):
     def __init__(self, image_shape: tuple[int, ...], classes: int, hidden: tuple[int, ...] = (200,)) -> None:
         super().__init__(image_shape, classes)
         for width in hidden:
-            check_count("hidden", width, at_least=1, remedy="the papers have one layer of 200")
+            check_count("hidden", width, at_least=1, remedy="the papers use one layer of width 200")
         self.hidden = tuple(hidden)
         self.options = {"hidden": list(hidden)}
         self.layers = perceptron((math.prod(image_shape), *hidden, classes))
@@ -61,9 +61,9 @@ class CNN(Network):
     channels
         Channels of the two convolutions.
     hidden
-        Widths of the linear layers before the last.
+        Widths of all linear layers except the last.
     padding
-        Zero pixels on each side, before the first convolution and before the second.
+        Number of zero pixels on each side, before the first and before the second convolution.
 
     Raises
     ------
@@ -73,9 +73,9 @@ class CNN(Network):
     Notes
     -----
     CFL-MGD has two convolutions and two linear layers and states no widths. The defaults (32, 64) and (512,) come from
-    FedAvg's network (McMahan et al., 2017), in the unpadded form that is common in public code. ``channels=(6, 16),
-    hidden=(120, 84)`` is LeNet-5: SoFL's two convolutions and three linear layers. FPFC's public code has
-    ``channels=(6, 16), hidden=(), padding=(2, 0)``. GL-CFL has two convolutions, without stated widths.
+    FedAvg's network (McMahan et al., 2017), without padding, as is common in public code. ``channels=(6, 16),
+    hidden=(120, 84)`` is LeNet-5, with the two convolutions and three linear layers of SoFL. FPFC's public code uses
+    ``channels=(6, 16), hidden=(), padding=(2, 0)``. GL-CFL has two convolutions but states no widths.
     """
 
     name = "cnn"
@@ -93,15 +93,15 @@ class CNN(Network):
         for argument, value, example in (("channels", channels, "(32, 64)"), ("padding", padding, "(0, 0)")):
             if len(value) != 2:
                 raise InvalidArgument(
-                    argument, value, "must have two numbers, one for each convolution", f"use {example}"
+                    argument, value, "must have two numbers, one per convolution", f"use {example}"
                 )
         for argument, sizes in (("channels", channels), ("hidden", hidden)):
             for size in sizes:
-                check_count(argument, size, at_least=1, remedy="leave it out for FedAvg's network")
+                check_count(argument, size, at_least=1, remedy="leave it out to use FedAvg's network")
         for size in padding:
-            check_count("padding", size, at_least=0, remedy="leave it out for none")
+            check_count("padding", size, at_least=0, remedy="leave it out to use no padding")
             if size >= KERNEL:
-                rule = f"must be less than the kernel, {KERNEL}"
+                rule = f"must be less than the size of the kernel, {KERNEL}"
                 raise InvalidArgument("padding", padding, rule, "use 2")
         self.channels, self.hidden, self.padding = tuple(channels), tuple(hidden), tuple(padding)
         height, width = image_shape[1:]
@@ -111,8 +111,8 @@ class CNN(Network):
             raise InvalidArgument(
                 "image_shape",
                 image_shape,
-                "is too small: nothing is left after two convolutions; without padding they need 16x16",
-                "pad them, as (2, 2), or use the network 'mlp'",
+                "is too small: nothing is left after two convolutions, which need 16x16 without padding",
+                "pad the images with padding=(2, 2), or use the network 'mlp'",
             )
         self.convolutions = nn.ModuleList(
             nn.Conv2d(inputs, outputs, KERNEL, padding=pad, device="meta")
@@ -125,7 +125,7 @@ class CNN(Network):
         """Return the scores (b, classes) of images (b, C, H, W)."""
         values = images
         for convolution in self.convolutions:
-            # ReLU after pooling gives equal values and gradients, on a quarter of the numbers
+            # ReLU after pooling gives the same values and gradients, but works on a quarter of the numbers
             values = torch.relu(max_pool2d(convolution(values), 2))
         scores: Tensor = self.layers(values.flatten(1))
         return scores
@@ -137,7 +137,7 @@ CHANNELS_PER_GROUP = 8
 
 
 class ResNet20(Network):
-    """Three stages of three residual blocks of two 3x3 convolutions, with 16, 32 and 64 channels.
+    """ResNet-20: three stages with 16, 32 and 64 channels; each has three residual blocks of two 3x3 convolutions.
 
     Parameters
     ----------
@@ -146,11 +146,11 @@ class ResNet20(Network):
 
     Notes
     -----
-    He et al. (2016), section 4.2, with their shortcuts without parameters. Group normalisation, with eight channels per
-    group, replaces batch normalisation for three reasons. Running statistics are not parameters, so neither averaging
-    nor a gradient step defines their update. If many clients try out a model, its statistics belong to none of the
-    clusters. Batch statistics make a client's loss depend on the division of its data into batches, and have no meaning
-    for a batch of one sample. CFL-MGD ran FedBCD with this network.
+    He et al. (2016), section 4.2, with the shortcuts that have no parameters. Group normalisation, with eight channels
+    per group, replaces batch normalisation for three reasons. Running statistics are not parameters, so neither
+    averaging nor a gradient step defines their update. If many clients try out a model, the running statistics belong
+    to no single cluster. With batch statistics, a client's loss depends on the division of the data into batches, and a
+    batch of one sample has no meaningful statistics. The CFL-MGD paper ran FedBCD with this network.
     """
 
     name = "resnet-20"
@@ -188,7 +188,7 @@ class NormalisedConvolution(nn.Conv2d):
 
 
 class Block(nn.Module):
-    """Two convolutions and a shortcut; if channels are added, the sides are halved."""
+    """Two convolutions and a shortcut; if the number of channels grows, the sides of the image are halved."""
 
     def __init__(self, inputs: int, outputs: int) -> None:
         super().__init__()
@@ -197,6 +197,6 @@ class Block(nn.Module):
         self.second = NormalisedConvolution(outputs, outputs)
 
     def forward(self, values: Tensor) -> Tensor:
-        """Return values (b, outputs, H', W') of (b, inputs, H, W)."""
+        """Map values (b, inputs, H, W) to values (b, outputs, H', W')."""
         shortcut = pad(values[:, :, ::2, ::2], (0, 0, 0, 0, 0, self.added)) if self.added else values
         return torch.relu(self.second(torch.relu(self.first(values))) + shortcut)

@@ -1,4 +1,4 @@
-"""The papers' ways to divide a data set among clients, one recipe per function, and access to them by name."""
+"""The papers' recipes for dividing a data set among clients, one function per recipe, and access by name."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from clusterproof.common.validation import check_choice
 from clusterproof.neural.data.images import ImageSet
 from clusterproof.neural.partitions.base import PARTITIONS, Partition
 
-modules_below("clusterproof.neural.partitions")  # modules with recipes add them to PARTITIONS
+modules_below("clusterproof.neural.partitions")  # these modules add their recipes to PARTITIONS
 PARTITIONS.update({name: PARTITIONS.pop(name) for name in sorted(PARTITIONS)})
 
 
@@ -30,7 +30,7 @@ def partition(name: str, data: ImageSet, /, *, seed: int, **options: Any) -> Par
     Raises
     ------
     InvalidArgument
-        If there is no such partition or option, or an option breaks its rule.
+        If there is no such partition or option, or an option's value is not allowed.
     """
     check_choice("partition", name, list(PARTITIONS), remedy="choose one of these")
     return PARTITIONS[name](data, seed=seed, **options)

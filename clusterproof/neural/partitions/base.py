@@ -1,4 +1,4 @@
-"""Partitions: the record of each client's images, helpers of the recipes, and the data set's own division."""
+"""Partitions: records of each client's images, helpers for the recipes, and the division that comes with a data set."""
 
 from __future__ import annotations
 
@@ -18,20 +18,20 @@ from clusterproof.settings import checked_settings, parameter_types
 
 @dataclass(frozen=True, eq=False)
 class ClientImages:
-    """The images of m clients, with each distinct image stored once.
+    """The images of m clients; each distinct image is stored once.
 
     Attributes
     ----------
     pixels
-        uint8, (N, C, H, W): every image that a client holds, already rotated; or other samples (N, ...).
+        Every image that some client holds, after rotation, uint8 (N, C, H, W); or other samples (N, ...).
     indices
-        int64, (m, n_max): the rows of ``pixels`` that each client holds; 0 beyond its size.
+        Indices into ``pixels`` of the images that each client holds, int64 (m, n_max); 0 beyond the client's size.
     targets
-        int64, (m, n_max): the client's labels, after a shift or swap; 0 beyond its size.
+        The labels of each client's images, after a shift or swap, int64 (m, n_max); 0 beyond the client's size.
     sizes
-        int64, (m,): the number of images of each client.
+        Number of images of each client, int64 (m,).
     labels
-        int64, (m,): each client's true cluster.
+        True cluster of each client, int64 (m,).
     """
 
     pixels: np.ndarray
@@ -50,15 +50,15 @@ class Partition:
     name
         Key of ``clusterproof.neural.partitions.PARTITIONS``.
     settings
-        Plain JSON from which the partition can be made again: the data set and its note, the recipe, the seed and every
-        option, defaults included.
+        Plain JSON values that recreate the partition: the data set and its note, the recipe, the seed and every option,
+        including defaults.
     clusters, classes
-        Number of true clusters and of labels.
+        Number of true clusters, and number of labels.
     train, test
         Training and test images.
     paired
-        Whether test holder i is training client i. Then a client's assignment by its training data determines the model
-        with which it is tested. Otherwise the test holders are other clients.
+        Whether test client i is the same as training client i. In this case, a client's choice on training data
+        determines the model for its test. Otherwise the test clients are separate clients.
     """
 
     name: str
@@ -71,16 +71,16 @@ class Partition:
 
 
 Division: TypeAlias = tuple[Sequence[ClientImages], dict[str, Any]]
-"""Return value of a recipe: training images, test images, and the options including chosen defaults."""
+"""Return value of a recipe: training images, test images, and the options, including defaults that the recipe chose."""
 
 PARTITIONS: dict[str, Callable[..., Partition]] = Registry("The recipes by their names on the command line.")
-"""The recipes by their names on the command line; modules in this folder add theirs by ``recipe``."""
+"""All recipes, indexed by their names on the command line; modules in this folder add recipes with ``recipe``."""
 
 
 def recipe(function: Callable[..., Division], *, paired: bool = True) -> Callable[..., Partition]:
-    """Register a function of a data set and a seed as a partition, under the function's name with dashes.
+    """Register a function of a data set and a seed as a partition. The name is the function's name, with dashes.
 
-    Options are checked by their annotations, ranges included.
+    The function's annotations define the allowed types and ranges of options.
 
     Parameters
     ----------
@@ -92,7 +92,7 @@ def recipe(function: Callable[..., Division], *, paired: bool = True) -> Callabl
     Raises
     ------
     InvalidArgument
-        If there is already a partition of that name.
+        If there is already a partition with this name.
     """
     name = function.__name__.replace("_", "-")
     if name in PARTITIONS:
@@ -144,22 +144,22 @@ def gather_images(
     images
         The published images.
     rows
-        For each client the rows of ``images`` that it holds; at least one client has a row.
+        For each client, the indices of its images in ``images``; at least one client has an image.
     labels
         True cluster of each client, (m,).
     turns
-        For each cluster the number of counterclockwise quarter turns of its images, 0 to 3; by default none.
+        For each cluster, the number of counterclockwise quarter turns of its images, 0 to 3; by default 0.
     relabel
-        For each cluster and class the new label, (clusters, classes); by default unchanged.
+        For each cluster and class, the new label, (clusters, classes); by default, labels are unchanged.
 
     Raises
     ------
     InvalidArgument
-        If samples that are not square images are to be turned.
+        If images must be turned, but the samples are not square images.
     """
     shape = images.pixels.shape
     if turns is not None and np.any(turns) and (len(shape) != 4 or shape[2] != shape[3]):
-        remedy = "choose a partition that turns nothing, such as label-shift"
+        remedy = "choose a partition without rotations, such as label-shift"
         raise InvalidArgument(
             "data", shape[1:], "must be square images (channels, n, n) to be turned", remedy
         )
@@ -180,26 +180,26 @@ def gather_images(
 
 
 def _padded(values: np.ndarray, real: np.ndarray) -> np.ndarray:
-    """Arrange values row by row where ``real`` is True, with zeros elsewhere."""
+    """Fill the places where ``real`` is True with values, row by row, and all other places with zeros."""
     table = np.zeros(real.shape, dtype=np.int64)
     table[real] = values
     return table
 
 
 def whole_parts(proportions: np.ndarray, total: int) -> np.ndarray:
-    """Return whole numbers with sum ``total``, each less than one away from its proportion.
+    """Round ``total`` times the proportions to integers with sum ``total``; each changes by less than one.
 
     Parameters
     ----------
     proportions
         Proportions (k,), with sum 1.
     total
-        A non-negative integer.
+        The sum of the result, a non-negative integer.
 
     Returns
     -------
     numpy.ndarray
-        Whole numbers (k,), where the largest remainders are rounded up.
+        Integers (k,). The numbers with the largest remainders are rounded up.
     """
     exact = proportions * total
     parts: np.ndarray = np.floor(exact).astype(np.int64)
@@ -228,7 +228,7 @@ def divide_classes(images: Images, proportions: np.ndarray, draw: np.random.Gene
     Returns
     -------
     list of numpy.ndarray
-        The rows of ``images`` that each client holds; possibly none.
+        For each client, the indices of its images in ``images``; a client may have none.
     """
     shares: list[list[np.ndarray]] = [[] for _ in range(proportions.shape[1])]
     for label, of_clients in enumerate(proportions):
@@ -240,7 +240,7 @@ def divide_classes(images: Images, proportions: np.ndarray, draw: np.random.Gene
 
 @recipe
 def given(data: ImageSet, *, seed: int) -> Division:  # noqa: ARG001 - every recipe has a seed
-    """Keep the data set's own division among clients, for training and for testing.
+    """Use the division among clients that comes with the data set, for training and for testing.
 
     Nothing is drawn. This is the default for user-supplied data.
 
@@ -251,7 +251,7 @@ def given(data: ImageSet, *, seed: int) -> Division:  # noqa: ARG001 - every rec
     """
     owners = data.owners
     if owners is None:
-        rule = f"needs data that come divided among clients, and {data.name} is one list"
+        rule = f"needs data that are already divided among clients, but {data.name} is one list"
         raise InvalidArgument("partition", "given", rule, "choose another partition, such as label-shift")
     clients = range(len(owners.clusters))
     train, test = (

@@ -18,18 +18,18 @@ Count = Annotated[int, Meta(ge=1, le=LARGEST_COUNT)]
 Shifts = Sequence[Annotated[int, Meta(ge=0, le=LARGEST_COUNT)]]
 
 CLIENTS = 20
-"""Total number of clients in SoFL, if the number of clusters divides 20."""
+"""Total number of clients in the SoFL paper, if the number of clusters divides 20."""
 
 FLOOR = 0.1
-"""Least share, relative to an equal share, of a client under Dirichlet sizes."""
+"""Smallest share of a client if the sizes are Dirichlet, relative to an equal share."""
 
 IMAGES = {"cifar10": 20_000}
-"""SoFL's total number of images, by data set; 10000 for other sets."""
+"""Total number of images in the SoFL paper, indexed by data set; for other data sets it is 10000."""
 
 ROTATIONS = {"cifar10": (2, 500), "digits": (4, 40)}
-"""CFL-MGD's numbers of clusters and of images per client, by data set; for other sets they are (4, 100).
+"""Number of clusters and number of images per client, indexed by data set; for other data sets they are (4, 100).
 
-MNIST and CIFAR-10 follow the paper; the digits are our choice.
+The numbers for MNIST and CIFAR-10 come from the CFL-MGD paper; the numbers for the digits are our choice.
 """
 
 
@@ -44,15 +44,15 @@ def rotations(
 ) -> Division:
     """Rotate the whole set by each of P angles, then divide each copy among m / P clients.
 
-    For each rotation by k 360/P degrees, a fresh permutation of all training images is cut into clients with n images.
-    So m n = P N, and each image occurs exactly once in each rotation. The test clients are separate: for each rotation
-    they hold chunks of n of the unshuffled test images, m_test = P N_test / n.
+    For each rotation by k 360/P degrees, all N training images are permuted at random, and each client gets the next n
+    images. So m n = P N, and each image occurs exactly once in each rotation. The test clients are separate. For each
+    rotation, each test client gets the next n of the unshuffled test images, so m_test = P N_test / n.
 
     Source: CFL-MGD, section 6.1. MNIST has P = 4, m = 2400, n = 100. CIFAR-10 has P = 2 (0 and 180 degrees), m = 200, n
-    = 500. In both, m_test = 10000 P / n. The paper omits how the images of a rotation are divided, and the order of the
-    test images. Here each rotation is divided by a random permutation, and the test images keep the published order.
-    The paper's mn = 60000 P does not fit CIFAR-10, whose 50000 images give m n = 100000 = 50000 P. If n does not divide
-    the number of images, the remainder is not used.
+    = 500. In both, m_test = 10000 P / n. The paper does not state how the images of a rotation are divided, or the
+    order of the test images. Here a random permutation divides the images of each rotation among the clients, and the
+    test images keep the published order. The paper states m n = 60000 P, which does not fit CIFAR-10: its 50000 images
+    give m n = 100000 = 50000 P. If n does not divide the number of images, the remainder is not used.
 
     Parameters
     ----------
@@ -61,30 +61,32 @@ def rotations(
     seed
         Seed of the permutations.
     clusters
-        Number of true clusters (P), 1, 2 or 4; by default the paper's number.
+        Number of true clusters (P): 1, 2 or 4; by default the same as in the paper.
     clients
         Number of clients (m), a multiple of P; by default as many as the images allow.
     samples
-        Samples of a client (n); by default as many as ``clients`` allows, or the paper's number.
+        Number of samples of a client (n); by default as many as ``clients`` allows, or the same as in the paper.
 
     Raises
     ------
     InvalidArgument
-        If the images do not suffice.
+        If there are not enough images.
     """
     published_clusters, published_samples = ROTATIONS.get(data.name, (4, 100))
     clusters = published_clusters if clusters is None else clusters
     turns = quarter_turns(clusters)
     if clients is not None and clients % clusters:
         rule = f"must be a multiple of clusters = {clusters}"
-        raise InvalidArgument("clients", clients, rule, "change one of the two")
+        raise InvalidArgument("clients", clients, rule, "change clients or clusters")
     if samples is None and clients is not None:
         samples = min(max(1, clusters * len(data.train) // clients), len(data.test))
     samples = samples or published_samples
     if clients is None:
         clients = clusters * max(1, len(data.train) // samples)
     if samples * (clients // clusters) > len(data.train):
-        rule = f"must leave {samples} images to each client of a cluster: {data.name} has {len(data.train)}"
+        rule = (
+            f"must leave {samples} images for each client of a cluster, but {data.name} has {len(data.train)}"
+        )
         raise InvalidArgument("clients", clients, rule, "lower clients or samples")
     if samples > len(data.test):
         rule = f"must be at most the {len(data.test)} test images of {data.name}"
@@ -102,7 +104,7 @@ def rotations(
 
 
 def quarter_turns(clusters: int) -> list[int]:
-    """Return the quarter turns of each cluster's images, evenly spread over the full turn.
+    """Return the number of quarter turns for each cluster's images; the rotations are evenly spaced.
 
     Raises
     ------
@@ -110,7 +112,7 @@ def quarter_turns(clusters: int) -> list[int]:
         If ``clusters`` is not 1, 2 or 4.
     """
     if clusters not in (1, 2, 4):
-        rule = "must be 1, 2 or 4: as many rotations lie evenly on a grid of pixels"
+        rule = "must be 1, 2 or 4, because only these numbers of evenly spaced rotations map a grid of pixels to itself"
         raise InvalidArgument("clusters", clusters, rule, "choose one of these")
     return [cluster * (4 // clusters) for cluster in range(clusters)]
 
@@ -127,25 +129,25 @@ def rotated_groups(
 ) -> Division:
     """Rotate the images of each of K groups of clients by k 360/K degrees.
 
-    Source: SoFL, section 5.1.1, "feature distribution skew": K = 4 with 0, 90, 180 and 270 degrees. For K = 2 the
-    angles are not printed; here they are 0 and 180, as in the paper's Fig. 6. ``_make_groups``, which draws the groups,
-    names further omissions of the paper.
+    Source: SoFL, section 5.1.1, "feature distribution skew": K = 4 with 0, 90, 180 and 270 degrees. For K = 2 the paper
+    does not print the angles; here they are 0 and 180 degrees, as in its Fig. 6. The docstring of ``_make_groups``
+    lists further details that the paper omits.
 
     Parameters
     ----------
     clusters
         Number of true clusters (K), 1, 2 or 4.
     clients_per_cluster
-        Number of clients of a cluster; by default 20 clients in total, rounded up.
+        Number of clients per cluster; by default, there are 20 clients in total, rounded up.
     images
-        Total number of images; by default the paper's number. It is at most the size of the training half.
+        Total number of images, at most the size of the training half; by default the same as in the paper.
     share
-        Whether a group gets its "split" of the images or the "full" set.
+        Whether a group gets an equal part of the images ("split") or all images ("full").
 
     Raises
     ------
     InvalidArgument
-        If an argument breaks its rule or the images do not suffice.
+        If an argument is not allowed, or there are not enough images.
     """
     shared = (clusters, clients_per_cluster, images, share)
     return _make_groups("rotated-groups", data, seed, *shared, turns=quarter_turns(clusters))
@@ -165,27 +167,28 @@ def label_shift(
     """Replace the labels y of group k by (y + s_k) mod C.
 
     Source: SoFL, section 5.1.1, "label distribution skew": s = 0, 2, 4, 6 for K = 4. The paper prints "label = label +
-    i % 10", read here as (label + i) mod 10, since labels beyond 9 would arise otherwise. Table 4 of the paper also has
-    K = 2 and K = 8, without their shifts; only five even shifts of 10 labels are distinct. Here s_k = 2 k if all are
-    below C, else s_k = k. ``_make_groups``, which draws the groups, names further omissions of the paper.
+    i % 10". We read this as (label + i) mod 10, because otherwise some labels are above 9. Table 4 of the paper also
+    has K = 2 and K = 8, but does not state the shifts; for K = 8, even shifts of 10 labels cannot all be distinct. Here
+    s_k = 2 k if all shifts are below C, otherwise s_k = k. The docstring of ``_make_groups`` lists further details that
+    the paper omits.
 
     Parameters
     ----------
     clusters
         Number of true clusters (K), at most the number of classes.
     clients_per_cluster
-        Number of clients of a cluster; by default 20 clients in total, rounded up.
+        Number of clients per cluster; by default, there are 20 clients in total, rounded up.
     images
-        Total number of images; by default the paper's number. It is at most the size of the training half.
+        Total number of images, at most the size of the training half; by default the same as in the paper.
     share
-        Whether a group gets its "split" of the images or the "full" set.
+        Whether a group gets an equal part of the images ("split") or all images ("full").
     shifts
-        Shift of the labels in each cluster, distinct modulo C.
+        Shift of the labels in each cluster; the shifts must be distinct modulo C.
 
     Raises
     ------
     InvalidArgument
-        If an argument breaks its rule or the images do not suffice.
+        If an argument is not allowed, or there are not enough images.
     """
     shared = (clusters, clients_per_cluster, images, share)
     return _make_groups("label-shift", data, seed, *shared, shifts=_choose_shifts(shifts, clusters, data))
@@ -203,33 +206,34 @@ def quantity(
     share: Literal["split", "full"] = "split",
     shifts: Shifts | None = None,
 ) -> Division:
-    """Shift labels as ``label_shift`` does, and draw the clients' sizes from a Dirichlet law.
+    """Shift labels as ``label_shift`` does, and draw the clients' sizes from a Dirichlet distribution.
 
-    Source: SoFL, section 5.1.1 and Table 5, with phi = 0.5, 1 and 10 (also printed as alpha) at K = 4. The paper omits
-    whether the law covers all 20 clients or each group, and what happens to a client without data. Here the law covers
-    each group, so groups keep equal sizes. No client gets less than a tenth of an equal share (2 % of the images of a
-    group of five). Smaller shares are raised to this tenth, and the other shares shrink in proportion. It is open
-    whether the paper also skews features; FedAvg's accuracy in its Table 5, near 25 %, fits shifted labels.
+    Source: SoFL, section 5.1.1 and Table 5, with phi = 0.5, 1 and 10 (also printed as alpha) and K = 4. The paper does
+    not state whether the distribution is over all 20 clients or over each group, or what happens to a client without
+    data. Here the distribution is over each group, so groups keep equal sizes. No client gets less than a tenth of an
+    equal share (2 % of the images of a group of five). Smaller shares are raised to this tenth, and the other shares
+    shrink in proportion. The paper does not state whether it also skews features; the accuracy of FedAvg in Table 5,
+    near 25 %, suggests that labels are shifted.
 
     Parameters
     ----------
     concentration
-        Concentration of the Dirichlet law (phi); the larger, the more equal the sizes.
+        Concentration of the Dirichlet distribution (phi); a larger value makes the sizes more equal.
     clusters
         Number of true clusters (K), at most the number of classes.
     clients_per_cluster
-        Number of clients of a cluster; by default 20 clients in total, rounded up.
+        Number of clients per cluster; by default, there are 20 clients in total, rounded up.
     images
-        Total number of images; by default the paper's number. It is at most the size of the training half.
+        Total number of images, at most the size of the training half; by default the same as in the paper.
     share
-        Whether a group gets its "split" of the images or the "full" set.
+        Whether a group gets an equal part of the images ("split") or all images ("full").
     shifts
-        Shift of the labels in each cluster, distinct modulo C.
+        Shift of the labels in each cluster; the shifts must be distinct modulo C.
 
     Raises
     ------
     InvalidArgument
-        If an argument breaks its rule or the images do not suffice.
+        If an argument is not allowed, or there are not enough images.
     """
     shared = (clusters, clients_per_cluster, images, share)
     shifts = _choose_shifts(shifts, clusters, data)
@@ -251,13 +255,13 @@ def _make_groups(
 ) -> Division:
     """Draw training images, give them to groups, and divide each group's images among its clients.
 
-    SoFL, section 5.1.1, has 10000 images of MNIST and 20000 of CIFAR-10, and 4 groups of 5 clients, 20 in total. Each
-    client divides its images 0.8 : 0.2 for training and testing. The paper omits
+    SoFL, section 5.1.1, uses 10000 images of MNIST and 20000 of CIFAR-10, and 4 groups of 5 clients. Each client
+    divides its images 0.8 : 0.2 for training and testing. The paper does not state
 
-    - which images: here drawn at random from the published training half;
-    - whether each group gets all of them or its share: ``share``;
-    - the number of clients where the number of groups does not divide 20 (its Table 4 has 8): here every group has the
-      smallest number that makes at least 20.
+    - which images are used: here they are drawn at random from the published training half;
+    - whether each group gets all images or an equal part: here ``share`` decides;
+    - the number of clients if the number of groups does not divide 20 (Table 4 has 8 groups): here every group has the
+      smallest number of clients for which the total is at least 20.
 
     Parameters
     ----------
@@ -272,18 +276,18 @@ def _make_groups(
     images
         Total number of images, at most the size of the training half; by default the paper's number.
     share
-        With "split", a group gets its equal part of the images; with "full", each group gets all of them.
+        With "split", each group gets an equal part of the images; with "full", each group gets all images.
     turns
         Quarter turns of each group's images, see ``gather_images``.
     shifts
-        Shifts of each group's labels.
+        Shift of each group's labels.
     concentration
-        Concentration of a Dirichlet law of the clients' sizes inside each group; None for equal sizes.
+        Concentration of the Dirichlet distribution of the clients' sizes in each group; None stands for equal sizes.
 
     Raises
     ------
     InvalidArgument
-        If an argument breaks its rule or the images do not suffice.
+        If an argument is not allowed, or there are not enough images.
     """
     clients_per_cluster = clients_per_cluster or -(-CLIENTS // clusters)
     images = images or min(IMAGES.get(data.name, 10_000), len(data.train))
@@ -301,8 +305,8 @@ def _make_groups(
     for group in groups:
         rows += cut(group, whole_parts(draw_shares(draw, clients_per_cluster, concentration), len(group)))
     if min(map(len, rows)) < 2:
-        rule = f"must leave at least 2 images to each of {len(rows)} clients, one to train on and one to test"
-        raise InvalidArgument("images", images, rule, "give more, or fewer clients")
+        rule = f"must leave at least 2 images for each of {len(rows)} clients, one for training and one for testing"
+        raise InvalidArgument("images", images, rule, "give more images, or fewer clients")
     labels = np.repeat(np.arange(clusters), clients_per_cluster)
     kept = [min(len(part) - 1, round(0.8 * len(part))) for part in rows]
     train = [part[:size] for part, size in zip(rows, kept, strict=True)]
@@ -317,7 +321,7 @@ def _make_groups(
 
 
 def draw_shares(draw: np.random.Generator, clients: int, concentration: float | None) -> np.ndarray:
-    """Return the clients' proportions of a group's images, (clients,), at least ``FLOOR`` times the equal share."""
+    """Return each client's proportion of a group's images, (clients,), at least ``FLOOR`` times the equal share."""
     if concentration is None:
         return np.full(clients, 1 / clients)
     proportions = draw.dirichlet(np.full(clients, concentration))
@@ -325,7 +329,7 @@ def draw_shares(draw: np.random.Generator, clients: int, concentration: float | 
     raised = np.zeros(clients, dtype=bool)
     while (low := (proportions < least) & ~raised).any():
         raised |= low
-        # raised shares are taken from the others in proportion, which may bring further ones below the floor
+        # the other shares shrink in proportion, which may bring further shares below the floor
         proportions[~raised] *= (1 - least * raised.sum()) / proportions[~raised].sum()
         proportions[raised] = least
     return proportions
@@ -337,8 +341,8 @@ def _choose_shifts(shifts: Sequence[int] | None, clusters: int, data: ImageSet) 
     Raises
     ------
     InvalidArgument
-        If there are more groups than distinct shifts, or the shifts are not one for each group,
-        distinct modulo the number of classes.
+        If there are more groups than distinct shifts, or there is not one shift per group, or two shifts are equal
+        modulo the number of classes.
     """
     classes = data.train.classes
     if clusters > classes:
@@ -348,6 +352,6 @@ def _choose_shifts(shifts: Sequence[int] | None, clusters: int, data: ImageSet) 
         step = 2 if 2 * (clusters - 1) < classes else 1
         return [step * cluster for cluster in range(clusters)]
     if len(shifts) != clusters or len({shift % classes for shift in shifts}) != clusters:
-        rule = f"must be {clusters} integers, one for each cluster, distinct modulo {classes}"
-        raise InvalidArgument("shifts", list(shifts), rule, "give others, or change clusters")
+        rule = f"must be {clusters} integers, one per cluster, distinct modulo {classes}"
+        raise InvalidArgument("shifts", list(shifts), rule, "give other shifts, or change clusters")
     return list(shifts)

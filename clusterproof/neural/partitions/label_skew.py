@@ -1,6 +1,6 @@
-"""Partitions with label skew: clients have only some classes, more of some classes, or other labels.
+"""Partitions with label skew: clients lack some classes, have more samples of some classes, or have changed labels.
 
-One partition has no skew.
+For comparison, one partition has no skew.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ Count = Annotated[int, Meta(ge=1, le=LARGEST_COUNT)]
 Concentration = Annotated[float, Meta(ge=1e-3, le=1e6)]
 
 TRIES = 200
-"""Largest number of draws of the proportions; an error follows if all fail."""
+"""Largest number of draws of the proportions; if all draws fail, there is an error."""
 
 SWAPS, LAST = 4, 8
 """Clusters of ``label_swap``; cluster p swaps the labels p and LAST - p."""
@@ -38,9 +38,9 @@ _DROPPED_OF_10: tuple[tuple[int, ...], ...] = ((7, 9), (5, 8), (8, 9), (1, 8))
 
 @recipe
 def iid(data: ImageSet, *, seed: int, clients: Count = 20) -> Division:
-    """Divide the shuffled training and test halves into equal parts, so that all clients have one distribution.
+    """Divide the shuffled training and test halves into equal parts; all clients then have the same distribution.
 
-    Sizes differ by at most one sample. There is one true cluster, so the purity has no meaning.
+    Sizes differ by at most one sample. There is only one true cluster, so the purity has no meaning.
 
     Parameters
     ----------
@@ -50,7 +50,7 @@ def iid(data: ImageSet, *, seed: int, clients: Count = 20) -> Division:
     Raises
     ------
     InvalidArgument
-        If there are more clients than samples of a half.
+        If there are more clients than samples in a half.
     """
     draw = generator(seed, "partition", "iid")
     halves = []
@@ -71,29 +71,30 @@ def dirichlet(
     concentration: Concentration = 0.5,
     least_samples: Count = 10,
 ) -> Division:
-    """Divide each class among all clients in proportions from a Dirichlet law: label skew.
+    """Divide each class among all clients in proportions from a Dirichlet distribution.
 
-    Source: Yurochkin et al. 2019, Bayesian nonparametric federated learning (restated), and public code based on it.
-    For each class the proportions over the m clients are Dirichlet(alpha, ..., alpha). All are drawn again until every
-    client has ``least_samples``. The law of Hsu et al. 2019 (restated) differs: each client draws its class
-    frequencies, and all clients have equally many samples.
+    Source: Yurochkin et al. 2019, Bayesian nonparametric federated learning (restated), and public code for this paper.
+    For each class the proportions over the m clients are Dirichlet(alpha, ..., alpha). All proportions are drawn again
+    until every client has ``least_samples``. The distribution of Hsu et al. 2019 (restated) is different: each client
+    draws its class frequencies, and all clients have the same number of samples.
 
-    A client has the same share of each class in the test half, so it is tested with its own frequencies. There is one
-    true cluster, so the purity has no meaning.
+    A client has the same share of each class in the test half, so training and test data have the same class
+    frequencies. There is only one true cluster, so the purity has no meaning.
 
     Parameters
     ----------
     clients
         Number of clients (m).
     concentration
-        Concentration of the Dirichlet law (alpha); the smaller, the fewer classes a client has. 0.1 and 0.5 are common.
+        Concentration of the Dirichlet distribution (alpha), often 0.1 or 0.5. With a smaller value, a client has fewer
+        classes.
     least_samples
-        Least number of training samples of a client; each client also has a test sample.
+        Smallest number of training samples of a client; each client also has at least one test sample.
 
     Raises
     ------
     InvalidArgument
-        If an argument breaks its rule, or none of 200 draws gives every client enough samples.
+        If an argument is not allowed, or none of 200 draws gives every client enough samples.
     """
     draw = generator(seed, "partition", "dirichlet")
     for _ in range(TRIES):
@@ -101,8 +102,8 @@ def dirichlet(
         halves = [divide_classes(half, proportions, draw) for half in (data.train, data.test)]
         if min(map(len, halves[0])) >= least_samples and min(map(len, halves[1])) >= 1:
             return _in_one_cluster(data, halves), {}
-    rule = f"must leave every client {least_samples} training samples and a test sample, which no draw does"
-    remedy = "give fewer clients or least_samples, or a larger concentration"
+    rule = f"must leave every client {least_samples} training samples and a test sample, but no draw did"
+    remedy = "lower clients or least_samples, or raise concentration"
     raise InvalidArgument("clients", clients, rule, remedy)
 
 
@@ -122,14 +123,14 @@ def label_swap(
     concentration: Concentration = 1.0,
     test: Literal["same", "independent"] = "same",
 ) -> Division:
-    """Divide each class in Dirichlet proportions; in cluster p, exchange the labels p and 8 - p.
+    """Divide each class in proportions from a Dirichlet distribution; in cluster p, exchange the labels p and 8 - p.
 
-    Source: FPFC's abstract states for MNIST and Fashion-MNIST only "we follow the procedures in CFL". The rest is in
-    the authors' code (their folder for label swaps). There are 20 clients in 4 clusters of 5, and p = 0, ..., 3. For
-    each class the proportions over all clients are drawn from a Dirichlet law with concentration 1. Exactly one client
-    holds each image of both published halves. The code draws new proportions for the test half, as with
-    ``test="independent"``, so training and test frequencies of labels differ. Here the test half has the same
-    proportions by default.
+    Source: FPFC's abstract states for MNIST and Fashion-MNIST only "we follow the procedures in CFL". The details come
+    from the authors' code (the folder for label swaps). There are 4 clusters p = 0, ..., 3 with 5 clients each. For
+    each class, the proportions over all clients are drawn from a Dirichlet distribution with concentration 1. Exactly
+    one client holds each image of both published halves. The authors' code draws new proportions for the test half, as
+    with ``test="independent"``, so training and test data have different label frequencies. Here the test half has the
+    same proportions by default.
 
     Parameters
     ----------
@@ -140,14 +141,14 @@ def label_swap(
     clients
         Number of clients (m), a multiple of 4.
     concentration
-        Concentration of the Dirichlet law; the larger, the more even the classes.
+        Concentration of the Dirichlet distribution; a larger value makes the classes more even.
     test
-        Whether the test half has the "same" proportions or "independent" ones.
+        Whether the test half has the "same" proportions or "independent" proportions.
 
     Raises
     ------
     InvalidArgument
-        If an argument breaks its rule, or a client gets no training or test images.
+        If an argument is not allowed, or a client gets no training or test images.
     """
     if data.train.classes <= LAST:
         rule = f"must have at least {LAST + 1} classes, not {data.train.classes}"
@@ -165,8 +166,8 @@ def label_swap(
     for half, images, shares in (("training", data.train, proportions), ("test", data.test, for_test)):
         rows = divide_classes(images, shares, draw)
         if not all(map(len, rows)):
-            rule = f"must leave every client a {half} image: client {[*map(len, rows)].index(0)} has none"
-            remedy = "give fewer, a larger concentration or another seed"
+            rule = f"must leave every client a {half} image, but client {[*map(len, rows)].index(0)} has none"
+            remedy = "give fewer clients, a larger concentration or another seed"
             raise InvalidArgument("clients", clients, rule, remedy)
         halves.append(gather_images(images, rows, labels, relabel=relabel))
     return halves, {}
@@ -181,31 +182,31 @@ def classes(data: ImageSet, *, seed: int, clients_per_cluster: Count | None = No
     will be further distributed to its devices equally and randomly."
 
     For MNIST the paper prints A = {0, 1, 2, 3, 4, 5, 6, 8} with 17500 images and B = {0, 1, 2, 3, 4, 6, 7, 9}
-    with 14500. C and D are only in a figure, and the paper does not state how a class is divided. The totals answer
-    both questions. Suppose that each class, of 6000 images, is divided equally among the clusters that have it. Then 48
-    of the 2025 choices of C's and D's two missing classes give the totals, and all are alike. C and D both lack one of
-    {5, 8}. One of the two clusters lacks one of {7, 9}, and the other lacks a class that A and B share. Here C lacks 8
-    and 9, D lacks 1 and 8. Fashion-MNIST has exactly 6000 images a class and gives 17500, 14500, 13500 and 14500.
-    MNIST, whose classes have 5421 to 6742 images, gives these totals within 2 %. The splits of Fashion-MNIST and
-    CIFAR-10, which are also only in the figure, are assumed to be the same.
+    with 14500. C and D are only in a figure, and the paper does not state how a class is divided. We infer both from
+    the totals. Suppose that each class, of 6000 images, is divided equally among the clusters that have the class. Then
+    48 of the 2025 choices of the two classes that C lacks and the two that D lacks give the totals, and all 48 are
+    alike: C and D both lack one of {5, 8}. One of C and D lacks one of {7, 9}, and the other lacks a class that A and B
+    share. Here C lacks 8 and 9, and D lacks 1 and 8. Fashion-MNIST has exactly 6000 images per class and gives 17500,
+    14500, 13500 and 14500. MNIST has 5421 to 6742 images per class and gives these totals within 2 %. For Fashion-MNIST
+    and CIFAR-10, whose splits are also only in the figure, we assume the same splits.
 
-    EMNIST's missing classes are not printed. Here each cluster lacks the next 7 in a fixed random order of the 47; when
-    the order ends, another one follows. The published test half is divided by the same rule, so a client is tested on
-    images of its own classes.
+    The paper does not print the missing classes for EMNIST. Here each cluster lacks the next 7 classes in a fixed
+    random order of the 47 classes; when the order ends, another order follows. The published test half is divided in
+    the same way, so a client is tested only on its own classes.
 
     Parameters
     ----------
     data
         A set with 10 or 47 classes.
     seed
-        Seed of the division; the missing classes do not depend on it.
+        Seed of the division; the missing classes do not depend on the seed.
     clients_per_cluster
-        Number of clients of a cluster; by default the paper's number.
+        Number of clients per cluster; by default the same as in the paper.
 
     Raises
     ------
     InvalidArgument
-        If the set has another number of classes, or too few images.
+        If the data set has another number of classes, or too few images.
     """
     if data.train.classes not in (10, 47):
         rule = f"must have 10 or 47 classes, not {data.train.classes}"
@@ -220,7 +221,7 @@ def classes(data: ImageSet, *, seed: int, clients_per_cluster: Count | None = No
 
 
 def _dropped_of_47() -> tuple[tuple[int, ...], ...]:
-    """Return for each of 8 clusters the 7 classes of 47 that it lacks; each class is missing in one or two clusters."""
+    """Return for each of 8 clusters the 7 of 47 classes that it lacks; each class is missing in one or two clusters."""
     draw = generator(0, "partition", "classes", "emnist")
     order = list(draw.permutation(47))
     later = list(draw.permutation(47))
@@ -237,14 +238,14 @@ def _divide_among_clusters(
         holders = [cluster for cluster in range(clusters) if label not in dropped[cluster]]
         found = draw.permutation(np.flatnonzero(images.labels == label))
         parts = whole_parts(np.full(len(holders), 1 / len(holders)), len(found))
-        # the remaining images after an equal division go to random holders
+        # images that remain after an equal division go to random clusters
         for cluster, part in zip(draw.permutation(holders), cut(found, parts), strict=True):
             shares[cluster].append(part)
     rows: list[np.ndarray] = []
     for share in shares:
         joined = draw.permutation(np.concatenate(share))
         if len(joined) < clients:
-            rule = f"must be at most {len(joined)}, the images of a cluster"
+            rule = f"must be at most {len(joined)}, the number of images of a cluster"
             raise InvalidArgument("clients_per_cluster", clients, rule, "give fewer")
         rows += cut(joined, whole_parts(np.full(clients, 1 / clients), len(joined)))
     return gather_images(images, rows, np.repeat(np.arange(clusters), clients))

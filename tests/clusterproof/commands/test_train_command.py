@@ -183,7 +183,7 @@ def test_a_disk_that_fills_keeps_the_last_checkpoint_and_says_how_to_go_on(
     output, errors = capsys.readouterr()
     assert (status, errors.count("\n")) == (2, 1)
     assert "No space left on device" in errors
-    assert f"Make space; `clusterproof train --resume {out}` then goes on after round 2" in errors
+    assert f"Make space; `clusterproof train --resume {out}` then continues after round 2" in errors
     assert "test accuracy" in output, "what was measured must not be lost"
     assert rounds_kept(out) == 2
     assert not list(out.rglob("*.partial"))

@@ -113,7 +113,7 @@ def test_samples_that_are_no_images_are_refused() -> None:
     Preprocessing().check(np.zeros((2, 5), np.int64))
     for options, pixels, words in (
         ({"crop": 7}, bytes_, "at most 6"),
-        ({"flip": True}, np.zeros((2, 5)), "asks for images"),
+        ({"flip": True}, np.zeros((2, 5)), "needs images"),
         ({"standardise": True}, np.zeros((2, 5), np.int64), "codes"),
     ):
         with pytest.raises(InvalidArgument, match=words):

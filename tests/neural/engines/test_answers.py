@@ -134,7 +134,7 @@ def test_accuracies_of_others_test_data_are_refused():
     partition = random_partition((3, 3), paired=False)
     task = ImageTask(partition=partition, network=MLP((1, 4, 4), 3, (2,)))
     points = models_of(task, 2)
-    with pytest.raises(InvalidArgument, match="test data of other clients"):
+    with pytest.raises(InvalidArgument, match="different clients for training"):
         task.accuracies(points, torch.tensor([0, 1]))
     assert task.scores(points).losses.shape == (2, 2)
 
