@@ -155,7 +155,7 @@ class SoFL(Algorithm[DoubleState]):
                 "proximal", self.proximal, f"does not apply with method = {self.method!r}", "choose 'fedprox'"
             )
         if self.trigger == "stationary" and self.participation < 1:
-            rule = "needs every client's update in each round, but participation is below 1"
+            rule = "needs every client's update in each round, and participation is below 1"
             raise InvalidArgument("trigger", self.trigger, rule, "use 'round' or full participation")
 
     def model_count(self, task: Task) -> int:

@@ -1,1 +1,4 @@
-"""Tables of papers, sweeps, and training over several seeds: units that one runner computes and stores."""
+"""Experiments: tables of papers, sweeps, and training with several seeds.
+
+One runner computes and stores their parts.
+"""

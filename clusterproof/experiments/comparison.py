@@ -1,4 +1,4 @@
-"""Comparison of a printed number with reproduced ones by Welch's test, and the smallest detectable difference."""
+"""Compare a printed number with reproduced numbers (Welch's test), and compute the smallest detectable difference."""
 
 from __future__ import annotations
 
@@ -7,24 +7,24 @@ from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
-import scipy  # its parts are loaded on first use
+import scipy  # scipy loads its parts on first use
 
 CONFIDENCE = 0.95
-"""Confidence of the interval within which chance explains a difference."""
+"""Confidence level of the interval of differences that chance can explain."""
 
 POWER = 0.8
 """Probability with which the test detects a difference of the reported size."""
 
 HALF_A_POINT = 0.5
-"""Difference of two accuracies, in percentage points, that is treated as no difference."""
+"""Difference between two accuracies, in percentage points, that counts as no difference."""
 
 INFORMATIVE = 0.1
-"""A test is not informative if its smallest detectable difference exceeds this share of the printed number."""
+"""Largest ratio of detectable difference to printed number at which a test is informative."""
 
 TOO_FEW = "too few runs to say"
 
 SLICES = 1000
-"""Number of equally likely values that approximate the distribution of a variance."""
+"""Number of equally likely values with which we approximate the distribution of a variance."""
 
 RULE = (
     "not reproduced: Welch's test at 95 % shows a difference; compatible to d: it shows none, and d is the smallest "
@@ -33,27 +33,27 @@ RULE = (
     "shows none, and d is at most half a spread, half a point of accuracy or half of the last printed digit. Where "
     "the paper prints no spread, its runs are taken to spread as ours do."
 )
-"""Explanation of the results."""
+"""Explanation of the possible results of a comparison, for readers of a table."""
 
 
 @dataclass(frozen=True)
 class Printed:
-    """A number as a paper prints it.
+    """A number that a paper prints.
 
     Attributes
     ----------
     value
         The number.
     spread
-        Standard deviation over the paper's runs; None if not printed.
+        Standard deviation over the paper's runs; None if the paper does not print one.
     runs
-        Number of runs behind the mean; 1 if not stated.
+        Number of runs in the mean; 1 if the paper does not state the number.
     population
-        Whether the denominator of the spread is the number of runs n instead of n - 1.
+        Whether the spread is computed with the divisor n, the number of runs, instead of n - 1.
     digit
         Unit of the last printed digit; the test ignores differences up to half of it.
     negligible
-        Difference that is treated as no difference, such as ``HALF_A_POINT``.
+        Difference that counts as no difference, such as ``HALF_A_POINT``.
     """
 
     value: float
@@ -64,7 +64,7 @@ class Printed:
     negligible: float = 0.0
 
     def variance(self, default: float | None) -> float | None:
-        """Return the unbiased variance of a single run; ``default`` if the paper prints no usable spread."""
+        """Return the unbiased variance of a single run, or ``default`` if the paper prints no usable spread."""
         if self.spread is None or (self.population and self.runs < 2):
             return default
         return self.spread**2 * (self.runs / (self.runs - 1) if self.population else 1)
@@ -72,9 +72,9 @@ class Printed:
 
 @dataclass(frozen=True)
 class Comparison:
-    """At least one reproduced value, one per seed, and the printed number.
+    """Comparison of at least one reproduced value (one per seed) with a printed number.
 
-    ``variances`` are the squared standard errors of our mean and of the printed mean; None if both spreads are unknown.
+    ``variances`` holds the squared standard errors of our mean and of the printed mean. It is None if both are unknown.
     """
 
     values: tuple[float, ...]
@@ -104,17 +104,17 @@ class Comparison:
         seeds, runs = len(self.values), self.printed.runs
         if ours + theirs == 0:
             return math.inf
-        if self.printed.variance(None) is None:  # our runs estimate both variances
+        if self.printed.variance(None) is None:  # both variances are estimated from our runs
             return seeds - 1.0
-        if seeds == 1:  # the paper's runs estimate both variances
+        if seeds == 1:  # both variances are estimated from the paper's runs
             return runs - 1.0
-        # Welch and Satterthwaite; a spread over an unknown number of runs is treated as exact
+        # formula of Welch and Satterthwaite; a spread over an unknown number of runs counts as exact
         parts = ours**2 / (seeds - 1) + (theirs**2 / (runs - 1) if runs > 1 else 0.0)
         return (ours + theirs) ** 2 / parts if parts else 0.0
 
     @cached_property
     def allowed(self) -> float | None:
-        """Largest difference that chance explains: half of Welch's interval, or of the last printed digit."""
+        """Largest difference that chance or rounding explains: half of Welch's interval, or half of the last digit."""
         if self.variances is None or not self.freedom:
             return None
         quantile = float(scipy.stats.t.ppf((1 + CONFIDENCE) / 2, self.freedom))
@@ -122,7 +122,7 @@ class Comparison:
 
     @cached_property
     def detectable(self) -> float | None:
-        """Smallest true difference that the test detects with probability ``POWER``; None if there is no test.
+        """Smallest true difference that the test detects with probability ``POWER``, or None if there is no test.
 
         The estimated variances are treated as the true variances.
         """
@@ -131,7 +131,7 @@ class Comparison:
         error = math.sqrt(sum(self.variances))
         if error == 0:
             return self.allowed
-        # average over the distribution of the estimated variance, in slices of equal probability
+        # average over the distribution of the estimated variance, divided into slices of equal probability
         shares = (np.arange(SLICES) + 0.5) / SLICES
         ratios = np.sqrt(scipy.stats.chi2.ppf(shares, self.freedom) / self.freedom)
         thresholds = self.allowed / error * ratios
@@ -144,7 +144,7 @@ class Comparison:
 
     @property
     def word(self) -> str:
-        """Result by ``RULE``: reproduced, compatible, not reproduced or too few; empty if there is no test."""
+        """Result according to ``RULE``: reproduced, compatible, not reproduced or too few; "" if there is no test."""
         allowed, detectable, variances = self.allowed, self.detectable, self.variances
         if allowed is None or detectable is None or variances is None:
             return ""

@@ -1,4 +1,4 @@
-"""A paper's experiment as a table: its settings, its runs, and our numbers beside the printed numbers."""
+"""Base class for experiments of papers as tables: settings, runs, and our numbers next to the printed numbers."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from polars import DataFrame
 
 RESULTS = Path(__file__).with_name("results")
-"""Folder of the stored results: for each table, a parquet file and the settings."""
+"""Folder with the stored results: for each table, a parquet file and the settings."""
 
 COLUMNS = {
     "table": "String",
@@ -30,15 +30,15 @@ COLUMNS = {
     "round": "Int64",
     "value": "Float64",
 }
-"""Polars' types of the columns of a table's numbers.
+"""Polars types of the columns that hold the numbers of a table.
 
-``settings`` holds the settings that differ from the defaults, as JSON, and ``version`` the program's version. ``round``
-is null for the table's own numbers, which belong to the last round.
+``settings`` holds the settings that differ from the defaults, as JSON, and ``version`` holds the version of the
+program. ``round`` is null for numbers that belong in the table; these are measured after the last round.
 """
 
 
 class Number(NamedTuple):
-    """A measured number, with its ``column`` in the table, and its round unless this is the last round."""
+    """A measured number, with the ``column`` of the table, and with the round unless this is the last round."""
 
     column: str
     value: float
@@ -47,18 +47,18 @@ class Number(NamedTuple):
 
 @dataclass(frozen=True)
 class Row:
-    """A line of a table.
+    """One row of a table.
 
     Attributes
     ----------
     method, column
-        Method, and measured quantity.
+        Name of the method, and name of the measured quantity.
     values
-        One value for each seed.
+        One value per seed.
     printed
-        The paper's number, if it prints one.
+        The number that the paper prints, or None.
     judged
-        Whether the runs have the paper's settings.
+        Whether the runs have the paper's settings, so that we compare the numbers.
     """
 
     method: str
@@ -69,7 +69,7 @@ class Row:
 
     @property
     def cells(self) -> list[str]:
-        """Cells of a table's line under ``HEADERS``. The last two are the detectable difference and the result."""
+        """Cells of the row, in the order of ``HEADERS``. The last two are the detectable difference and the result."""
         from statistics import mean, stdev
 
         digits = 3 if self.column.endswith(("index", "purity")) else 2
@@ -95,16 +95,16 @@ HEADERS = ("method", "measured", "paper", "ours", "seeds", "shown from", "word")
 
 @dataclass(frozen=True, kw_only=True)
 class PaperTable(ABC):
-    """A paper's experiment; its fields are its settings.
+    """An experiment of a paper. The fields of a subclass are the settings.
 
     Attributes
     ----------
     id, title, source
-        Identifier, such as ``"cfl-mgd/table-2"``; title in one line; place in the paper.
+        Identifier, such as ``"cfl-mgd/table-2"``; one-line title; place in the paper.
     by_data
         Defaults that depend on the data set.
     published
-        Settings that the paper prints; with other values, no row is compared with the paper.
+        Names of settings that the paper prints; if one has another value, no row is compared with the paper.
     """
 
     id: ClassVar[str]
@@ -115,7 +115,7 @@ class PaperTable(ABC):
 
     @classmethod
     def from_values(cls, values: Mapping[str, Any]) -> PaperTable:
-        """Make the table with some settings; the others get the defaults of its data set.
+        """Make the table with the given settings; all other settings get the defaults for the data set.
 
         Raises
         ------
@@ -126,7 +126,7 @@ class PaperTable(ABC):
 
     @property
     def changes(self) -> dict[str, Any]:
-        """Settings that differ from the defaults, as plain JSON values."""
+        """The settings that differ from the defaults, as plain JSON values."""
         usual = self.from_values({"data": self.data} if hasattr(self, "data") else {})
         changed = {name: value for name, value in asdict(self).items() if value != getattr(usual, name)}
         named = {"data": self.data} if hasattr(self, "data") else {}
@@ -135,7 +135,7 @@ class PaperTable(ABC):
 
     @property
     def judged(self) -> bool:
-        """Whether the printed settings have the paper's values."""
+        """Whether all settings in ``published`` have the paper's values."""
         return not set(self.changes) & set(self.published)
 
     def judges(self, method: str) -> bool:
@@ -143,22 +143,22 @@ class PaperTable(ABC):
         return self.judged
 
     def chosen(self, *names: str) -> dict[str, Any]:
-        """Return the given settings by name, with tuples as lists and without null settings."""
+        """Return the named settings as a mapping, with tuples as lists and without null settings."""
         values = {name: getattr(self, name) for name in names}
         plain = {name: list(value) if isinstance(value, tuple) else value for name, value in values.items()}
         return {name: value for name, value in plain.items() if value is not None}
 
     @abstractmethod
     def units(self, seed: int) -> dict[str, Unit]:
-        """Return the runs of a seed by name."""
+        """Return the units to compute for one seed, indexed by name."""
 
     def check(self, *, is_here: bool) -> None:
-        """Check before any computation that the settings are valid and, if needed here, that the data exist.
+        """Check, before any computation, that the settings are valid and that data needed on this machine exist.
 
         Raises
         ------
         InvalidArgument
-            If a setting contradicts the others, or a data set is missing.
+            If two settings contradict each other, or a data set is missing.
         """
         for unit in self.units(0).values():
             if "sections" in unit.settings:
@@ -166,14 +166,14 @@ class PaperTable(ABC):
 
     @abstractmethod
     def numbers(self, results: Mapping[str, Any]) -> Iterator[tuple[str, Number]]:
-        """Return the numbers of each method for a seed, from the results of its units."""
+        """Return the numbers of each method for one seed, from the results of the seed's units."""
 
     def printed(self, method: str, column: str) -> Printed | None:
-        """Return the paper's number; None if the paper prints none."""
+        """Return the number that the paper prints, or None."""
         return None
 
     def frame(self, results: Mapping[int, Mapping[str, Any]]) -> DataFrame:
-        """Return the numbers as a table with the columns ``COLUMNS``, from the units' results by seed."""
+        """Convert the units' results for all seeds to a data frame with the columns ``COLUMNS``."""
         import polars
 
         import clusterproof
@@ -188,7 +188,7 @@ class PaperTable(ABC):
         return polars.DataFrame(rows, schema=schema, orient="row")
 
     def rows(self, frame: DataFrame) -> list[Row]:
-        """Return the lines of a table from its numbers; a line without a number for every seed is not compared."""
+        """Return the rows of the table; a row is compared with the paper only if it has a number for every seed."""
         groups: dict[tuple[str, str], list[float]] = {}
         last = frame.filter(frame["round"].is_null() & frame["value"].is_finite())
         for method, column, value in last.select("method", "column", "value").rows():
@@ -208,17 +208,17 @@ class PaperTable(ABC):
 
 @dataclass(frozen=True, kw_only=True)
 class NetworkTable(PaperTable):
-    """A table whose runs train networks on ``device``."""
+    """Base class of tables whose runs train networks on ``device``."""
 
     device: Literal["cpu", "cuda"] = "cpu"
     precision: Literal["full", "tf32", "bf16"] = "full"
 
     @abstractmethod
     def sections(self) -> dict[str, dict[str, dict[str, Any]]]:
-        """Return the configuration of each run, without its seed, by name."""
+        """Return the configuration of each run without the seed, indexed by name."""
 
     def units(self, seed: int) -> dict[str, Unit]:
-        """Return the runs of a seed."""
+        """Return the units to compute for one seed, indexed by name."""
         units = {}
         for name, sections in self.sections().items():
             where = {"threads": 1, "device": self.device, "precision": self.precision}
@@ -229,14 +229,14 @@ class NetworkTable(PaperTable):
 
 
 def curve(metrics: Mapping[str, Sequence[Any]], columns: Mapping[str, tuple[str, float]]) -> Iterator[Number]:
-    """Return the numbers of a training run, by round and after the last round.
+    """Return the numbers of a training run, for each round and after the last round.
 
     Parameters
     ----------
     metrics
         The result of ``train_network``.
     columns
-        Name of the metric and its factor, by column of the table; metrics that were not measured are omitted.
+        For each column of the table, the name of a metric and a factor; metrics that were not measured are omitted.
     """
     for column, (name, factor) in columns.items():
         values = metrics[name]
@@ -250,7 +250,7 @@ def curve(metrics: Mapping[str, Sequence[Any]], columns: Mapping[str, tuple[str,
 
 
 def stored_results() -> DataFrame:
-    """Return the numbers of all stored results."""
+    """Read the numbers of all stored results."""
     import polars
 
     schema = {name: getattr(polars, kind) for name, kind in COLUMNS.items()}

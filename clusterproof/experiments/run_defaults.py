@@ -1,4 +1,4 @@
-"""Defaults of runs that end with a page, for the command ``run`` and for figures of such runs."""
+"""Default settings of runs that print a page, for the command ``run`` and for figures of such runs."""
 
 from __future__ import annotations
 
@@ -21,8 +21,10 @@ REGRESSION: dict[str, Any] = {
     "samples": 10_000,
     "proportions": [5, 3, 2],
 }
-"""With a separation of 2, the optima would be longer than 1, which Theorem 1 of CFL-MGD excludes. With 100 samples,
-noise would hide the linear phase. With equal shares, the smallest one would not be visible."""
+"""Reasons for these values: with separation 2, the optima would have norms above 1, which Theorem 1 of CFL-MGD
+excludes. With 100 samples, noise would hide the linear phase. With equal shares, the effect of the smallest share would
+not be visible.
+"""
 
 QUADRATIC: dict[str, Any] = {
     "clusters": 4,
@@ -38,8 +40,9 @@ QUADRATIC: dict[str, Any] = {
     "augmentation": 10.0,
     "threshold": 0.5,
 }
-"""With these values FPFC finds the groups, and the hypotheses of its Theorem 1 hold. With 3 local steps the hypotheses
-still hold, but C_1 < 0.
+"""With these values, FPFC finds the groups, and the hypotheses of FPFC's Theorem 1 hold.
+
+With 3 local steps the hypotheses still hold, but C_1 < 0.
 """
 
 ONE_MODEL: dict[str, Any] = {
@@ -55,9 +58,9 @@ ONE_MODEL: dict[str, Any] = {
 """The Hessians differ, so clients drift if they take several local steps; L = 1."""
 
 SKIPPING = ONE_MODEL | {"clients": 20, "dimension": 5, "step_size": 0.5, "probability": 0.5}
-"""The task is small, since ProxSkip's rates are about a mean over many runs.
+"""The task is small, because ProxSkip's rates are about the mean over many runs.
 
-The rates concern the models of ProxSkip, not its controls.
+The rates hold for the models of ProxSkip, not for the controls.
 """
 
 
@@ -69,7 +72,7 @@ PERSONAL: dict[str, Any] = {
     "separation": 2.0,
     "spread": 0.3,
 }
-"""The clients' Hessians and minimisers differ, so that each method has its own fixed point."""
+"""The clients have different Hessians and minimisers, so each method has a different fixed point."""
 
 CUT: dict[str, Any] = {
     "clusters": 3,
@@ -79,7 +82,8 @@ CUT: dict[str, Any] = {
     "step_size": 0.5,
     "warm_up": 60,
 }
-"""With Hessian I and equal clients in each cluster, the pooled model is at its optimum before the first split."""
+"""The Hessians are I and clients in a cluster are equal, so the pooled model reaches its optimum before the first
+split."""
 
 MAP: dict[str, Any] = {
     "clusters": 4,
@@ -89,7 +93,7 @@ MAP: dict[str, Any] = {
     "separation": 4.0,
     "spread": 0.2,
 }
-"""Clients of a cluster differ less than clusters do, so that the map is needed and finds the clusters."""
+"""Clients in a cluster differ, but less than clusters do. The map is therefore needed, and it finds the clusters."""
 
 RACE: dict[str, Any] = {
     "clusters": 4,
@@ -101,12 +105,12 @@ RACE: dict[str, Any] = {
     "step_size": 0.1,
     "empty_cluster": "when-empty",
 }
-"""The setting of the comparison of GL-CFL with IFCA: the models start about Delta from the optima."""
+"""Settings for the comparison of GL-CFL with IFCA: the models start at distance about Delta from the optima."""
 
 Start = Callable[[Any, Mixture, int, int | None], np.ndarray | None]
 """Function of algorithm, task, seed and number of replicates that returns starting models, or None.
 
-None means the starting models that the task draws.
+If it returns None, the task draws the starting models.
 """
 
 
@@ -121,18 +125,18 @@ class Defaults:
     start: Start | None = None
 
     def with_settings(self, given: Mapping[str, Any]) -> dict[str, Any]:
-        """Return the settings with some of them replaced; the default shares are only for three clusters."""
+        """Replace some of the settings; if there are not three clusters, drop the default shares."""
         dropped = {"proportions"} if given.get("clusters", 3) != 3 else set()
         return {**{name: value for name, value in self.settings.items() if name not in dropped}, **given}
 
 
 def one_start(method: Any, task: Mixture, seed: int, _: int | None) -> np.ndarray:
-    """Return one start for all replicates, (P, d)."""
+    """Return starting models that all replicates share, (P, d)."""
     return np.asarray(running.run(method, task, rounds=0, seed=seed).models[0])
 
 
 def starts_apart(method: Any, task: Mixture, seed: int, replicates: int | None) -> np.ndarray | None:
-    """Draw models about Delta from a regression's pooled optimum and from each other, (replicates, P, d)."""
+    """Draw models at distance about Delta from a regression's pooled optimum, (replicates, P, d)."""
     if not isinstance(task, RegressionMixture):
         return None
     shape = (*(() if replicates is None else (replicates,)), method.model_count(task), task.dimension)
@@ -142,7 +146,7 @@ def starts_apart(method: Any, task: Mixture, seed: int, replicates: int | None) 
 
 
 WITHOUT_THEOREMS = ("feddyn", "fednova", "fedavgm", "fedadam", "fedyogi", "ditto", "pfedme")
-"""Methods without theorems about a mean over runs from one start."""
+"""Methods for which we have no theorem about the mean over runs from one start."""
 
 PAGES = {
     "cfl-mgd": Defaults("regression", 60, 500, REGRESSION, one_start),
@@ -163,10 +167,10 @@ PAGES = {
     ),  # 1 / (6 L K), as printed
     "proxskip": Defaults("quadratic", 60, 500, SKIPPING, one_start),
 }
-"""Algorithms with their own default task."""
+"""Defaults of the algorithms that have a default task of their own."""
 
 
 def defaults_of(algorithm: str, task: str | None = None) -> Defaults:
-    """Return the defaults of an algorithm's run on a task, by default its own task."""
+    """Return the defaults of an algorithm's run on a task; if no task is given, use the algorithm's default task."""
     page = PAGES.get(algorithm, Defaults())
     return page if task in (None, page.task) else Defaults(str(task), start=page.start)

@@ -1,7 +1,7 @@
-"""The stored numbers of all tables beside the printed numbers, as one Markdown table.
+"""Write the stored numbers of all tables next to the printed numbers, as one Markdown table.
 
-``python -m clusterproof.experiments.summary`` writes this table into the page of the stored results; the site also has
-this page.
+``python -m clusterproof.experiments.summary`` writes this table to the page of the stored results; the site also
+contains this page.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ HEADING = "## The papers' numbers and ours\n"
 
 
 def stored_summary() -> str:
-    """Return a line for each printed number that was measured, and the meaning of the results."""
+    """Return one line per printed number that was measured, and an explanation of the results."""
     lines = [f"| experiment | {' | '.join(HEADERS)} |", "| --- " * (len(HEADERS) + 1) + "|"]
     for (name, settings), group in stored_results().group_by("table", "settings", maintain_order=True):
         changes = json.loads(str(settings))
@@ -29,7 +29,7 @@ def stored_summary() -> str:
 
 
 def _written(setting: str, value: object) -> str:
-    """Write a setting with its value; a list or a table gets only its name."""
+    """Describe a setting with name and value; for a list or a table, give only the name."""
     if setting == "data":
         return str(value)
     return f"{setting} changed" if isinstance(value, list | dict) else f"{setting} {value}"

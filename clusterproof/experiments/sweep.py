@@ -1,4 +1,4 @@
-"""Sweeps run all combinations of a file's settings and seeds, as units, and collect the results in one table."""
+"""Sweeps: run all combinations of settings and seeds in a file, as units, and collect the results in one table."""
 
 from __future__ import annotations
 
@@ -43,14 +43,14 @@ MOST_RUNS = 1_000_000
 
 
 def _errors(trace: Trace, done: int) -> np.ndarray:
-    """Return the errors after some rounds, (R, P)."""
+    """Return the errors after the given number of rounds, (R, P)."""
     if trace.errors is None:
-        raise InvalidArgument("measure", "error", "asks for a task that knows its optima", "choose another")
+        raise InvalidArgument("measure", "error", "needs a task with known optima", "choose another")
     return np.atleast_2d(trace.errors[done])
 
 
 def _of_assignments(measure: Callable[..., Any]) -> Callable[[Trace, int], np.ndarray]:
-    """Return a measure of the clusters that the clients last chose, (R,)."""
+    """Compute a measure of the clusters that the clients last chose, (R,)."""
 
     def measured(trace: Trace, done: int) -> np.ndarray:
         last = replace(trace, assignments=trace.assignments[:done]).last_assignments
@@ -66,36 +66,35 @@ MEASURES: dict[str, Callable[[Trace, int], np.ndarray]] = {
     "adjusted_rand_index": _of_assignments(metrics.adjusted_rand_index),
     "clusters": _of_assignments(lambda assignments, _: metrics.cluster_count(assignments)),
 }
-"""Measures of ``run``; each is a function of a trace and a number of finished rounds, (R,).
+"""Measures for ``run``. Each measure is a function of a trace and a number of finished rounds; the result is (R,).
 
-They are the largest and mean distance of a model to its optimum, and purity, adjusted Rand index and number of clusters
-of the clients' last choices.
+The measures are the largest and the mean distance between a model and its optimum; and the purity, the adjusted Rand
+index and the number of clusters of the clients' last choices.
 """
 
 
 @dataclass(frozen=True, kw_only=True)
 class Sweep:
-    """A sweep as in its file.
+    """A sweep, as described in a file.
 
     Parameters
     ----------
     measure
         Names of ``MEASURES``, or columns of the metrics of ``train``.
     command
-        Command whose options are the settings: run or train.
+        Command to sweep, run or train; the settings are options of this command.
     rounds
-        Communication rounds.
+        Number of communication rounds.
     seeds
-        Number of seeds, from 0, or a list of seeds.
+        Number of seeds, which are counted from 0, or a list of seeds.
     replicates
-        Replicates of each run; not for training.
+        Number of replicates of each run; not allowed for training.
     every
-        Number of rounds between two measurements; the last round is always measured. With null, only the last round is
-        measured.
+        Number of rounds between two measurements. The last round is always measured; with null, only the last round is.
     settings
         Options with one value in all runs.
     grid
-        A list of values for each option; all combinations are run.
+        Options with a list of values each; the sweep runs all combinations.
     """
 
     measure: tuple[str, ...]
@@ -109,21 +108,22 @@ class Sweep:
 
 
 class Run(NamedTuple):
-    """A run of a sweep: its settings, for the table's columns, and its unit."""
+    """A run of a sweep: the settings, for the columns of the table, and the unit that computes it."""
 
     settings: dict[str, Any]
     unit: Unit
 
 
 def read_sweep(path: Path, values: Mapping[str, Any]) -> Sweep:
-    """Read a sweep's file.
+    """Read a sweep from a file.
 
     Parameters
     ----------
     path
-        The file.
+        Path of the file.
     values
-        Values that replace values of the file, at its top level or for a setting. Such a setting leaves the grid.
+        Values that replace values in the file, at the top level or for a setting. Such a setting is removed from the
+        grid.
 
     Raises
     ------
@@ -143,13 +143,13 @@ def read_sweep(path: Path, values: Mapping[str, Any]) -> Sweep:
     settings |= {name: value for name, value in values.items() if name not in top}
     grid = {name: value for name, value in grid.items() if name not in values}
     for name in sorted(set(settings) & set(grid)):
-        rule = "must stand in only one of the tables settings and grid"
+        rule = "must be in only one of the tables settings and grid"
         raise InvalidArgument(name, brief(settings[name]), rule, "remove it from settings or from grid")
     seeds = sweep.seeds
     if isinstance(seeds, int) and seeds <= MOST_RUNS:
         seeds = list(range(seeds))
     if not isinstance(seeds, list) or not seeds or len(set(seeds)) < len(seeds):
-        rule = "must be a number of seeds, or seeds, none twice"
+        rule = "must be a number of seeds, or a list of different seeds"
         raise InvalidArgument("seeds", sweep.seeds, rule, "write, for example, 3")
     for seed in seeds:
         check_seed(seed)
@@ -157,7 +157,7 @@ def read_sweep(path: Path, values: Mapping[str, Any]) -> Sweep:
     for name in sweep.measure:
         check_name("measure", name, known)
     if not sweep.measure or len(set(sweep.measure)) < len(sweep.measure):
-        rule = "must be names, none twice"
+        rule = "must be a list of different names"
         raise InvalidArgument("measure", list(sweep.measure), rule, f"write, for example, {known[:1]}")
     return replace(sweep, settings=settings, grid=grid, seeds=seeds)
 
@@ -165,7 +165,7 @@ def read_sweep(path: Path, values: Mapping[str, Any]) -> Sweep:
 def runs_of(sweep: Sweep, code: Collection[str] = ()) -> list[Run]:
     """Return the runs of a sweep, without duplicates.
 
-    If an algorithm, task, partition or network of the grid lacks a setting, its runs omit the setting.
+    If an algorithm, task, partition or network in the grid lacks a setting, the runs with it omit the setting.
 
     Parameters
     ----------
@@ -182,7 +182,7 @@ def runs_of(sweep: Sweep, code: Collection[str] = ()) -> list[Run]:
     """
     assert isinstance(sweep.seeds, list)
     size = math.prod(map(len, sweep.grid.values())) * len(sweep.seeds)
-    check_count("grid", size, at_least=1, at_most=MOST_RUNS, remedy="give every list a value")
+    check_count("grid", size, at_least=1, at_most=MOST_RUNS, remedy="give every list at least one value")
     make = _synthetic_run if sweep.command == "run" else _training_run
     runs: dict[str, Run] = {}
     used: set[str] = set()
@@ -202,7 +202,7 @@ def runs_of(sweep: Sweep, code: Collection[str] = ()) -> list[Run]:
 
 
 def _with_names(runs: Sequence[Run]) -> list[Run]:
-    """Return runs in which a user's algorithm is called by its name instead of its place, unless two share a name."""
+    """Call a user's algorithm by name instead of reference in the runs' settings, unless two share the name."""
     places = dict.fromkeys(str(run.settings["algorithm"]) for run in runs)
     names = {place: own_name(own_algorithm(place)) if is_reference(place) else place for place in places}
     counts = Counter(names.values())
@@ -243,9 +243,9 @@ def measure_run(
     seed: int,
     code: Mapping[str, Mapping[str, str]] | None = None,
 ) -> dict[str, list[Any]]:
-    """Run an algorithm on a synthetic task; return measures as equal columns, with None for infinite or NaN.
+    """Run an algorithm on a synthetic task; return measures as columns of equal length. None replaces infinity and NaN.
 
-    ``code`` holds digests of user-supplied code, so that changed code makes a new unit.
+    ``code`` holds digests of user-supplied code; if the code changes, the unit is computed again.
     """
     synthetic_runs.check_memory(algorithm, task, options, rounds, replicates)
     with np.errstate(all="ignore"):
@@ -266,7 +266,7 @@ def _training_run(sweep: Sweep, chosen: Mapping[str, Any], seed: int, code: Coll
         raise InvalidArgument(
             "replicates",
             sweep.replicates,
-            "must be left out for training runs, which have seeds",
+            "must be left out for training, which repeats runs with seeds",
             "give more seeds",
         )
     for section in DEFAULTS:
@@ -293,7 +293,7 @@ def _training_run(sweep: Sweep, chosen: Mapping[str, Any], seed: int, code: Coll
 
 def _check_choice(section: str, name: str, code: Collection[str]) -> None:
     if is_own(section, name) and name not in code:
-        rule = "is code, which runs when it is imported, and a file alone may not ask for that"
+        rule = "is code, which runs when it is imported; a file alone may not request this"
         raise InvalidArgument(section, name, rule, f"look at the code, then add --code {name}")
 
 
@@ -302,7 +302,7 @@ def _words(settings: Mapping[str, Any]) -> str:
 
 
 def sweep_frame(sweep: Sweep, runs: Sequence[Run], results: Sequence[Any]) -> DataFrame:
-    """Collect the finished runs: one row for each run, round and replicate.
+    """Collect the results of finished runs: one row per run, round and replicate.
 
     Returns
     -------
@@ -334,22 +334,22 @@ def sweep_frame(sweep: Sweep, runs: Sequence[Run], results: Sequence[Any]) -> Da
 
 
 def observations(frame: DataFrame) -> str:
-    """Write the numbers of seeds and replicates; empty if there is one of each."""
+    """Describe the numbers of seeds and replicates; return "" if there is one of each."""
     numbers = {"seeds": frame["seed"].n_unique(), "replicates": frame["replicate"].n_unique()}
     return " and ".join(f"{number} {name}" for name, number in numbers.items() if number > 1)
 
 
 def summarise(frame: DataFrame, by: Sequence[str], measures: Sequence[str]) -> list[list[str]]:
-    """Return rows of text: the values of the given columns, and the median and the range of each measure.
+    """Summarise a frame: each row of text has the values of the given columns, and median and range of each measure.
 
     Parameters
     ----------
     frame
         One row per observation, such as a seed.
     by
-        Columns whose values identify a row of the result, in order of appearance.
+        Columns that identify a row of the result; rows are in order of appearance.
     measures
-        Columns of numbers; null is not counted.
+        Columns with numbers; null does not count.
     """
     rows = []
     for key, group in frame.group_by(by, maintain_order=True):
@@ -359,12 +359,12 @@ def summarise(frame: DataFrame, by: Sequence[str], measures: Sequence[str]) -> l
 
 
 def median_and_range(values: Collection[float]) -> tuple[float, float, float]:
-    """Return the median, the least and the largest of at least one value."""
+    """Return the median, the smallest and the largest of the values; there must be at least one value."""
     return median(values), min(values), max(values)
 
 
 def _middle_in_words(values: Collection[float]) -> str:
-    """Write median and range; write a single value alone, and a dash if there is no value."""
+    """Write median and range of values; a single value is written alone, and a dash stands for no value."""
     if not len(values):
         return "-"
     middle, least, largest = median_and_range(values)

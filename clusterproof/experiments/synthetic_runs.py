@@ -1,4 +1,4 @@
-"""Runs on synthetic tasks: options become a task and an algorithm, for `clusterproof run`, sweeps and figures."""
+"""Make a task and an algorithm from options, for `clusterproof run`, sweeps and figures."""
 
 from __future__ import annotations
 
@@ -21,12 +21,12 @@ from clusterproof.running import Trace
 from clusterproof.synthetic import TASKS, Mixture, QuadraticMixture
 
 TASK_DEFAULTS = {"clusters": 2, "clients": 40, "dimension": 20}
-"""Default values of the tasks' parameters without a default in Python."""
+"""Default values for the task parameters that have no default in Python."""
 
 ALGORITHM_DEFAULTS = {"momentum": 0.5}
-"""Default values of the algorithms' parameters without a default in Python.
+"""Default values for the algorithm parameters that have no default in Python.
 
-``step_size`` is not among them, because it depends on the task.
+``step_size`` is not included, because its default depends on the task.
 """
 
 WORDS = {
@@ -40,14 +40,14 @@ WORDS = {
 
 @cache
 def task_parameters(task: str) -> dict[str, Any]:
-    """Return the types of the arguments of a task's ``random``, except the seed, by option name."""
+    """Return the types of the arguments of a task's ``random`` except the seed, indexed by option."""
     hints = get_type_hints(TASKS[task].random)
     names = [name for name in inspect.signature(TASKS[task].random).parameters if name != "seed"]
     return {name: list[float] if name == "proportions" else hints[name] for name in names}
 
 
 def algorithm_class(name: str) -> type[Algorithm[Any]]:
-    """Return the algorithm with a name in ``ALGORITHMS``, or a user's class.
+    """Return the algorithm with the given name in ``ALGORITHMS``, or the user's class with the given reference.
 
     Raises
     ------
@@ -65,14 +65,14 @@ def algorithm_class(name: str) -> type[Algorithm[Any]]:
 
 @cache
 def algorithm_parameters(algorithm: str) -> dict[str, Any]:
-    """Return the types of an algorithm's parameters by option name."""
+    """Return the types of an algorithm's parameters, indexed by option."""
     kind = algorithm_class(algorithm)
     hints = get_type_hints(kind)
     return {option_of(field.name): hints[field.name] for field in fields(kind) if field.init}
 
 
 def owners() -> dict[str, tuple[str, ...]]:
-    """Return the names of the tasks and algorithms that have each option."""
+    """For each option, return the names of the tasks and algorithms that have the option."""
     found: dict[str, tuple[str, ...]] = {}
     for names, parameters in ((TASKS, task_parameters), (ALGORITHMS, algorithm_parameters)):
         for name in names:
@@ -108,7 +108,7 @@ def make_task(name: str, options: Mapping[str, Any], seed: int) -> Mixture:
     name
         One of ``TASKS``.
     options
-        Options accepted by ``check_options``; algorithms' options are ignored.
+        Options that ``check_options`` accepts; options of algorithms are ignored.
     seed
         Seed of the task.
 
@@ -125,14 +125,14 @@ def make_task(name: str, options: Mapping[str, Any], seed: int) -> Mixture:
             extent = [task.smoothness, 1 / task.strong_convexity, task.diameter, *np.ravel(task.optima)]
         if np.isfinite(extent).all():
             return task
-        reason = "its optima or curvature overflow"
+        reason = "the task's optima or curvature overflow"
     except InvalidArgument as error:
         if error.argument in arguments or error.argument == "seed":
             raise
         reason = error.rule
     except (ArithmeticError, np.linalg.LinAlgError) as error:
         reason = str(error)
-    # options may be valid separately but exceed float64's range together
+    # options that are valid separately may together exceed the range of float64
     numbers = {key: value for key, value in arguments.items() if isinstance(value, float)}
     extreme = max(numbers, key=lambda key: abs(np.log(abs(numbers[key]) + 1e-320)), default="task")
     rule = f"is too extreme for a {name} task in double precision ({reason})"
@@ -147,14 +147,14 @@ def make_algorithm(name: str, options: Mapping[str, Any], task: Mixture) -> Algo
     name
         One of ``ALGORITHMS``, or the name of a user's class.
     options
-        Options accepted by ``check_options``; tasks' options are ignored.
+        Options that ``check_options`` accepts; options of tasks are ignored.
     task
-        Determines the default step size, see ``default_step_size``.
+        Task for the algorithm, which determines the default step size, see ``default_step_size``.
 
     Raises
     ------
     InvalidArgument
-        If an option is out of range, or an option without a default is missing.
+        If an option is out of range, or a required option is missing.
     """
     cls = algorithm_class(name)
     arguments: dict[str, Any] = {}
@@ -163,7 +163,7 @@ def make_algorithm(name: str, options: Mapping[str, Any], task: Mixture) -> Algo
         if option in options:
             arguments[field.name] = options[option]
         elif has_default(field) or not field.init:
-            continue  # a default that the class states is kept
+            continue  # keep a default that the class defines
         elif field.name == "step_size":
             augmentation = options.get("augmentation", getattr(cls, "augmentation", 0.0))
             arguments[field.name] = default_step_size(task, augmentation)
@@ -182,9 +182,9 @@ def make_algorithm(name: str, options: Mapping[str, Any], task: Mixture) -> Algo
 
 
 def default_step_size(task: Mixture, augmentation: float = 0.0) -> float:
-    """Return 1 / L, or FPFC's step size, where the augmentation adds to the curvature of the clients' losses.
+    """Return 1 / L; for FPFC, L includes the augmentation, which adds to the curvature of the clients' losses.
 
-    On quadratics this is the largest step size that FPFC's Theorem 1 allows for convex losses.
+    On quadratics, this value is the largest step size that FPFC's Theorem 1 allows for convex losses.
     """
     if not 0 < augmentation < np.inf:
         return 1 / task.smoothness
@@ -203,23 +203,23 @@ def run_with(
     replicates: int | None = None,
     start: Start | None = None,
 ) -> tuple[Mixture, Trace]:
-    """Return the task and the run of ``clusterproof run NAME`` with other settings.
+    """Return the task and the run of ``clusterproof run NAME``, with some settings replaced.
 
     Parameters
     ----------
     name, seed
-        The algorithm, and the seed of the task and of the run.
+        Name of the algorithm, and seed of the task and the run.
     settings
         Options of the task and of the algorithm that replace the defaults.
     task, rounds, replicates
-        See ``clusterproof run``; by default the values of the algorithm's page.
+        See ``clusterproof run``; by default the same as for the algorithm's page.
     start
-        Starting models; by default the starts of the algorithm's page.
+        Starting models; by default the same as for the algorithm's page.
 
     Raises
     ------
     InvalidArgument
-        If an option is out of range, or an option without a default is missing.
+        If an option is out of range, or a required option is missing.
     """
     defaults = defaults_of(name, task)
     settings = defaults.with_settings(settings)
@@ -241,14 +241,14 @@ def run_with(
 def check_memory(
     algorithm: str, task: str, options: Mapping[str, Any], rounds: int, replicates: int | None
 ) -> None:
-    """Raise ``InvalidArgument`` before the run if it cannot fit into the memory.
+    """Raise ``InvalidArgument``, before the run, if memory does not suffice.
 
-    The estimate is a lower bound: twice the record of the run, and the largest array of a round.
+    The estimate is a lower bound: twice the size of the trace, plus the largest array of a round.
 
     Raises
     ------
     InvalidArgument
-        If the run cannot fit; the message names the largest size.
+        If memory does not suffice; the message names the setting with the largest effect.
     """
     sizes = {
         **TASK_DEFAULTS,
@@ -278,17 +278,19 @@ def check_memory(
         raise InvalidArgument(
             largest,
             sizes[largest],
-            f"asks for at least {needed / 2**30:.3g} GiB of memory, and this machine has "
-            f"{present / 2**30:.3g}",
+            f"needs at least {needed / 2**30:.3g} GiB of memory; this machine has {present / 2**30:.3g}",
             "lower it or another of rounds, replicates, clients, clusters and dimension",
         )
 
 
 def has_default(parameter: Field[Any]) -> bool:
-    """Return whether a class states a default for a parameter."""
+    """Return whether a class defines a default for a parameter."""
     return parameter.default is not MISSING or parameter.default_factory is not MISSING
 
 
 def option_of(parameter: str) -> str:
-    """Return the option of an algorithm's parameter: ``models`` for ``clusters``, since tasks have clusters."""
+    """Return the option for an algorithm's parameter.
+
+    ``clusters`` becomes ``models``, because tasks also have clusters.
+    """
     return "models" if parameter == "clusters" else parameter

@@ -1,4 +1,4 @@
-"""Training runs as units."""
+"""Train networks as units, which a runner computes and stores."""
 
 from __future__ import annotations
 
@@ -21,18 +21,18 @@ def train_network(
     code: Mapping[str, Mapping[str, str]] | None = None,
     folder: Path | None = None,
 ) -> dict[str, list[Any]]:
-    """Train a network and return the columns of its metrics, without rounds that were not evaluated.
+    """Train a network, and return the columns of its metrics for the evaluated rounds.
 
-    On a CPU, training that was killed continues from its last checkpoint with the same bits.
+    On a CPU, a killed training run continues from the last checkpoint with the same bits.
 
     Parameters
     ----------
     sections
         Sections of the configuration, see ``configuration_from``.
     code
-        Digests of user-supplied code, so that changed code makes a new unit.
+        Digests of user-supplied code; if the code changes, the unit is computed again.
     folder
-        Folder for checkpoints; None means no checkpoints. A damaged run starts again.
+        Folder for checkpoints; None means no checkpoints. If the stored run is damaged, training starts again.
     """
     metrics = _trained(configuration_from(sections), folder).metrics
     evaluated = [index for index, accuracy in enumerate(metrics["accuracy"]) if accuracy is not None]
@@ -42,7 +42,10 @@ def train_network(
 
 
 def _trained(configuration: Configuration, folder: Path | None) -> TrainingResult:
-    """Train, or continue the run in a folder unless it is damaged, has other data, or is in use."""
+    """Continue the run in a folder.
+
+    Start again if it is damaged or has other data, or without a folder if it is in use.
+    """
     from clusterproof.neural.resumption import OTHER_SAMPLES
     from clusterproof.neural.training import train
 
@@ -51,7 +54,7 @@ def _trained(configuration: Configuration, folder: Path | None) -> TrainingResul
     except InvalidArgument as error:
         if folder is None:
             raise
-        if error.rule == IN_USE:  # another worker may have the same unit
+        if error.rule == IN_USE:  # another worker may compute the same unit
             return train(configuration)
         if error.argument == "out":
             raise InvalidArgument(
@@ -88,5 +91,5 @@ def check_sections(sections: Mapping[str, Mapping[str, Any]], *, is_here: bool) 
         folder = data_folder() / name
         files = [*dataset.files, *([] if dataset.archive is None else [dataset.archive])]
         if not any((folder / file.name).exists() for file in files):
-            remedy = f"run `clusterproof data fetch {name}`, or name its folder by {ENVIRONMENT}"
+            remedy = f"run `clusterproof data fetch {name}`, or give its folder with {ENVIRONMENT}"
             raise InvalidArgument("data", name, f"is not in {folder}", remedy)

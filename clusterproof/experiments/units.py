@@ -1,4 +1,4 @@
-"""Units: parts of a table or sweep that joblib or Dask computes, each stored as soon as it is finished."""
+"""Units: parts of a table or sweep. joblib or Dask computes the units; each is stored as soon as it is finished."""
 
 from __future__ import annotations
 
@@ -26,26 +26,27 @@ from clusterproof.files import LARGE, parse_json, read_file, user_cache
 from clusterproof.opened_files import digest_of_file, digests_of_opened
 
 TIMEOUT = 20
-"""Seconds to wait for a scheduler and for its first worker."""
+"""Number of seconds to wait for a scheduler and for the scheduler's first worker."""
 
 WORKER_SECONDS = 3.0
-"""Seconds that a worker needs to start and to import the libraries of the units."""
+"""Number of seconds that a worker needs to start and to import the units' libraries."""
 
 
 @dataclass(frozen=True)
 class Unit:
-    """A part of a computation.
+    """A part of a computation, which can be computed and stored separately.
 
     Attributes
     ----------
     name
-        Name in messages, such as ``"ifca, seed 0"``.
+        Name for messages, such as ``"ifca, seed 0"``.
     function
         Function at the top level of a module, which returns plain JSON values.
     settings
         Keyword arguments of the function, as plain JSON values.
     resumes
-        Whether the function also takes ``folder``, in which it stores its progress so that a later call continues.
+        Whether the function also takes ``folder``. The function stores its progress in this folder, and a later call
+        continues.
     """
 
     name: str
@@ -55,7 +56,7 @@ class Unit:
 
     @property
     def file(self) -> str:
-        """Name of the unit's file: a digest of the function, the settings, and the source behind the result."""
+        """Name of the unit's file: a digest of the function, the settings, and the source code behind the result."""
         content = json.dumps([source_digest(self.function.__module__), self.settings], sort_keys=True)
         digest = hashlib.sha256(content.encode()).hexdigest()[:16]
         return f"{self.function.__name__.replace('_', '-')}.{digest}.json"
@@ -63,7 +64,7 @@ class Unit:
 
 @cache
 def source_digest(module: str) -> str:
-    """Return a digest of a module, of the packages on which results depend, and of the versions of NumPy and torch."""
+    """Return a digest of a module, of the packages that affect results, and of the versions of NumPy and torch."""
     package = Path(clusterproof.__file__).parent
     total = hashlib.sha256(Path(str(sys.modules[module].__file__)).read_bytes())
     for part in ("algorithms", "common", "neural", "running", "synthetic"):
@@ -78,19 +79,19 @@ def source_digest(module: str) -> str:
 
 
 def store(path: Path, unit: Unit) -> tuple[Path, Any, str]:
-    """Compute a unit and store its result, unless it is stored.
+    """Compute a unit and store the result, unless the result is already stored.
 
     Parameters
     ----------
     path
-        File of the result; its name has a digest of the sender's source.
+        File for the result; its name contains a digest of the source code of the process that sends the unit.
     unit
         The unit to compute.
 
     Returns
     -------
     tuple
-        The path, the result, and a line on the error if the function raised one.
+        The path, the result, and one line about the error if the function raised an error.
     """
     if path.name != unit.file:
         return path, None, "the worker has another version of the source; install this version there"
@@ -102,18 +103,18 @@ def store(path: Path, unit: Unit) -> tuple[Path, Any, str]:
         _write(path, unit, result)
         if unit.resumes:
             shutil.rmtree(progress, ignore_errors=True)
-    except (Exception, SystemExit) as error:  # SystemExit from a user's code
+    except (Exception, SystemExit) as error:  # a user's code may raise SystemExit
         return path, None, error_line(error)
     return path, result, ""
 
 
 def progress_folder(path: Path) -> Path:
-    """Return the folder beside a unit's file in which the unit stores its progress."""
+    """Return the folder, next to the unit's file, in which the unit stores its progress."""
     return path.with_suffix(".progress")
 
 
 def read(path: Path) -> dict[str, Any] | None:
-    """Return the record of a finished unit; None if it is missing or damaged, or if a file that it read has changed.
+    """Return a finished unit's record, or None if it is missing or damaged, or if a file that it read has changed.
 
     A file that no longer exists counts as unchanged.
     """
@@ -137,25 +138,25 @@ def compute(
     dask: str | None = None,
     watch: Callable[[int, str], None] | None = None,
 ) -> tuple[list[Any], list[str]]:
-    """Compute the units that are not stored yet, equal units only once.
+    """Compute the units that are not stored yet; compute equal units only once.
 
     Parameters
     ----------
     units
         The units to compute.
     folder
-        Folder of the finished units. If None, it is in the user's cache.
+        Folder for finished units. If None, a folder in the user's cache is used.
     jobs
-        Number of processes of this machine.
+        Number of processes on this machine.
     dask
-        Address of a Dask scheduler, whose workers replace local processes.
+        Address of a Dask scheduler; its workers compute the units instead of local processes.
     watch
-        Function to call at the start and after every unit, with the number of finished units and a text on failures.
+        Function to call at the start and after every unit, with the number of finished units and a text about failures.
 
     Returns
     -------
     tuple
-        The result of each unit, None for a failed one; and a line on each failure.
+        The result of each unit, or None for a failed unit; and one line per failure.
 
     Raises
     ------
@@ -173,7 +174,7 @@ def compute(
     require_plain("out", *by_path)
     results = {path: found["result"] for path in by_path if (found := read(path)) is not None}
     missing = [path for path in by_path if path not in results]
-    for path in results:  # left by a process that was killed between its last two steps
+    for path in results:  # left behind by a process that was killed between its last two steps
         shutil.rmtree(progress_folder(path), ignore_errors=True)
     failures: list[str] = []
     watch = watch or (lambda *_: None)
@@ -184,7 +185,7 @@ def compute(
             failures.append(f"{by_path[path].name}: {fault}")
         else:
             results[path] = result
-            if not path.exists():  # a worker stored it on another machine
+            if not path.exists():  # a worker on another machine has stored it there
                 _write(path, by_path[path], result)
         watch(len(results), f"{len(failures)} failed" if failures else "")
 
@@ -198,7 +199,9 @@ def compute(
                     keep(*stored)
             except InvalidArgument:
                 raise
-            except Exception as error:  # an error of the engine, as errors of functions are returned
+            except (
+                Exception
+            ) as error:  # this is an error of joblib or Dask, because errors of functions are returned
                 failures.append(f"a worker was lost (out of memory?): {error_line(error)}")
     return [results.get(folder / unit.file) for unit in units], failures
 
@@ -209,10 +212,10 @@ def _computed_here(
     jobs: int,
     keep: Callable[[Path, Any, str], None],
 ) -> list[Path]:
-    """Compute units in this process as long as starting workers would take longer, and return the remaining units.
+    """Compute units in this process as long as this is faster than starting workers; return the remaining units.
 
-    Each unit is expected to take as long as the last finished unit. Units that train networks may take hours, so
-    workers get them.
+    We expect each unit to take as long as the last finished unit. Units that train networks may take hours, so workers
+    compute them.
     """
     left = list(missing)
     while left and jobs > 1 and not by_path[left[0]].resumes:
@@ -250,7 +253,7 @@ def _engine(jobs: int, dask: str | None) -> Iterator[None]:
                 yield
     except (OSError, ValueError, TimeoutError, ImportError) as error:
         rule = f"must be the address of a Dask scheduler with a worker ({error_line(error)})"
-        remedy = "start `dask scheduler` and `dask worker`, and give the address that the first prints"
+        remedy = "start `dask scheduler` and `dask worker`, and give the address that the scheduler prints"
         raise InvalidArgument("dask", dask, rule, remedy) from error
 
 
@@ -265,10 +268,10 @@ def cache_folder() -> Path:
     try:
         return user_cache() / "units"
     except RuntimeError as error:
-        rule = "must be given where there is no home directory for finished units"
+        rule = "must be given because there is no home directory for finished units"
         raise InvalidArgument("out", None, rule, "add --out FOLDER, or set HOME") from error
 
 
 def that_end_with_this() -> dict[str, Any]:
-    """Return joblib's arguments for processes that end together with this one."""
+    """Return arguments for joblib such that worker processes end together with this process."""
     return {"initializer": end_with, "initargs": (os.getpid(),)}

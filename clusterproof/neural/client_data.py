@@ -205,7 +205,7 @@ def check_images(partition: Partition, network: Network, preprocessing: Preproce
     for half, client_images in (("training", partition.train), ("test", partition.test)):
         empty = np.flatnonzero(np.asarray(client_images.sizes) < 1)
         if len(empty):
-            rule = f"must give every client {half} samples, but client {empty[0]} has none"
+            rule = f"must give every client {half} samples; client {empty[0]} has none"
             raise InvalidArgument("partition", partition.name, rule, "leave this client out")
         _check_samples(client_images, network, preprocessing)
     if network.classes != partition.classes:

@@ -261,10 +261,10 @@ def assemble(configuration: Configuration, choices: Mapping[str, Any] | None = N
     decay = None if training.step_size_decay == 1 else training.step_size_decay
     further = {"training.after_local_training": training.after_local_training or None}
     if "step_size" not in algorithm.settings:
-        rule = f"needs an algorithm with a step size, but {algorithm.name} has none"
+        rule = f"needs an algorithm with a step size; {algorithm.name} has none"
         _refuse({**further, "training.step_size_decay": decay}, rule, "leave it out")
     if not division.paired:
-        rule = f"needs test data of the training clients, but {division.name} has separate test clients"
+        rule = f"needs test data of the training clients; {division.name} has separate test clients"
         by_training = "train" if made["test_assignment"] == "train" else None
         local = "local" if configuration.algorithm.name == "local" else None
         asked = {"training.test_assignment": by_training, **further, "algorithm.name": local}

@@ -1,4 +1,4 @@
-"""Runs of algorithms, and their records: the runner, traces, stored traces, metrics."""
+"""Run algorithms on tasks: the runner, traces, storage of traces, and metrics."""
 
 from clusterproof.running.accuracies import ClientAccuracies, client_accuracies, received_models
 from clusterproof.running.metrics import adjusted_rand_index, cluster_count, purity

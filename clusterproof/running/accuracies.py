@@ -1,4 +1,4 @@
-"""Two accuracies of a client: before and after local training of the server's model."""
+"""Compute two accuracies of each client: with the server's model before and after local training."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from clusterproof.common.validation import InvalidArgument
 
 @dataclass(frozen=True)
 class ClientAccuracies:
-    """Accuracies of every client, (..., m), each in [0, 1].
+    """Two accuracies per client, (..., m), in [0, 1].
 
     Attributes
     ----------
@@ -31,8 +31,8 @@ class ClientAccuracies:
 def received_models(algorithm: Algorithm[Any], models: Array, assignments: Array) -> Array:
     """Return the model that the server has for each client, (..., m, d).
 
-    ``models`` (..., P, d) come from a state or from a round of a trace, with one row per cluster, or per client (local,
-    cfl, sofl). ``assignments`` (..., m) are the last known clusters of all clients.
+    ``models`` (..., P, d) come from a state or from a round of a trace, with one row per cluster, or one row per client
+    (local, cfl, sofl). ``assignments`` (..., m) holds the last known cluster of each client.
 
     Raises
     ------
@@ -43,7 +43,7 @@ def received_models(algorithm: Algorithm[Any], models: Array, assignments: Array
         return models
     if (to_numpy(assignments) < 0).any():
         raise InvalidArgument(
-            "assignments", -1, "must be a model for every client", "run more rounds or raise participation"
+            "assignments", -1, "must name a model for every client", "run more rounds or raise participation"
         )
     return rows(models, assignments)
 
@@ -56,7 +56,7 @@ def client_accuracies(
     step_size: float,
     local_steps: int,
 ) -> ClientAccuracies:
-    """Return the accuracy of every client's model as received and after local gradient steps.
+    """Return the accuracy of each client's model when received, and after local gradient steps.
 
     Parameters
     ----------
@@ -65,7 +65,7 @@ def client_accuracies(
     received
         Model that the server has for each client, (..., m, d), see ``received_models``.
     generator
-        Source of the samples of the local training.
+        Generator that draws the samples for local training.
     step_size, local_steps
         Parameters of the local training.
 

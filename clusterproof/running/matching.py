@@ -1,4 +1,4 @@
-"""Matching of models to clusters, by the models' starts or by the clients' choices."""
+"""Match models to clusters, with the models' starts or with the clients' choices."""
 
 from __future__ import annotations
 
@@ -10,12 +10,12 @@ from clusterproof.running.trace import Trace, distances
 
 
 def matched(costs: np.ndarray) -> np.ndarray:
-    """Return the cluster of each model, (P,), for the least total cost; in a tie, model i belongs to cluster i.
+    """Return the cluster of each model, (P,), such that the total cost is smallest; in a tie, cluster i gets model i.
 
     Parameters
     ----------
     costs
-        Cost of giving model i to cluster j, (P, P).
+        Cost of a match of model i with cluster j, (P, P).
     """
     same = np.arange(len(costs))
     if (costs[same, same] == costs.min(axis=-1)).all():
@@ -28,14 +28,14 @@ def matched(costs: np.ndarray) -> np.ndarray:
 
 
 def in_order_of_clusters(trace: Trace, optima: np.ndarray) -> Trace:
-    """Reorder the models of a run, so that model p started nearest to the optimum of cluster p.
+    """Reorder the models of a run such that the starts match the optima: model p belongs to cluster p.
 
-    Only the starts determine the order, so it does not hide the loss of a cluster during the run.
+    The order depends only on the starts. It therefore does not hide that a cluster is lost during the run.
 
     Parameters
     ----------
     trace
-        A run with as many models as clusters, whose starts are finite.
+        A run with equally many models and clusters, and with finite starts.
     optima
         Optima of the clusters, (P, d).
     """
@@ -59,19 +59,19 @@ def in_order_of_clusters(trace: Trace, optima: np.ndarray) -> Trace:
 
 
 def models_of(last: np.ndarray, labels: np.ndarray, clusters: int) -> np.ndarray:
-    """Return the cluster whose majority chose each model, (R, P); without such a matching, the models' numbers.
+    """Match models to clusters by majority, (R, P); return the models' numbers if there is no such matching.
 
     Parameters
     ----------
     last
-        Last choice of each client in each run, (R, m); -1 if it made none.
+        Last choice of each client in each run, (R, m); -1 for a client that has never chosen.
     labels, clusters
         The true cluster of each client, (m,), and the number of clusters (P).
     """
     found = np.tile(np.arange(clusters), (len(last), 1))
     for run, choices in enumerate(last):
         known = choices >= 0
-        chosen = np.zeros((clusters, clusters))  # number of a cluster's clients that chose a model
+        chosen = np.zeros((clusters, clusters))  # number of clients per cluster and chosen model
         np.add.at(chosen, (labels[known], choices[known]), 1)
         favourite = chosen.argmax(axis=1)
         if (2 * chosen.max(axis=1) > chosen.sum(axis=1)).all() and len({*favourite.tolist()}) == clusters:

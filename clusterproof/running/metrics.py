@@ -11,7 +11,7 @@ from clusterproof.common.validation import InvalidArgument
 
 
 def contingency(assignments: np.ndarray, labels: np.ndarray) -> np.ndarray:
-    """Return the numbers of clients by assigned and true cluster, from integers (m,); absent clients (-1) are left out.
+    """Count clients per assigned and true cluster, from integers (m,); absent clients (-1) do not count.
 
     Raises
     ------
@@ -21,7 +21,7 @@ def contingency(assignments: np.ndarray, labels: np.ndarray) -> np.ndarray:
     assignments, labels = _clusters("assignments", assignments), _clusters("labels", labels)
     if assignments.shape != labels.shape:
         rule = f"must have the shape of the assignments, {assignments.shape}"
-        raise InvalidArgument("labels", labels.shape, rule, "give every client one of each")
+        raise InvalidArgument("labels", labels.shape, rule, "give every client one assignment and one label")
     present = assignments >= 0
     assigned, rows = np.unique(assignments[present], return_inverse=True)
     truth, columns = np.unique(labels[present], return_inverse=True)
@@ -31,7 +31,7 @@ def contingency(assignments: np.ndarray, labels: np.ndarray) -> np.ndarray:
 
 
 def cluster_count(assignments: np.ndarray) -> int:
-    """Count the clusters that have clients, from integers (m,); absent clients (-1) are left out.
+    """Count the clusters that have clients, from integers (m,); absent clients (-1) do not count.
 
     Purity never decreases when clusters are split, and is 1 for singletons. Report purity together with this number or
     the adjusted Rand index.
@@ -41,7 +41,7 @@ def cluster_count(assignments: np.ndarray) -> int:
 
 
 def _clusters(argument: str, value: Any) -> np.ndarray:
-    """Read the cluster of each client, integers (m,)."""
+    """Check the clusters of the clients, and return them as integers (m,)."""
     rule, remedy = "must be integers (m,)", "give a cluster a client, and one replicate or round at a time"
     clusters = to_numpy(convert_array(argument, value, rule, remedy, integers=True))
     if clusters.ndim != 1:
@@ -52,7 +52,7 @@ def _clusters(argument: str, value: Any) -> np.ndarray:
 def purity(assignments: np.ndarray, labels: np.ndarray) -> float:
     """Return the share of clients whose true cluster is the majority in their assigned cluster, in (0, 1].
 
-    ``assignments`` and ``labels`` are integers (m,); absent clients (-1) are left out. The result is NaN if all clients
+    ``assignments`` and ``labels`` are integers (m,); absent clients (-1) do not count. The result is NaN if all clients
     are absent.
     """
     table = contingency(assignments, labels)
@@ -60,10 +60,10 @@ def purity(assignments: np.ndarray, labels: np.ndarray) -> float:
 
 
 def adjusted_rand_index(assignments: np.ndarray, labels: np.ndarray) -> float:
-    """Return the agreement of two partitions, corrected for chance (Hubert and Arabie, 1985).
+    """Return the adjusted Rand index of two partitions: agreement corrected for chance (Hubert and Arabie, 1985).
 
-    Equal partitions give 1, and random ones 0 on average. The partitions are integers (m,); absent clients (-1) are
-    left out. The result is NaN if all clients are absent.
+    Equal partitions give 1, and random partitions give 0 on average. The partitions are integers (m,); absent clients
+    (-1) do not count. The result is NaN if all clients are absent.
     """
     table = contingency(assignments, labels).astype(float)
     if not table.size:

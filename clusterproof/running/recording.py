@@ -1,4 +1,4 @@
-"""Values that a run records of its states: models, requested fields, and functions of state and task."""
+"""Record values of a run's states: models, requested fields, and functions of state and task."""
 
 from __future__ import annotations
 
@@ -18,20 +18,20 @@ from clusterproof.common.validation import InvalidArgument, check_instance, chec
 from clusterproof.running.contract import copy_arrays, written
 
 Measure: TypeAlias = Callable[[Any, Any], Any]
-"""Type of a function of the state and the task, such as f(x) - f*."""
+"""Function of the state and the task, such as f(x) - f*."""
 
 
 class Recorder:
-    """Copies of the states' arrays, on the host.
+    """Recorder that copies values of the states to the host.
 
     Parameters
     ----------
     record
-        Names of fields of the state.
+        Names of the state's fields to record.
     measure
-        Functions of state and task by name.
+        Functions of state and task, indexed by name.
     task
-        Task of the run.
+        The task of the run.
 
     Raises
     ------
@@ -42,7 +42,7 @@ class Recorder:
     def __init__(self, record: Sequence[str], measure: Mapping[str, Measure], task: Task) -> None:
         check_instance("measure", measure, Mapping, 'write {"gap": lambda state, task: ...}')
         check_list("record", record, str, 'give names of the state\'s fields, such as ("controls",)')
-        functions: Mapping[Any, Any] = measure  # values of the user, which are not yet checked
+        functions: Mapping[Any, Any] = measure  # values from the user, not yet checked
         for name, function in functions.items():
             if not isinstance(name, str) or not _takes_two(function):
                 rule = "must map names to functions of (state, task)"
@@ -58,13 +58,13 @@ class Recorder:
         self._values: dict[tuple[str, str], list[np.ndarray]] = {key: [] for key in self._readers}
 
     def add(self, state: State) -> None:
-        """Copy the recorded values of a state.
+        """Copy the values to record from a state.
 
         Raises
         ------
         InvalidArgument
-            If the state lacks a requested field, a value is not numeric or changes its shape, or a function writes into
-            the state.
+            If the state lacks a requested field, a value is not numeric or changes shape, or a function writes to the
+            state.
         """
         self._models.append(np.array(to_numpy(state.models)))
         for (kind, name), read in self._readers.items():
@@ -82,12 +82,14 @@ class Recorder:
                 rule = (
                     f"must be numbers after every round, not {type(value).__name__} after round {len(values)}"
                 )
-                raise InvalidArgument(kind, name, rule, "assignments are recorded in any case")
+                raise InvalidArgument(
+                    kind, name, rule, "leave it out, because assignments are always recorded"
+                )
             if values and array.shape != values[0].shape:
                 rule = (
-                    f"must keep its shape, {values[0].shape}, and has {array.shape} after round {len(values)}"
+                    f"must keep the shape {values[0].shape}; it has {array.shape} after round {len(values)}"
                 )
-                raise InvalidArgument(kind, name, rule, "record an array of one shape")
+                raise InvalidArgument(kind, name, rule, "record an array with a constant shape")
             values.append(array)
 
     @property
@@ -97,16 +99,16 @@ class Recorder:
 
     @property
     def models(self) -> np.ndarray:
-        """Models before the first and after each round, (rounds + 1, ..., P, d)."""
+        """Models before the first round and after each round, (rounds + 1, ..., P, d)."""
         return np.stack(self._models)
 
     def values(self, kind: str) -> dict[str, np.ndarray]:
-        """Return the arrays (rounds + 1, ...) of ``"record"`` or ``"measure"`` by name."""
+        """Return the arrays (rounds + 1, ...) for ``"record"`` or ``"measure"``, indexed by name."""
         return {name: np.stack(values) for (its, name), values in self._values.items() if its == kind}
 
 
 def _takes_two(function: Any) -> bool:
-    """Return whether a value can be called with a state and a task, as far as its signature shows."""
+    """Return whether a value is callable and its signature, if known, allows a state and a task as arguments."""
     try:
         inspect.signature(function).bind(None, None)
     except TypeError:
@@ -120,6 +122,6 @@ def _evaluate(name: str, function: Measure, task: Task, state: State) -> Any:
     copies = copy_arrays(state)
     value = function(state, task)
     if (changed := written(state, copies)) is not None:
-        rule = f"must leave the state unchanged, and writes into its `{changed}`"
+        rule = f"must leave the state unchanged; it writes to its `{changed}`"
         raise InvalidArgument("measure", name, rule, "compute a new array")
     return value

@@ -20,12 +20,12 @@ from clusterproof.running.trace import Trace, distances
 
 
 class Diverged(InvalidArgument):
-    """Raised if the models of a run became NaN.
+    """Error raised if the models of a run become NaN.
 
     Attributes
     ----------
     rounds
-        Rounds before the first NaN; a run with this number of rounds has no NaN.
+        Number of rounds before the first NaN; a run with this number of rounds has no NaN.
     """
 
     def __init__(self, argument: str, value: object, rule: str, remedy: str, *, rounds: int) -> None:
@@ -55,24 +55,25 @@ def run(
     rounds
         Number of rounds (T), at least 0.
     seed
-        Seed of the run; the same seed gives bitwise identical results.
+        Seed of the run; equal seeds give bitwise identical results.
     replicates
-        Number of independent runs, computed together along a leading axis; None for a single run without that axis.
+        Number of independent runs, computed together along a leading axis. With None, there is a single run without
+        this axis.
     initial
-        Starting models (P, d), shared by all replicates, or (replicates, P, d). If None, the task draws them, one set
-        per replicate. Numbers of a type other than float32 become float64.
+        Starting models (P, d), shared by all replicates, or (replicates, P, d). If None, the task draws a separate set
+        for each replicate. All number types except float32 are converted to float64.
     progress
-        Called with the number of finished rounds after each round.
+        Function that is called after each round with the number of finished rounds.
     record
-        Fields of the algorithm's state to keep by round, such as ``("controls",)``; see ``Trace.recorded``.
+        Fields of the algorithm's state to record in each round, such as ``("controls",)``; see ``Trace.recorded``.
     measure
-        Functions of (state, task) to evaluate before the first and after each round, by name, such as
-        ``{"suboptimality": gap}``; see ``Trace.measured``. They must not change the state.
+        Functions of (state, task) to evaluate before the first round and after each round, indexed by name, such as
+        ``{"suboptimality": gap}``; see ``Trace.measured``. The functions must not change the state.
 
     Returns
     -------
     Trace
-        Models, assignments and errors by round.
+        Models, assignments and errors of every round.
 
     Raises
     ------
@@ -80,8 +81,8 @@ def run(
         If a model becomes NaN.
     InvalidArgument
         If algorithm or task is of another type, a number is out of range, or ``initial`` has the wrong shape or is not
-        finite. If the algorithm breaks the protocol or writes into its state. If a recorded field or function does not
-        give numbers, or changes their shape.
+        finite. If the algorithm breaks the protocol or writes to its state. If a recorded field or function is not
+        numeric, or changes shape.
     """
     check_instance("algorithm", algorithm, Algorithm, "write run(algorithm, task, rounds=...)")
     check_instance("task", task, Task, "write run(algorithm, task, rounds=...)")
@@ -142,7 +143,7 @@ def run(
 
 
 def _check_numbers(algorithm: Algorithm[Any], models: np.ndarray, done: int) -> None:
-    """Raise ``Diverged`` if a model is NaN after a round; the error names round, model and replicate."""
+    """Raise ``Diverged`` if a model is NaN after a round; the error states round, model and replicate."""
     wrong = np.isnan(models)
     if not wrong.any():
         return
@@ -156,8 +157,8 @@ def _check_numbers(algorithm: Algorithm[Any], models: np.ndarray, done: int) -> 
 
 
 def _broadcast_initial(initial: Array, shape: tuple[int, ...]) -> Array:
-    """Return starting models broadcast to ``shape``."""
-    remedy = "give one starting model for each of the algorithm's models"
+    """Check starting models, and broadcast them to ``shape``."""
+    remedy = "give one start for each of the algorithm's models"
     initial = convert_array("initial", initial, "must be an array of real numbers", remedy)
     if tuple(initial.shape) not in (shape, shape[-2:]):
         raise InvalidArgument(
@@ -173,7 +174,7 @@ def _broadcast_initial(initial: Array, shape: tuple[int, ...]) -> Array:
 
 
 def _spread(state: State, shape: tuple[int, ...], clients: int) -> np.ndarray:
-    """Return the assignments of all clients, -1 for absent ones."""
+    """Return the assignments of all clients; absent clients get -1."""
     chosen, participants = to_numpy(state.assignments), to_numpy(state.clients)
     if len(chosen.shape) == 1 and shape:
         chosen = np.broadcast_to(chosen, (*shape, chosen.shape[-1]))

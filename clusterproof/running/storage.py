@@ -1,4 +1,4 @@
-"""Storage of a run: parquet tables and a JSON file with settings, versions and checksums.
+"""Store a run as parquet tables and a JSON file with settings, versions and checksums.
 
 A stored run is a folder of three files:
 
@@ -46,21 +46,22 @@ SIDECAR = "run.json"
 TABLES = ("models.parquet", "assignments.parquet")
 RECORDED = "recorded.parquet"
 FORMAT, FORMAT_RECORDED = 1, 2
-"""Format numbers of stored runs: without, and with, recorded fields or measures."""
+"""Format numbers of stored runs: the first without, the second with recorded fields or measures."""
 
 
 @checked
 def save_trace(trace: Trace, folder: str | os.PathLike[str]) -> None:
-    """Write a run atomically into a new folder, with bitwise exact arrays.
+    """Write a run to a new folder, with bitwise exact arrays, completely or not at all.
 
-    The files are written into a sibling folder (``.clusterproof-XXXXXXXX.partial``) that is renamed at the end.
+    The files are written to a temporary folder next to it (``.clusterproof-XXXXXXXX.partial``), which is renamed at the
+    end.
 
     Parameters
     ----------
     trace
         The run.
     folder
-        Folder that does not exist or is empty. Missing parents are created.
+        Folder that does not exist or is empty. Missing parent folders are created.
 
     Raises
     ------
@@ -77,20 +78,20 @@ def save_trace(trace: Trace, folder: str | os.PathLike[str]) -> None:
         try:
             _write_files(trace, partial)
             os.rename(partial, target)
-        except BaseException:  # also Ctrl-C must leave no temporary folder
+        except BaseException:  # Ctrl-C must not leave a temporary folder, either
             shutil.rmtree(partial, ignore_errors=True)
             raise
 
 
 @checked
 def load_trace(folder: str | os.PathLike[str]) -> Trace:
-    """Read a run that ``save_trace`` wrote; its arrays are bitwise identical.
+    """Read a run that ``save_trace`` wrote; the arrays are bitwise identical to the saved arrays.
 
     Raises
     ------
     InvalidArgument
-        If a file is missing, unreadable or a link, or if polars is not installed. If a file differs from the file that
-        was written; the message gives the expected and the found SHA-256.
+        If a file is missing, unreadable or a link, or if polars is not installed. If a file has changed since it was
+        written; the message gives the expected and the actual SHA-256.
     """
     import polars
 
@@ -130,14 +131,14 @@ def load_trace(folder: str | os.PathLike[str]) -> Trace:
 
 
 def parquet_bytes(frame: DataFrame) -> bytes:
-    """Return the content of the parquet file of a table."""
+    """Convert a table to the content of a parquet file."""
     content = io.BytesIO()
     frame.write_parquet(content)
     return content.getvalue()
 
 
 def write_tables(frame: DataFrame, *, parquet: Path | None = None, csv: Path | None = None) -> None:
-    """Write a table to the requested files, each named by an option.
+    """Write a table to each requested file; the arguments map options to paths.
 
     Raises
     ------
@@ -151,18 +152,18 @@ def write_tables(frame: DataFrame, *, parquet: Path | None = None, csv: Path | N
 
 
 def check_destination(folder: str | os.PathLike[str]) -> None:
-    """Check before a computation that ``save_trace`` can write into a folder.
+    """Check, before a computation, that ``save_trace`` can write to a folder.
 
     Raises
     ------
     InvalidArgument
-        If the folder is a file or not empty, or its parent cannot be written.
+        If the path is a file, the folder is not empty, or the parent folder cannot be written.
     """
     name = os.fspath(folder)
     with naming_folder("out", folder):
         target = Path(os.path.realpath(folder))
         with suppress(FileNotFoundError):
-            os.stat(target)  # raises an error for a name that is too long; a missing folder is allowed
+            os.stat(target)  # this raises an error if the name is too long; a missing folder is allowed
         if not name or (target.exists() and not target.is_dir()):
             raise InvalidArgument("out", name, "must be the path of a new folder", "choose another name")
         if os.path.ismount(target) or target == Path.cwd():
@@ -192,7 +193,7 @@ class _Sidecar(msgspec.Struct, forbid_unknown_fields=True):
 
 
 def _write_files(trace: Trace, folder: Path) -> None:
-    """Write the two tables, and then the JSON file with their checksums."""
+    """Write the tables, and then the JSON file with the checksums of the tables."""
     import polars
 
     arrays = {"models": trace.models, "assignments": trace.assignments, "errors": trace.errors}
@@ -237,12 +238,12 @@ def _write_files(trace: Trace, folder: Path) -> None:
 
 
 def _named(arrays: Mapping[str, np.ndarray], prefix: str) -> dict[str, np.ndarray]:
-    """Return the arrays whose names begin with a prefix, by the rest of their names."""
+    """Return the arrays whose names begin with a prefix, indexed by the rest of the name."""
     return {name.removeprefix(prefix): array for name, array in arrays.items() if name.startswith(prefix)}
 
 
 def versions() -> dict[str, str]:
-    """Return the versions that determine the results of a run, and the platform."""
+    """Return the versions of programs that affect the results of a run, and the platform."""
     return {
         "python": platform.python_version(),
         "numpy": np.__version__,
@@ -253,7 +254,7 @@ def versions() -> dict[str, str]:
 
 
 def _read_sidecar(path: Path) -> _Sidecar:
-    """Read the JSON file and verify its checksum."""
+    """Read the JSON file, and verify the checksum in it."""
     try:
         content = check_depth(msgspec.json.decode(read_file(path, LARGE)))
         record = msgspec.convert(content, _Sidecar)
@@ -269,12 +270,12 @@ def _read_sidecar(path: Path) -> _Sidecar:
 
 
 def _sum_of_record(record: dict[str, Any]) -> str:
-    """Return the SHA-256 of a record without its checksum; the file's layout does not matter."""
+    """Return the SHA-256 of a record without its checksum; the layout of the file has no effect."""
     return hashlib.sha256(json.dumps(record, sort_keys=True).encode()).hexdigest()
 
 
 def _content(path: Path) -> bytes:
-    """Return the content of a table's file."""
+    """Read the content of a table's file."""
     try:
         return read_file(path, ARRAYS)
     except OSError as error:

@@ -1,4 +1,4 @@
-"""The record of a run: numpy arrays on the host for every array library."""
+"""The trace, which records a run as numpy arrays on the host, for every array library."""
 
 from __future__ import annotations
 
@@ -20,30 +20,29 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, repr=False)
 class Trace:
-    """Models, assignments and errors of a run. Without replicates, the replicate axis is missing.
+    """Record of a run: models, assignments and errors. Without replicates, the replicate axis is missing.
 
     Attributes
     ----------
     models
-        Server models before each round and after the last, (rounds + 1, replicates, P, d).
+        The server's models before each round and after the last round, (rounds + 1, replicates, P, d).
     assignments
-        Cluster that each client chose in each round, (rounds, replicates, m); -1 for a client
-        that did not take part.
+        Cluster that each client chose in each round, (rounds, replicates, m); -1 for a client that was absent.
     errors
-        Distance of each model to its target minimiser, (rounds + 1, replicates, P), in the model's units. It is ||chi_p
-        - chi*_p|| for clustered algorithms with as many models as clusters. If the numbers differ, it is the distance
-        to the nearest cluster's minimiser. None if the minimisers of the task are unknown.
+        Distance between each model and its target minimiser, (rounds + 1, replicates, P), in units of the model. This
+        is ||chi_p - chi*_p|| for clustered algorithms with equally many models and clusters. If these numbers differ,
+        it is the distance to the nearest minimiser. None if the minimisers of the task are unknown.
     labels
         The true cluster of each client, (m,).
     settings
-        Algorithm, task, rounds, seed and replicates, as plain JSON values. ``target`` names the minimisers from which
-        the errors are distances. ``dynamics`` is present if the algorithm follows the recursion of another class.
+        Algorithm, task, rounds, seed and replicates, as plain JSON values. ``target`` states to which minimisers the
+        errors are distances. ``dynamics`` is present if the algorithm has the same recursion as another class.
     recorded
-        Fields of the state that ``run(record=...)`` names, before the first and after each round,
-        (rounds + 1, ...) with the shape of the field.
+        Fields of the state given as ``run(record=...)``, before the first round and after each round, (rounds + 1, ...)
+        with the shape of the field.
     measured
-        Values of the functions of ``run(measure=...)``, before the first and after each round, (rounds + 1, ...)
-        with the shape of a value.
+        Values of the functions given as ``run(measure=...)``, before the first round and after each round, (rounds + 1,
+        ...) with the shape of a value.
     """
 
     models: np.ndarray
@@ -61,7 +60,10 @@ class Trace:
 
     @property
     def last_assignments(self) -> np.ndarray:
-        """The cluster that each client chose when it last took part, (replicates, m); -1 if it never took part."""
+        """The cluster that each client chose in its last round, (replicates, m).
+
+        -1 for a client that has never taken part.
+        """
         last = np.full(self.assignments.shape[1:], -1, dtype=np.int64)
         for assignment in self.assignments:
             last = np.where(assignment >= 0, assignment, last)
@@ -123,30 +125,31 @@ class Trace:
         title: str | None = None,
         labels: Sequence[str] = (),
     ) -> Figure:
-        """Draw the errors by round, of this run or of several runs in one figure.
+        """Draw errors against the round, for this run or for several runs in one figure.
 
         Parameters
         ----------
         others
-            Further runs. Each curve is then the largest error of a run; its label names the settings in which the runs
-            differ.
+            Further runs. Each curve is then the largest error of one run. The label names the settings in which the
+            runs differ.
         bounds
-            Bounds by name, such as ``{"Lemma 1": values}``: a number, or one for each round and the start.
+            Bounds, indexed by name, such as ``{"Lemma 1": values}``. Each bound is a number, or one number for the
+            start and for each round.
         width, caption, title, labels
             See ``clusterproof.figures.style.Appearance``.
 
         Returns
         -------
         matplotlib.figure.Figure
-            A figure that notebooks display; ``clusterproof.figures.save`` writes it to a file.
+            A figure that notebooks display. To write it to a file, call ``clusterproof.figures.save``.
 
         Raises
         ------
         InvalidArgument
-            If a run's errors are unknown or distances to other optima, or a bound is not made of numbers. If matplotlib
-            is not installed, or the figure cannot have this width or these labels.
+            If a run's errors are unknown or are distances to different optima, or a bound is not numeric. If matplotlib
+            is not installed, or this width or these labels do not fit the figure.
         """
-        import clusterproof  # only drawing needs matplotlib
+        import clusterproof  # import matplotlib here, because only drawing needs it
 
         appearance = {"width": width, "caption": caption, "title": title, "labels": labels}
         drawn: Figure = clusterproof.figures.run_figure(self, *others, bounds=bounds, **appearance)
@@ -159,9 +162,9 @@ class Trace:
         Returns
         -------
         polars.DataFrame
-            Columns ``round``, ``replicate``, ``model``, ``error`` and ``chosen_by``. ``error`` is null if the run has
-            no errors. ``chosen_by`` is the number of clients that chose this model in the preceding round, null at the
-            start.
+            Columns ``round``, ``replicate``, ``model``, ``error`` and ``chosen_by``. ``error`` is null if the errors of
+            the run are unknown. ``chosen_by`` is the number of clients that chose this model in the preceding round,
+            and null at the start.
 
         Raises
         ------
@@ -187,7 +190,10 @@ class Trace:
 
 
 def distances(models: np.ndarray, references: np.ndarray) -> np.ndarray:
-    """Return the distances (..., P) of models (..., P, d) to their references (Q, d), to the nearest if P != Q."""
+    """Return the distances (..., P) from models (..., P, d) to references (Q, d).
+
+    If P != Q, to the nearest reference.
+    """
     if models.shape[-2] == len(references):
         return np.asarray(np.linalg.norm(models - references, axis=-1))
     to_each = [np.linalg.norm(models - reference, axis=-1) for reference in references]

@@ -74,7 +74,7 @@ def test_a_single_gradient_is_no_pass_where_one_client_has_several_batches(batch
 @pytest.mark.parametrize("half", ["training", "test"])
 def test_clients_without_samples_are_refused(half):
     sizes = {"sizes": (3, 0, 2)} if half == "training" else {"sizes": (3, 1, 2), "test_sizes": (3, 0, 2)}
-    with pytest.raises(InvalidArgument, match=f"every client {half} samples, but client 1 has none"):
+    with pytest.raises(InvalidArgument, match=f"every client {half} samples; client 1 has none"):
         make(partition=random_partition(**sizes))
 
 

@@ -565,7 +565,7 @@ def test_what_is_told_measured_and_stored_round_by_round(tmp_path: Path, plant: 
 def test_what_needs_a_step_size_is_refused_without_one(asked: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(ALGORITHMS["fedavg"], "settings", {})
     assemble(configure("fedavg", step_size_decay=1.0, after_local_training=False))
-    with pytest.raises(InvalidArgument, match="a step size, but fedavg has none") as refusal:
+    with pytest.raises(InvalidArgument, match="a step size; fedavg has none") as refusal:
         assemble(configure("fedavg", **asked))
     assert refusal.value.argument == f"training.{next(iter(asked))}"
 

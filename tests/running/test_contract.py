@@ -53,8 +53,8 @@ def with_(**changes: Any) -> Any:
 
 
 MISTAKES: dict[str, tuple[dict[str, Any], str]] = {
-    "writes models": ({"answer": write_models}, "and writes into its `models`. Compute a new array"),
-    "writes buffers": ({"answer": write_buffers}, "and writes into its `buffers.0`. Compute a new array"),
+    "writes models": ({"answer": write_models}, "it writes to the state's `models`. Compute a new array"),
+    "writes buffers": ({"answer": write_buffers}, "it writes to the state's `buffers.0`. Compute a new array"),
     "target": ({"target": "pool"}, "a `target` among clusters, pooled, clients, not 'pool'"),
     "count": ({"model_count": lambda self, task: 0}, "from `model_count`, not 0"),
     "start": (
@@ -79,7 +79,7 @@ MISTAKES: dict[str, tuple[dict[str, Any], str]] = {
         {"answer": with_(clients=CLIENTS + 1)},
         "`clients` from `step` between 0 and 5, not 6",
     ),
-    "fewer": ({"answer": with_(assignments=np.zeros(3, int))}, "each of 6 participants from `step`, not 3"),
+    "fewer": ({"answer": with_(assignments=np.zeros(3, int))}, "6 assignments from `step`, one per participant, not 3"),
 }
 
 
@@ -97,7 +97,7 @@ def test_a_mistake_is_refused_by_name(parts: dict[str, Any], message: str, repli
 @pytest.mark.parametrize("kind", ["int8", "object", "complex128"])
 def test_models_that_are_no_floating_numbers_are_refused(kind: str) -> None:
     parts = {"step": lambda self, state, task, randomness: replace(state, models=state.models.astype(kind))}
-    with pytest.raises(InvalidArgument, match=f"floating numbers, not of type {kind}"):
+    with pytest.raises(InvalidArgument, match=f"floating-point numbers, not of type {kind}"):
         run(make(parts), TASK, rounds=1)
 
 
@@ -111,7 +111,7 @@ def test_participants_may_differ_between_replicates() -> None:
     answer = with_(clients=clients, assignments=np.zeros(2, int))
     chosen = run(make({"answer": answer}), TASK, rounds=1, replicates=2).assignments[0]
     np.testing.assert_array_equal(chosen, [[0, 0, -1, -1, -1, -1], [-1, -1, -1, -1, 0, 0]])
-    with pytest.raises(InvalidArgument, match=r"one integer a participant, not \(2, 2\)"):
+    with pytest.raises(InvalidArgument, match=r"one integer per participant, not \(2, 2\)"):
         run(make({"answer": answer}), TASK, rounds=1, replicates=3)
 
 

@@ -112,7 +112,7 @@ def test_a_run_without_more_is_stored_as_before(tmp_path: Path):
         ),
         (
             {"measure": {"x": lambda state, task: np.zeros(1 if state.clients is None else 2)}},
-            r"measure is 'x', but it must keep its shape, \(1,\), and has \(2,\) after round 1",
+            r"measure is 'x', but it must keep the shape \(1,\); it has \(2,\) after round 1",
         ),
     ],
 )

@@ -1,4 +1,4 @@
-"""The papers' experiments, one file for each."""
+"""Experiments of papers, with one file per experiment."""
 
 from clusterproof.experiments.paper_table import PaperTable
 from clusterproof.experiments.tables.cfl_mgd_table_2 import CFLMGDTable2
@@ -12,4 +12,4 @@ TABLES: dict[str, type[PaperTable]] = {
     kind.id: kind
     for kind in (CFLMGDTable2, FPFCTable1, FPFCFigure1, GradientLossFigures, SoFLTable2, SoFLTables3To5)
 }
-"""The tables by id."""
+"""All tables, indexed by id."""

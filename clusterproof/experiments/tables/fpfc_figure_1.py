@@ -1,4 +1,4 @@
-"""FPFC's Figure 1: accuracy of seven methods on images with swapped labels, by round."""
+"""FPFC's Figure 1: accuracy per round of seven methods on images with swapped labels."""
 
 from __future__ import annotations
 
@@ -13,10 +13,10 @@ from clusterproof.experiments.paper_table import NetworkTable, Number, curve
 
 @dataclass(frozen=True, kw_only=True)
 class FPFCFigure1(NetworkTable):
-    """Accuracy and clusters of seven methods, with twenty clients in four clusters that swap two labels.
+    """Accuracy and number of clusters of seven methods; twenty clients in four clusters, each with two labels swapped.
 
-    The figure has curves and no numbers; the paper says that FPFC outperforms all six baselines. Values that the paper
-    does not print come from the authors' public code.
+    The figure has curves but no numbers. According to the paper, FPFC outperforms all six baselines. Values that the
+    paper does not print come from the authors' public code.
 
     Parameters
     ----------
@@ -27,22 +27,23 @@ class FPFCFigure1(NetworkTable):
     clients
         Number of clients, a multiple of four.
     rounds
-        Communication rounds.
+        Number of communication rounds.
     local_epochs, batch_size
-        Passes over a client's data in a round, in minibatches.
+        Number of passes over a client's data in a round, and size of the minibatches.
     meta_steps
-        Number of Per-FedAvg's steps in a round. Each has two gradients, so that all methods use as many gradients.
+        Number of steps that Per-FedAvg takes in a round. Each step needs two gradients; with the default, all methods
+        use the same number of gradients.
     step_size, step_size_decay
-        Step size (alpha), and its factor after each round.
+        Step size (alpha), and factor of the step size after each round.
     participation
         Share of the clients in a round.
     strength
         Strength lambda of both penalties.
     precision
-        Precision of the products in local training: tf32 and bf16 are faster on a GPU, and less precise. The paper does
-        not print this.
+        Precision of products in local training; tf32 and bf16 are faster on a GPU, but less precise. The paper does not
+        print this.
     device
-        Device on which networks are trained; all runs share one GPU. The paper does not print this.
+        Device for the training of networks; all runs share one GPU. The paper does not print this.
     """
 
     id: ClassVar[str] = "fpfc/figure-1"
@@ -90,7 +91,7 @@ class FPFCFigure1(NetworkTable):
                 "algorithm": {**common, **algorithm},
                 "training": {
                     **{"rounds": self.rounds, "batch_size": self.batch_size, "evaluate_every": 10},
-                    # a local step of Per-FedAvg uses a batch, not a pass
+                    # a local step of Per-FedAvg uses one batch, not a pass over the data
                     "local_unit": "step" if method == "Per-FedAvg" else "epoch",
                     "step_size_decay": self.step_size_decay,
                 },
@@ -99,7 +100,7 @@ class FPFCFigure1(NetworkTable):
         }
 
     def numbers(self, results: Mapping[str, Any]) -> Iterator[tuple[str, Number]]:
-        """Return the accuracy of each client's model, and the clusterings of methods that cluster."""
+        """Return the accuracy of the clients' models and, for methods that cluster, measures of the clusters."""
         for method, metrics in results.items():
             columns = {"accuracy %": ("accuracy", 100.0)}
             if method in ("IFCA", "CFL", "FPFC-l1", "FPFC"):

@@ -18,13 +18,14 @@ from clusterproof.common import Randomness
 
 @dataclass(frozen=True, kw_only=True)
 class WeightedFedAvg(FedAvg):
-    """FedAvg whose server weights each participant by its number of samples.
+    """FedAvg with weights proportional to the participants' numbers of samples.
 
     Parameters
     ----------
     fine_tune
-        Whether to run the public code's Per-FedAvg. There every client takes one full gradient step from the received
-        model and is tested with the result; a participant then continues to train. ``models`` is the server's model.
+        Whether to run Per-FedAvg as in the public code. There every client takes one full gradient step from the
+        received model, and the test uses the result; a participant then continues to train. ``models`` is the server's
+        model.
     """
 
     fine_tune: bool = False
@@ -40,7 +41,7 @@ class WeightedFedAvg(FedAvg):
         return State((weights @ points / weights.sum())[None], clients, np.zeros_like(clients))
 
     def personalise(self, points: Any, clients: Any, task: Any, randomness: Randomness) -> np.ndarray:
-        """Return the models (k, d) with which clients are tested."""
+        """Return the models (k, d) for the clients' test."""
         if not self.fine_tune:
             return np.asarray(points)
         gradients = task.gradients(points, clients, randomness.gradient)
@@ -49,10 +50,10 @@ class WeightedFedAvg(FedAvg):
 
 @dataclass(frozen=True, kw_only=True)
 class SharedIFCA(IFCA):
-    """IFCA whose server divides the sum of a cluster's models by the number of all participants.
+    """IFCA, but the server divides the sum of a cluster's models by the number of all participants.
 
-    In each round, the model of a cluster with a share s of the participants is multiplied by about s. The model of an
-    empty cluster becomes zero.
+    If a share s of the participants is in a cluster, each round multiplies the cluster's model by about s. The model of
+    an empty cluster becomes zero.
     """
 
     def step(self, state: State, task: Task, randomness: Randomness) -> State:
@@ -71,8 +72,8 @@ class SharedIFCA(IFCA):
 class AbsentAsZeroCFL(CFL):
     """CFL in which absent clients have zero updates.
 
-    An absent client reduces its cluster's mean update; this mean is weighted by numbers of samples. When the cluster
-    is split, it has cosine 0 with every other client.
+    Absent clients reduce the mean update of their cluster; the weights of the mean are the numbers of samples. In a
+    split, an absent client has cosine 0 with every other client.
     """
 
     linkage: str = "complete"

@@ -1,4 +1,4 @@
-"""FPFC's Table 1: softmax regressions of a hundred clients in four clusters."""
+"""FPFC's Table 1: softmax regression with a hundred clients in four clusters."""
 
 from __future__ import annotations
 
@@ -31,32 +31,35 @@ PRINTED: dict[str, tuple[float, ...]] = {
     "FPFC-l1": (83.85, 6.0, 5.67, 2.87, 0.63, 0.21),
     "FPFC": (89.46, 4.0, 4.00, 0.00, 1.00, 0.00),
 }
-"""Accuracy, number of clusters and adjusted Rand index, each with the population standard deviation of three runs. The
-paper's "0.06" after a percentage means 6 points."""
+"""Accuracy, number of clusters and adjusted Rand index, each with the population standard deviation of three runs.
+
+After a percentage, "0.06" in the paper means 6 percentage points.
+"""
 
 
 @dataclass(frozen=True, kw_only=True)
 class FPFCTable1(PaperTable):
-    """Test accuracy and clusters of seven methods, with the settings of the authors' public code.
+    """Test accuracy and number of clusters of seven methods, with the settings of the authors' public code.
 
-    Accuracy is the unweighted mean over clients. For FPFC, models are first averaged within its groups, weighted by
-    samples. Each run of the paper has its own data set; these data sets are unknown.
+    Accuracy is the unweighted mean over clients. For FPFC, the models in each group are averaged first, with numbers of
+    samples as weights. Each run in the paper uses a different data set, and these data sets are unknown.
 
     Parameters
     ----------
     clients, clusters, features, classes
-        Sizes of the data: m clients in clusters, each with a softmax regression.
+        Sizes of the data: number of clients, of clusters, and of features and classes of each client's softmax
+        regression.
     largest
         Largest number of samples of a client, for short runs; null means no limit.
     rounds
-        Communication rounds.
+        Number of communication rounds.
     step_size, local_steps, participation
-        Step size (alpha), local steps (T_i) and share of clients in a round. For FedAvg, local steps are passes over
-        batches of 100; for Per-FedAvg's meta-gradient there are half as many.
+        Step size (alpha), number of local steps (T_i) and share of clients in a round. For FedAvg, a local step is a
+        pass over batches of 100 samples. Per-FedAvg with the meta-gradient takes half as many steps.
     as_coded
         Whether Per-FedAvg, IFCA and CFL follow the public code instead of the publications. In the code, Per-FedAvg is
-        FedAvg with a further step. IFCA divides a cluster's sum by all participants after one step, and CFL sets absent
-        clients' updates to zero.
+        FedAvg with an additional step. IFCA takes one step and divides a cluster's sum by the number of all
+        participants. CFL sets the updates of absent clients to zero.
     strength, threshold
         Strength lambda and threshold nu of FPFC.
     l1_strength, l1_threshold
@@ -64,7 +67,7 @@ class FPFCTable1(PaperTable):
     augmentation
         Coefficient rho of FPFC's augmented Lagrangian.
     methods
-        Rows to compute.
+        Methods to compute, one per row.
     """
 
     id: ClassVar[str] = "fpfc/table-1"
@@ -90,7 +93,7 @@ class FPFCTable1(PaperTable):
     methods: tuple[str, ...] = tuple(PRINTED)
 
     def units(self, seed: int) -> dict[str, Unit]:
-        """Return the runs of a seed."""
+        """Return the units to compute for one seed, indexed by name."""
         settings = {name: value for name, value in asdict(self).items() if name != "methods"}
         return {
             method: Unit(
@@ -107,7 +110,7 @@ class FPFCTable1(PaperTable):
                     yield method, Number(column, found[name])
 
     def printed(self, method: str, column: str) -> Printed | None:
-        """Return the paper's number."""
+        """Return the number that the paper prints, or None."""
         pairs = dict(
             zip(COLUMNS, zip(PRINTED[method][::2], PRINTED[method][1::2], strict=True), strict=False)
         )
@@ -118,7 +121,7 @@ class FPFCTable1(PaperTable):
 
 
 def make_algorithm(method: str, table: FPFCTable1) -> Any:
-    """Return the algorithm of a method."""
+    """Make the algorithm of a method."""
     common: dict[str, Any] = {"step_size": table.step_size, "participation": table.participation}
     steps: dict[str, Any] = {"local_steps": table.local_steps}
     fusion = {**common, **steps, "augmentation": table.augmentation, "reuse_memory": True}
@@ -147,7 +150,10 @@ def make_algorithm(method: str, table: FPFCTable1) -> Any:
 
 
 def run_method(method: str, seed: int, settings: Mapping[str, Any]) -> dict[str, float]:
-    """Run a method on one data set; return accuracy in percent and, if it clusters, number of clusters and index."""
+    """Run a method on one data set.
+
+    Return accuracy in percent and, if it clusters, number of clusters and Rand index.
+    """
     table = FPFCTable1.from_values(settings)
     assert isinstance(table, FPFCTable1)
     as_passes = {"FedAvg": 100, "CFL": 50, **({"Per-FedAvg": 100} if table.as_coded else {})}
@@ -164,7 +170,7 @@ def run_method(method: str, seed: int, settings: Mapping[str, Any]) -> dict[str,
     else:
         start = task.initial_models(algorithm.model_count(task), (), randomness.initialisation)
     state = algorithm.initialise(start, task)
-    chosen = np.zeros(task.clients, dtype=np.int64)  # a client that never took part has the first model
+    chosen = np.zeros(task.clients, dtype=np.int64)  # a client that has never taken part gets the first model
     for _ in range(table.rounds):
         state = algorithm.step(state, task, randomness)
         if method == "IFCA":

@@ -1,4 +1,4 @@
-"""GL-CFL's Figures 4 and 5: the iterations until a purity and an accuracy, and the share that the similarity saves."""
+"""GL-CFL's Figures 4 and 5: iterations to reach a purity or an accuracy, and the share that the similarity saves."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from clusterproof.experiments.comparison import Printed
 from clusterproof.experiments.paper_table import NetworkTable, Number, curve
 
 SAVED = {"saved to purity 0.9 %": ("purity", 0.9), "saved to accuracy 0.8 %": ("accuracy", 0.8)}
-"""Metric and goal, by column."""
+"""For each column, the metric and the goal to reach."""
 
 PRINTED = {
     ("mnist", "mlp", "saved to purity 0.9 %"): 99.0,
@@ -22,48 +22,49 @@ PRINTED = {
     **{("cifar10", network, "saved to purity 0.9 %"): 21.0 for network in ("mlp", "cnn")},
     **{("emnist", network, "saved to purity 0.9 %"): 97.0 for network in ("mlp", "cnn")},
 }
-"""The numbers of section III-B; the paper states them as "up to".
+"""The numbers of section III-B; in the paper, "up to" precedes each number.
 
-The paper does not state lambda and the network of Fig. 5, nor the network of Fig. 4 for the 14 %; here these numbers
-stand beside lambda = 0.2.
+The paper does not state lambda and the network for Fig. 5, or the network for the 14 % in Fig. 4. Here these numbers
+are in the rows with lambda = 0.2.
 """
 
 LAST = 10
-"""Number of last iterations over which purity and accuracy are averaged."""
+"""Number of iterations, at the end of a run, over which purity and accuracy are averaged."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class GradientLossFigures(NetworkTable):
     """Iterations that GL-CFL saves, relative to IFCA, until purity 0.9 and accuracy 0.8.
 
-    IFCA is GL-CFL with lambda = 0 on the same minibatches. A run that misses the goal counts with one more iteration
-    than it had. The first iteration of GL-CFL equals IFCA's, so at most 1 - 2 / T of IFCA's T iterations can be saved.
+    IFCA is GL-CFL with lambda = 0 on the same minibatches. If a run does not reach the goal, it counts as if it reached
+    the goal one iteration after its end. The first iteration of GL-CFL equals the first iteration of IFCA. If IFCA
+    needs T iterations, GL-CFL can therefore save at most the share 1 - 2 / T.
 
     Parameters
     ----------
     data
         Data set: mnist, fashion-mnist, cifar10 or emnist.
     network, hidden, channels
-        mlp or cnn, and their widths, which are only in a figure of the paper; null means the defaults of ``clusterproof
-        train``.
+        Network (mlp or cnn) and its widths, which the paper shows only in a figure; null means the defaults of
+        ``clusterproof train``.
     clients_per_cluster
-        Number of clients in a cluster; null means the paper's number.
+        Number of clients per cluster; null means the same as in the paper.
     rounds
         Number of iterations. The paper does not print this.
     step_size, batch_size
-        Step size (alpha), and the images of a minibatch. The paper does not print these.
+        Step size (alpha), and number of images in a minibatch. The paper does not print these.
     weights
-        Weight lambda of each row of GL-CFL.
+        Weights lambda of GL-CFL, one per row.
     sign
-        Sign of the similarity: descent scores the true cluster best, as-printed is (3) of the paper.
+        Sign of the similarity: with descent, the true cluster has the best score; as-printed follows (3) of the paper.
     empty_cluster
-        Iterations in which K clients are assigned to the K clusters: when-empty or always. The paper allows both
+        Iterations in which the server assigns K clients to the K clusters: when-empty or always. The paper allows both
         readings.
     precision
-        Precision of the products in local training: tf32 and bf16 are faster on a GPU, and less precise. The paper does
-        not print this.
+        Precision of products in local training; tf32 and bf16 are faster on a GPU, but less precise. The paper does not
+        print this.
     device
-        Device on which networks are trained; all runs share one GPU. The paper does not print this.
+        Device for the training of networks; all runs share one GPU. The paper does not print this.
     """
 
     id: ClassVar[str] = "gradient-loss/figures-4-and-5"
@@ -98,7 +99,7 @@ class GradientLossFigures(NetworkTable):
         }
 
     def numbers(self, results: Mapping[str, Any]) -> Iterator[tuple[str, Number]]:
-        """Return the saved share of IFCA's iterations, the iterations, and the mean over the last iterations."""
+        """Return the share of IFCA's iterations that is saved, the iterations, and means over the last ones."""
         for method, metrics in results.items():
             for column, (name, goal) in SAVED.items():
                 arrival, baseline = (first_hit(found[name], goal) for found in (metrics, results["IFCA"]))
@@ -111,7 +112,7 @@ class GradientLossFigures(NetworkTable):
             yield from ((method, number) for number in curve(metrics, by_round) if number.round is not None)
 
     def printed(self, method: str, column: str) -> Printed | None:
-        """Return the paper's saving."""
+        """Return the share that GL-CFL saves according to the paper, or None."""
         value = PRINTED.get((self.data, self.network, column))
         if value is None or method != "GL-CFL, lambda 0.2" or self.sign != "descent":
             return None
@@ -119,5 +120,8 @@ class GradientLossFigures(NetworkTable):
 
 
 def first_hit(values: Sequence[float], goal: float) -> int:
-    """Return the first iteration, from 1, that reaches a goal; if there is none, one more than the iterations."""
+    """Return the first iteration, counted from 1, that reaches a goal.
+
+    If none does, the number of iterations plus 1.
+    """
     return next((done for done, value in enumerate(values, start=1) if value >= goal), len(values) + 1)

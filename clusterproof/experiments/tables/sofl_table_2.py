@@ -1,4 +1,4 @@
-"""SoFL's Table 2: twenty clients, clustered from their updates by k-means, by the map, and by both."""
+"""SoFL's Table 2: twenty clients, clustered from their updates with k-means, with the map, and with both."""
 
 from __future__ import annotations
 
@@ -20,15 +20,15 @@ from clusterproof.running import adjusted_rand_index, cluster_count, purity
 from clusterproof.settings import from_settings
 
 METHODS = {"K-means": "K-means (K = 4)", "SOM": "SOM", "SOM + K-means": "SOM + K-means"}
-"""Printed column of labels for each method."""
+"""For each method, the printed column of labels."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class SoFLTable2(PaperTable):
-    """Twenty clients, five in each rotation of the images, clustered from one set of updates.
+    """Clusterings of twenty clients, five per rotation of the images, from one set of updates.
 
-    The paper's numbers are the scores of its printed labels. The value for a seed is a mean over starts of the
-    clustering.
+    The paper's numbers are the scores of the printed labels. The value for a seed is the mean over several starts of
+    the clustering.
 
     Parameters
     ----------
@@ -37,19 +37,19 @@ class SoFLTable2(PaperTable):
     images
         Total number of images.
     rounds
-        Rounds of FedAvg before the clustering; printed only for Figure 9.
+        Number of rounds of FedAvg before the clustering, which the paper prints only for Figure 9.
     local_epochs, batch_size
-        Passes over a client's data in minibatches.
+        Number of passes over a client's data, and size of the minibatches.
     step_size, hidden
         Step size (eta), and widths of the hidden layers. The paper does not print these.
     share
-        Whether the groups divide the images (split) or have all of them (full). The paper does not print this.
+        Whether the groups divide the images (split) or each group has all images (full). The paper does not print this.
     k_means_start, k_means_attempts
-        Start of k-means (random or k-means++), and number of starts; the best start counts. The paper does not print
+        Start of k-means (random or k-means++), and number of starts; the best result counts. The paper does not print
         this.
     grid, map_start, cluster_count
-        Side of the map. Start of the neurons: at a sample of the updates, or at random. Choice of the number of
-        clusters if both methods are combined: by the elbow, as printed, or by the clients' silhouette.
+        Side length of the map. Start of the neurons: a sample of the updates, or random vectors. Rule for the number of
+        clusters if both methods are combined: the elbow, as printed, or the clients' silhouette.
     repetitions
         Number of starts of each clustering.
     """
@@ -75,7 +75,7 @@ class SoFLTable2(PaperTable):
     repetitions: Annotated[int, Meta(ge=1, le=1000)] = 20
 
     def units(self, seed: int) -> dict[str, Unit]:
-        """Return the one unit of a seed: training and all clusterings."""
+        """Return the only unit of a seed, which trains and computes all clusterings."""
         sections = {
             "data": {"name": self.data},
             "partition": {
@@ -97,21 +97,23 @@ class SoFLTable2(PaperTable):
         return {"updates": Unit(f"updates, seed {seed}", cluster_updates, settings)}
 
     def numbers(self, results: Mapping[str, Any]) -> Iterator[tuple[str, Number]]:
-        """Return the scores of each clustering, as means over its starts."""
+        """Return the scores of each clustering, as means over the starts."""
         for method, labels in results["updates"].items():
             of_starts = [scores(start) for start in labels]
             for column in of_starts[0]:
                 yield method, Number(column, float(np.mean([start[column] for start in of_starts])))
 
     def printed(self, method: str, column: str) -> Printed | None:
-        """Return the score of the printed labels."""
-        from clusterproof.theory.papers.sofl.tables import TABLE_2  # importing every claim takes a second
+        """Return the score that the printed labels have."""
+        from clusterproof.theory.papers.sofl.tables import (
+            TABLE_2,
+        )  # slow: imports every claim
 
         return Printed(scores(TABLE_2[METHODS[method]])[column]) if self.data == "mnist" else None
 
 
 def scores(labels: Any) -> dict[str, float]:
-    """Return the scores of clients' labels (20,): the true clusters are five clients each, in order."""
+    """Return the scores of labels (20,); the true clusters have five clients each, in order."""
     found, truth = np.asarray(labels), np.arange(20) // 5
     index = adjusted_rand_index(found, truth)
     return {
@@ -123,7 +125,7 @@ def scores(labels: Any) -> dict[str, float]:
 
 
 def cluster_updates(sections: Mapping[str, Any], **settings: Any) -> dict[str, list[list[int]]]:
-    """Train with FedAvg, then cluster all clients' next updates from several starts; return labels by method."""
+    """Train with FedAvg, then cluster all clients' next updates from several starts; index the labels by method."""
     from clusterproof.neural.training import train
 
     configuration = configuration_from(sections)
@@ -155,12 +157,12 @@ def clusterings(
     for repetition in range(table.repetitions):
         start = (
             table.k_means_start if method == "K-means" else table.map_start
-        )  # the same map with and without k-means
+        )  # use the same map with and without k-means
         draw = generator(seed, "table", "start", start, repetition)
         if method == "K-means":
             state = int(draw.integers(2**31))
             means = KMeans(clusters, init=start, n_init=table.k_means_attempts, random_state=state)
-            # as many coordinates as clients keep all their distances
+            # with as many coordinates as clients, all distances between clients are preserved
             found = means.fit(np.asarray(np.linalg.qr(updates.T, mode="r")).T).labels_
         elif method == "SOM":
             found = best_matching_units(*sofl.train_map(updates, draw))

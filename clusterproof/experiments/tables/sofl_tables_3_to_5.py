@@ -1,4 +1,4 @@
-"""SoFL's Tables 3, 4 and 5: accuracy on rotated and relabelled groups, of the server's model and after training."""
+"""SoFL's Tables 3, 4 and 5: accuracy on rotated and relabelled groups, before and after local training."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ PARTITIONS: dict[str, dict[str, Any]] = {
         for phi in (0.5, 1.0, 10.0)
     },
 }
-"""Groups of clients, with shifted labels unless they are rotated."""
+"""Groups of clients; the labels are shifted unless the images are rotated."""
 
 COLUMNS: dict[str, str] = {
     "Table 3, rotated": "rotated",
@@ -34,15 +34,15 @@ COLUMNS: dict[str, str] = {
     **{f"Table 4, {name}": name for name in ("K = 2", "K = 4", "K = 8")},
     **{f"Table 5, {name}": name for name in ("phi = 0.5", "phi = 1", "phi = 10")},
 }
-"""Partition by the paper's column; the second and the fourth column are one experiment."""
+"""The partition for each column of the paper; the second and the fourth column are the same experiment."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class SoFLTables3To5(NetworkTable):
     """Accuracy of five methods, for the server's model and after the clients' next local training.
 
-    The paper does not state which accuracy it prints. Under shifted labels a single model cannot exceed 100 / K
-    percent.
+    The paper does not state which accuracy it prints. If labels are shifted, the accuracy of a single model cannot
+    exceed 100 / K percent.
 
     Parameters
     ----------
@@ -51,33 +51,32 @@ class SoFLTables3To5(NetworkTable):
     images
         Total number of images.
     network, hidden, channels
-        Network and its widths, which are not printed; null means the defaults of ``clusterproof train``.
+        Network and its widths, which the paper does not print; null means the defaults of ``clusterproof train``.
     local_epochs, batch_size
-        E passes over a client's data in minibatches.
+        Number of passes (E) over a client's data, and size of the minibatches.
     rounds
-        Communication rounds. The paper does not print this.
+        Number of communication rounds. The paper does not print this.
     clustering_round
-        Round after which SoFL clusters and CFL may split; printed only for Figure 9.
+        Round after which SoFL clusters and CFL may split, which the paper prints only for Figure 9.
     step_size, participation
-        Step size (eta), and the share of clients in a round. The paper does not print these.
+        Step size (eta), and share of clients in a round. The paper does not print these.
     share
-        Whether the groups divide the images (split) or have all of them (full). The paper does not print this.
+        Whether the groups divide the images (split) or each group has all images (full). The paper does not print this.
     grid, map_start, cluster_count
-        For SoFL: side of the map, start of the neurons, and rule for the number of clusters. The neurons start at a
-        sample of the updates, or at random. The number of clusters is chosen by the elbow, as printed, or by the
-        clients' silhouette.
+        For SoFL: side length of the map, start of the neurons, and rule for the number of clusters. The neurons start
+        as a sample of the updates, or as random vectors. The rule is the elbow, as printed, or the clients' silhouette.
     cfl_thresholds
-        CFL's eps_1 and eps_2; null means thresholds relative to its updates. The paper does not print them; the default
-        lies between the updates of similar and of different clients, as measured on MNIST.
+        CFL's eps_1 and eps_2; null means thresholds relative to the updates. The paper does not print the thresholds.
+        The defaults lie between the norms of updates that we measured for similar and for different clients on MNIST.
     restarts
         Number of starts that IFCA tries. The paper does not print this.
     partitions
         Experiments to compute, among rotated, K = 2, K = 4, K = 8, phi = 0.5, phi = 1 and phi = 10.
     precision
-        Precision of the products in local training: tf32 and bf16 are faster on a GPU, and less precise. The paper does
-        not print this.
+        Precision of products in local training; tf32 and bf16 are faster on a GPU, but less precise. The paper does not
+        print this.
     device
-        Device on which networks are trained; all runs share one GPU. The paper does not print this.
+        Device for the training of networks; all runs share one GPU. The paper does not print this.
     """
 
     id: ClassVar[str] = "sofl/tables-3-to-5"
@@ -144,7 +143,7 @@ class SoFLTables3To5(NetworkTable):
         }
 
     def numbers(self, results: Mapping[str, Any]) -> Iterator[tuple[str, Number]]:
-        """Return both accuracies and the adjusted Rand index of each column of the paper."""
+        """Return both accuracies and the adjusted Rand index for each column of the paper."""
         for title, name in COLUMNS.items():
             for method in METHODS:
                 if (metrics := results.get(f"{method}, {name}")) is None:
@@ -155,11 +154,11 @@ class SoFLTables3To5(NetworkTable):
                 yield from ((method, number) for number in curve(metrics, columns))
 
     def printed(self, method: str, column: str) -> Printed | None:
-        """Return the paper's accuracy, for both columns."""
+        """Return the accuracy that the paper prints, for both kinds of accuracy."""
         title, kind = column.rsplit(", ", 1)
         if self.data not in TITLES or kind not in KINDS:
             return None
-        from clusterproof.theory.papers.sofl.tables import (  # importing every claim takes a second
+        from clusterproof.theory.papers.sofl.tables import (  # slow: imports every claim
             TABLE_3,
             TABLE_4,
             TABLE_5,

@@ -218,7 +218,7 @@ def _initialised_again(name: str, module: nn.Module) -> nn.Module:
             continue
         reset = getattr(layer, "reset_parameters", None) or getattr(layer, "_reset_parameters", None)
         if reset is None:
-            rule = f"holds a {type(layer).__name__} without `reset_parameters`, but each model needs a different start"
+            rule = f"holds a {type(layer).__name__} without `reset_parameters`; each model needs a different start"
             raise InvalidArgument(
                 "network.name", name, rule, "name its class, or a function that makes the module"
             )

@@ -92,7 +92,7 @@ def _convert(data: Any) -> tuple[Images, Images, Owners | None]:
     if not isinstance(classes, int | np.integer) or isinstance(classes, bool) or classes < largest:
         raise _Unsuitable(f"must have `classes` of at least {largest}, an integer", "leave it out")
     if classes > LARGEST_COUNT:
-        rule = f"must have at most {LARGEST_COUNT} classes, but has {classes}"
+        rule = f"must have at most {LARGEST_COUNT} classes; it has {classes}"
         raise _Unsuitable(rule, "number the classes from 0, without gaps")
     owners = _owners(train, test, data.get("clusters")) if divided else None
     return _join(train, int(classes)), _join(test, int(classes)), owners

@@ -251,7 +251,7 @@ def given(data: ImageSet, *, seed: int) -> Division:  # noqa: ARG001 - every rec
     """
     owners = data.owners
     if owners is None:
-        rule = f"needs data that are already divided among clients, but {data.name} is one list"
+        rule = f"needs data that are already divided among clients; {data.name} is one list"
         raise InvalidArgument("partition", "given", rule, "choose another partition, such as label-shift")
     clients = range(len(owners.clusters))
     train, test = (

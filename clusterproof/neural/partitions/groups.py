@@ -84,9 +84,7 @@ def rotations(
     if clients is None:
         clients = clusters * max(1, len(data.train) // samples)
     if samples * (clients // clusters) > len(data.train):
-        rule = (
-            f"must leave {samples} images for each client of a cluster, but {data.name} has {len(data.train)}"
-        )
+        rule = f"must leave {samples} images for each client of a cluster; {data.name} has {len(data.train)}"
         raise InvalidArgument("clients", clients, rule, "lower clients or samples")
     if samples > len(data.test):
         rule = f"must be at most the {len(data.test)} test images of {data.name}"

@@ -102,7 +102,7 @@ def dirichlet(
         halves = [divide_classes(half, proportions, draw) for half in (data.train, data.test)]
         if min(map(len, halves[0])) >= least_samples and min(map(len, halves[1])) >= 1:
             return _in_one_cluster(data, halves), {}
-    rule = f"must leave every client {least_samples} training samples and a test sample, but no draw did"
+    rule = f"must leave every client {least_samples} training samples and a test sample, and no draw did"
     remedy = "lower clients or least_samples, or raise concentration"
     raise InvalidArgument("clients", clients, rule, remedy)
 
@@ -166,7 +166,7 @@ def label_swap(
     for half, images, shares in (("training", data.train, proportions), ("test", data.test, for_test)):
         rows = divide_classes(images, shares, draw)
         if not all(map(len, rows)):
-            rule = f"must leave every client a {half} image, but client {[*map(len, rows)].index(0)} has none"
+            rule = f"must leave every client a {half} image; client {[*map(len, rows)].index(0)} has none"
             remedy = "give fewer clients, a larger concentration or another seed"
             raise InvalidArgument("clients", clients, rule, remedy)
         halves.append(gather_images(images, rows, labels, relabel=relabel))

@@ -385,7 +385,7 @@ def test_a_users_class_runs_as_the_built_in_one_that_it_repeats(own: None, capsy
     [
         (
             "own.py:Writes",
-            "must leave the state that `step` is given unchanged, and writes into its `models`",
+            "must leave the state that `step` receives unchanged; it writes to the state's `models`",
         ),
         ("own.py:Raises", "algorithm is 'own.py:Raises', but it raised KeyError: 'a' ("),
         ("other.py:Raises", "own.py, line "),  # beside the file, none of whose calls is in it

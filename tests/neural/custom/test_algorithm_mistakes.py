@@ -89,7 +89,7 @@ MISTAKES: dict[str, tuple[str, list[str]]] = {
         AFTER + "state.models * torch.inf, clients, 0 * clients)",
         ["led in round 1 to numbers that are not finite.", "Correct it"],
     ),
-    "a function": ("class Spare(Good):\n    pass\n\nOwn = read", ["must be a frozen dataclass"]),
+    "a function": ("class Spare(Good):\n    pass\n\nOwn = read", ["or a frozen dataclass"]),
     "an abstract class": ("class Own(Algorithm[State]):\n    name = 'own'", ["and all methods of"]),
     "no class of states": (
         "class Own(Good):\n    def initialise(self, models, task) -> object:\n        return State(models, None, None)",
