@@ -1,4 +1,4 @@
-"""Figures of computed results, one module for each subject."""
+"""Figures of computed results, with one module per subject."""
 
 from clusterproof.common.discovery import Registry, by_name, classes_below
 from clusterproof.figures.client_updates import after_fedavg
@@ -15,7 +15,7 @@ FIGURES: dict[str, type[Illustration]] = Registry(
     "The class of every figure, by name.",
     by_name(classes_below(__name__, Illustration)),
 )
-"""The class of every figure by its name, discovered in the modules of this package.
+"""The class of every figure, indexed by name, found in the modules of this package.
 
 :meta hide-value:
 """

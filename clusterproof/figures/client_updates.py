@@ -1,4 +1,4 @@
-"""Clients of the figures about clustering, and their updates from a common model."""
+"""Clients for the figures about clustering, and the clients' updates from a common model."""
 
 from __future__ import annotations
 
@@ -19,22 +19,22 @@ Grid: TypeAlias = Annotated[int, Meta(ge=2, le=40)]
 
 
 class OfUpdates(Illustration):
-    """Parameters of figures about the updates that 60 clients in 4 clusters send after some rounds of FedAvg.
+    """Base class of figures about the updates of 60 clients in 4 clusters, after some rounds of FedAvg.
 
     Parameters
     ----------
     separation
-        Least distance of two clusters' optima.
+        Smallest distance between the optima of two clusters.
     noise
-        Standard deviation of a target.
+        Standard deviation of the noise in a target.
     samples
-        Samples per client and round.
+        Number of samples per client and round.
     step_size, local_steps
-        Step size and local steps of FedAvg, in the rounds before the updates and for the updates themselves.
+        Step size and number of local steps of FedAvg, both in the rounds before the updates and for the updates.
     rounds
-        Rounds of FedAvg before the updates are sent.
+        Number of rounds of FedAvg before the updates.
     grid
-        Number of neurons along a side of SoFL's map.
+        Number of neurons along each side of SoFL's map.
     """
 
     separation: Positive = 2.0
@@ -46,18 +46,18 @@ class OfUpdates(Illustration):
     grid: Grid
 
     def task(self, data: str = "fresh") -> RegressionMixture:
-        """Return the regression: 60 clients in 4 clusters."""
+        """Return the regression task with 60 clients in 4 clusters."""
         law = self.chosen("separation", "noise", "samples", "seed")
         return RegressionMixture.random(clusters=4, clients=60, dimension=10, data=data, **law)
 
     def updates(self, data: str = "fresh") -> np.ndarray:
-        """Return the updates of all clients after the rounds of FedAvg, (m, d)."""
+        """Run FedAvg, and return the next updates of all clients, (m, d)."""
         local = self.chosen("rounds", "step_size", "local_steps")
         return after_fedavg(self.task(data), self.seed, self.name, **local)
 
     @property
     def source(self) -> str:
-        """Describe for a caption how the updates arise."""
+        """Describe, for a caption, how the updates are computed."""
         task = self.task()
         return (
             f"{self.rounds} rounds of FedAvg ({self.local_steps} local steps, $\\eta = {self.step_size:g}$) on "
@@ -75,7 +75,10 @@ class OfUpdates(Illustration):
 
 
 def on_simplex(corners: np.ndarray, separation: float, clients: int, **law: Any) -> RegressionMixture:
-    """Return equal clusters whose optima are ``separation`` apart; ``corners`` (P, d) are orthonormal rows."""
+    """Return clusters of equal size whose optima have distance ``separation``.
+
+    ``corners`` (P, d) has orthonormal rows.
+    """
     clusters, dimension = corners.shape
     return RegressionMixture(
         optima=separation / np.sqrt(2) * (corners - corners.mean(axis=0)),
@@ -88,9 +91,9 @@ def on_simplex(corners: np.ndarray, separation: float, clients: int, **law: Any)
 def after_fedavg(
     task: RegressionMixture, seed: int, figure: str, *, rounds: int, step_size: float, local_steps: int
 ) -> np.ndarray:
-    """Return the updates (m, d) of all clients from the common model after ``rounds`` of FedAvg.
+    """Return the updates (m, d) of all clients from the common model after ``rounds`` rounds of FedAvg.
 
-    The last training uses the random stream of ``figure``, the figure's name.
+    The training for the updates uses the random stream for ``figure``, the name of the figure.
     """
     algorithm = FedAvg(step_size=step_size, local_steps=local_steps)
     start = np.asarray(run(algorithm, task, rounds=rounds, seed=seed).models[-1])

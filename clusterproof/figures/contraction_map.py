@@ -1,4 +1,4 @@
-"""Map of where and by how much the contraction of CFL-MGD's Lemma 2, without its floor rho_0, fails without noise."""
+"""Map of where, and by how much, the contraction in CFL-MGD's Lemma 2 fails on tasks without noise (so rho_0 = 0)."""
 
 from __future__ import annotations
 
@@ -12,16 +12,16 @@ from clusterproof.figures.illustration import Count, Illustration
 from clusterproof.theory.exact.heavy_ball import propagators, spectral_rate
 
 PAPER_MOMENTUM = 0.9
-"""The momentum in the paper's experiments."""
+"""Momentum in the experiments of the CFL-MGD paper."""
 
 LEVELS = (1 / 64, 1 / 16, 1 / 4, 1, 4, 8, 16, 32, 64)
-"""Levels of the map: how many rounds with the printed factor have the effect of one observed round."""
+"""Levels of the map: number of rounds with the printed factor that have the same effect as one observed round."""
 
 WIDE_EDGES = np.linspace(0, 1, 201)
-"""Edges of the cells, as momenta."""
+"""Momenta at the edges of the cells."""
 
 GAP_EDGES = np.geomspace(0.2, 1e-4, 121)
-"""Edges of the cells near momentum 1, as 1 - momentum."""
+"""Values of 1 - momentum at the edges of the cells, for the map near momentum 1."""
 
 CONDITION_EDGES = np.geomspace(1, 1000, 61)
 
@@ -32,9 +32,9 @@ class Map(NamedTuple):
     Attributes
     ----------
     step_fails
-        Whether a run without initial momentum breaks ||e_(t+1)|| <= (1 - l mu / 8L) ||e_t||, (K, M).
+        Whether some run without initial momentum breaks ||e_(t+1)|| <= (1 - l mu / 8L) ||e_t||, (K, M).
     rates
-        Spectral radius, the measured factor per round, (K, M).
+        Spectral radius, which is the factor per round that runs have in the long run, (K, M).
     factors
         The printed factor 1 - l mu / 8L, (K,).
     """
@@ -52,16 +52,16 @@ class Map(NamedTuple):
 
 
 class ContractionMap(Illustration):
-    """A map of the measured factor per round relative to the printed factor, by momentum and condition number.
+    """Map of the measured factor per round, relative to the printed factor, over momentum and condition number.
 
     Parameters
     ----------
     proportion
-        Share of the clients in the cluster, and the smallest share: l_p = l.
+        Share of the clients in the cluster (l_p), which is also the smallest share (l).
     eigenvalues
         Number of eigenvalues of the Hessian, from mu to L in geometric progression.
     rounds
-        Length of the runs in which every step is examined.
+        Number of rounds of the runs in which every step is checked.
     """
 
     name = "contraction-map"
@@ -83,17 +83,17 @@ class ContractionMap(Illustration):
 
     @property
     def step_boundary(self) -> float:
-        """Return the momentum (1 - sqrt(l_p))^2 above which the fastest eigendirection oscillates."""
+        """Return the momentum (1 - sqrt(l_p))^2, above which the direction of the largest eigenvalue oscillates."""
         return float((1 - np.sqrt(self.proportion)) ** 2)
 
     def rate_boundary(self, condition_numbers: np.ndarray) -> np.ndarray:
-        """Return the momentum (1 - l mu / 8L)^2 above which the spectral radius exceeds the claimed factor."""
+        """Return the momentum (1 - l mu / 8L)^2, above which the spectral radius exceeds the printed factor."""
         return np.asarray(self.claimed_factor(condition_numbers) ** 2)
 
     def cells(self, momenta: np.ndarray, condition_numbers: np.ndarray) -> Map:
-        """Run every cell's recursion, one eigendirection at a time, and compute its spectral radius.
+        """Run the recursion of every cell, one eigendirection at a time, and compute its spectral radius.
 
-        If no eigendirection breaks the inequality, no start does, since the squares add up.
+        If the inequality holds in every eigendirection, it holds for every start, because the squares add up.
         """
         powers = np.linspace(-1, 0, self.eigenvalues)
         curvatures = self.proportion * condition_numbers[:, None] ** powers
@@ -107,13 +107,13 @@ class ContractionMap(Illustration):
         return Map(momenta, condition_numbers, step_fails, rates, factors)
 
     def disagreements(self, one: Map) -> int:
-        """Return the number of cells where the runs disagree with the closed-form boundaries."""
+        """Count the cells in which the runs disagree with the closed-form boundaries."""
         step = np.broadcast_to(one.momenta > self.step_boundary, one.step_fails.shape)
         rate = one.momenta > self.rate_boundary(one.condition_numbers)[:, None]
         return int(((step != one.step_fails) | (rate != one.rate_fails)).sum())
 
     def compute(self) -> dict[str, Map]:
-        """Return the cells of both maps."""
+        """Compute the cells of both maps."""
         condition_numbers = style.centres(CONDITION_EDGES)
         return {
             "every momentum": self.cells((WIDE_EDGES[1:] + WIDE_EDGES[:-1]) / 2, condition_numbers),
@@ -121,7 +121,7 @@ class ContractionMap(Illustration):
         }
 
     def draw(self, data: dict[str, Map]) -> style.Figure:
-        """Draw the map over momentum and condition number, and an enlargement of its right edge."""
+        """Draw the map over momentum and condition number, and an enlarged map of the right edge."""
         from matplotlib.colors import LogNorm
 
         wide, edge = data.values()
@@ -147,7 +147,7 @@ class ContractionMap(Illustration):
             (left, wide, WIDE_EDGES, "a  Every momentum", "linear", 0),
             (right, edge, GAP_EDGES, "b  Momentum near 1", "log", 1),
         ):
-            # thousands of cells become pixels in a vector file, under lines that remain lines
+            # in a vector file, the thousands of cells become pixels, and the lines above remain lines
             with np.errstate(divide="ignore"):
                 ratios = np.log(one.rates) / np.log(one.factors)[:, None]
             mesh = panel.pcolormesh(edges, CONDITION_EDGES, ratios, **scale)

@@ -1,4 +1,4 @@
-"""Results of commands as curves: a leaderboard's bounds, a sweep's runs, and a paper's table with its numbers."""
+"""Draw results of commands as curves: bounds of a leaderboard, runs of a sweep, and numbers of a paper's table."""
 
 from __future__ import annotations
 
@@ -26,22 +26,22 @@ COMPUTED: dict[str, style.Look] = {
     "worst-quadratic": {"color": style.BLACK, "marker": "s", "linestyle": "--", "markersize": 3},
     "expected": {"color": style.BLACK, "marker": "x", "linestyle": "-."},
 }
-"""Line styles of the computed columns."""
+"""Line styles for the computed columns of a leaderboard."""
 
 MARKERS = "s^DvPx<>hpd"
-"""Markers of the entered bounds, in order; together with the six colours of ``LOOKS`` they give 66 styles."""
+"""Markers for the bounds from papers, in order; with the six colours of ``LOOKS`` there are 66 styles."""
 
 
 @style.styled
 def draw_bounds(rows: Sequence[Row], caption: str) -> style.Figure:
-    """Draw the values of every column that has values, with both axes logarithmic.
+    """Draw every column that has values, with both axes logarithmic.
 
     Parameters
     ----------
     rows
         Rows of a leaderboard.
     caption
-        Caption that states the setting.
+        Caption that states the parameters.
     """
     figure, (panel,) = style.new_figure(caption)
     columns = dict.fromkeys(row["column"] for row in rows if row["value"])
@@ -62,12 +62,12 @@ MOST_CURVES = 24
 
 
 def check_plot(path: Path, argument: str = "plot") -> None:
-    """Reject, before any computation, a plot that cannot be drawn.
+    """Raise an error, before any computation, if a plot cannot be drawn.
 
     Raises
     ------
     InvalidArgument
-        If matplotlib is not installed, or the name does not end in png, svg or pdf.
+        If matplotlib is not installed, or the file name does not end in png, svg or pdf.
     """
     require(argument, str(path), "matplotlib")
     if path.suffix.lstrip(".") not in FORMATS:
@@ -76,32 +76,34 @@ def check_plot(path: Path, argument: str = "plot") -> None:
 
 
 def check_axis(plan: Sweep, runs: Sequence[Run], path: str) -> None:
-    """Reject, before any computation, a sweep that has neither rounds nor a swept number for the horizontal axis.
+    """Raise an error, before any computation, if a sweep has no rounds and no numeric setting for the horizontal axis.
 
     Raises
     ------
     InvalidArgument
-        If each run is measured only after its last round, and no swept setting is a number.
+        If each run is measured only after the last round, and no swept setting is a number.
     """
     numbers = [type(run.settings.get(name)) in (int, float) for name in plan.grid for run in runs]
     if not any(numbers) and plan.every is None:
-        rule = "needs several rounds or a swept number to draw against, and the sweep has neither"
-        raise InvalidArgument("plot", path, rule, "measure by round: add `every = 2` to the sweep's file")
+        rule = "needs several rounds or a swept number for the horizontal axis, and the sweep has neither"
+        raise InvalidArgument(
+            "plot", path, rule, "measure during the runs: add `every = 2` to the sweep's file"
+        )
 
 
 @style.styled
 def draw_sweep(frame: DataFrame, plan: Sweep) -> style.Figure:
-    """Draw the first measure: medians over seeds and replicates, with the range from the least to the largest.
+    """Draw the first measure: medians over seeds and replicates, with the range from smallest to largest.
 
-    The horizontal axis shows the rounds if several were measured, or else the first swept setting that is a number.
-    Each combination of the other swept settings has a curve.
+    The horizontal axis shows the rounds if several rounds were measured, otherwise the first swept setting that is a
+    number. There is one curve per combination of the other swept settings.
 
     Parameters
     ----------
     frame
-        The sweep's table, not empty.
+        Table of the sweep's results, not empty.
     plan
-        The sweep, with its swept settings.
+        The sweep, which names the swept settings.
     """
     axis, others = axes_of(frame, plan)
     measure, over = plan.measure[0], observations(frame)
@@ -130,7 +132,7 @@ def axes_of(frame: DataFrame, plan: Sweep) -> tuple[str, list[str]]:
     if frame["round"].n_unique() > 1:
         return "round", swept
     numbers = [name for name in swept if frame[name].dtype.is_numeric()]
-    axis = numbers[0] if numbers else "round"  # only the last round, if runs failed
+    axis = numbers[0] if numbers else "round"  # if runs failed, there may be only the last round
     return axis, [name for name in swept if name != axis]
 
 
@@ -142,28 +144,28 @@ MOST_PANELS = 3
 
 
 def check_rounds(table: PaperTable, path: str) -> None:
-    """Reject, before any computation, a table that has numbers only after the last round.
+    """Raise an error, before any computation, if a table has numbers only after the last round.
 
     Raises
     ------
     InvalidArgument
-        If the table has no numbers by round.
+        If the table has no numbers for single rounds.
     """
     if not isinstance(table, NetworkTable):
-        rule = f"needs numbers by round, and {table.id} has those after the last round alone"
+        rule = f"needs numbers for each round, and {table.id} has only numbers after the last round"
         raise InvalidArgument("plot", path, rule, "leave it out")
 
 
 @style.styled
 def draw_table(frame: DataFrame, table: PaperTable) -> style.Figure:
-    """Draw the first columns that have numbers by round, at most ``MOST_PANELS``.
+    """Draw the columns that have numbers for each round, but at most ``MOST_PANELS`` columns.
 
     Parameters
     ----------
     frame
         Numbers of the table, see ``PaperTable.frame``; not empty.
     table
-        The table with its settings.
+        The table, with all settings.
     """
     columns = frame.filter(frame["round"].is_not_null())["column"].unique(maintain_order=True).to_list()
     shown, seeds = columns[:MOST_PANELS], frame["seed"].n_unique()
@@ -190,18 +192,18 @@ def draw_table(frame: DataFrame, table: PaperTable) -> style.Figure:
 
 
 def draw_column(panel: Axes, frame: DataFrame, table: PaperTable, column: str, *, band: bool = False) -> None:
-    """Draw a column's means over seeds by round, one curve per method, and the paper's numbers as stars.
+    """Draw a column's mean over seeds against the round, one curve per method, and the paper's numbers as stars.
 
     Parameters
     ----------
     panel
         Axes of ``style.new_figure``.
     frame, table
-        See ``draw_table``. A method has no star if its runs differ from the paper's.
+        See ``draw_table``. A method has no star if the settings of its runs differ from the paper.
     column
         Name of the column.
     band
-        Whether to shade from the least to the largest.
+        Whether to shade the range from the smallest to the largest value.
     """
     import polars
 

@@ -1,4 +1,4 @@
-"""Distance of each algorithm's fixed point from the optimum of the mean loss: closed forms and runs."""
+"""Distance between each algorithm's fixed point and the optimum of the mean loss, in closed form and from runs."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ STEPS = range(1, 65)
 STRENGTHS = np.geomspace(0.1, 5.0, 101).tolist()
 STEP_TICKS, TICKS = [1, 2, 4, 8, 16, 32, 64], [0.1, 0.3, 1, 3]
 TIME_CONSTANTS = 20
-"""Number of time constants of a run: the slowest part decays by exp(-20) or more."""
+"""Length of a run, in time constants: the slowest part decays by exp(-20) or more."""
 
 LOOKS = {
     "FedAvg": (style.BLACK, "o"),
@@ -36,26 +36,27 @@ LOOKS = {
     "FedProx, exact": (style.BLUE, "s"),
     "FedBCD": (style.VERMILLION, "x"),
 }
-"""Colour and marker of each method."""
+"""Colour and marker for each method."""
 
 Method: TypeAlias = tuple[Callable[..., Any], Callable[..., Algorithm[Any]]]
-"""A function from hessians (m, d, d), centres (m, d) and a parameter to a fixed point (d,), and the algorithm.
+"""Two functions of a parameter: one returns the fixed point (d,), for Hessians and centres; one makes the algorithm.
 
-The fixed point may be the first entry of a tuple.
+The arguments of the first function are Hessians (m, d, d), centres (m, d) and the parameter. The fixed point may be the
+first entry of a tuple.
 """
 
 
 class Curve(NamedTuple):
-    """A method's drift as a function of a parameter.
+    """The drift of one method as a function of a parameter.
 
     Attributes
     ----------
     drifts
-        Drifts in closed form, at every value of the parameter.
+        Drift in closed form, for every value of the parameter.
     ends
-        Drifts at the ends of runs, at some values.
+        Drift at the end of runs, for some values of the parameter.
     at_ends
-        Drifts in closed form at these values.
+        Drift in closed form, for the same values as ``ends``.
     """
 
     drifts: np.ndarray
@@ -64,20 +65,20 @@ class Curve(NamedTuple):
 
 
 class Drift(Illustration):
-    """Fixed points of algorithms on the expected losses of a regression, and the ends of runs.
+    """Drift of algorithms on the expected losses of a regression, from fixed points and from the ends of runs.
 
     Parameters
     ----------
     kappa
         Condition number of every cluster's loss.
     separation
-        Least distance of two clusters' optima.
+        Smallest distance between the optima of two clusters.
     clients
         Number of clients, a multiple of 4.
     dimension
         Number of parameters of a model.
     step_size
-        Step size of all methods; L = 1.
+        Step size of all methods, with L = 1.
     inner_step_size
         Inner step size alpha of Per-FedAvg.
     proximal
@@ -85,9 +86,9 @@ class Drift(Illustration):
     local_steps
         Number of local steps in the right panel.
     run_steps
-        Local steps of the runs, which are the marks of the left panel.
+        Numbers of local steps for which runs are marked in the left panel.
     run_strengths
-        Proximal strengths of the runs, which are the marks of the right panel.
+        Proximal strengths for which runs are marked in the right panel.
     """
 
     name = "drift"
@@ -110,7 +111,7 @@ class Drift(Illustration):
     run_strengths: tuple[Annotated[float, Meta(ge=0.1, le=5)], ...] = (0.1, 0.7, 5.0)
 
     def task(self) -> RegressionMixture:
-        """Return the expected losses of clients in 4 clusters with rotated covariances."""
+        """Return a task with the expected losses of clients in 4 clusters, whose covariances are rotated."""
         source = generator(self.seed, "figures/drift", "task")
         turns = np.linalg.qr(source.standard_normal((CLUSTERS, self.dimension, self.dimension)))[0]
         spectrum = np.geomspace(1 / self.kappa, 1, self.dimension)
@@ -127,7 +128,7 @@ class Drift(Illustration):
         )
 
     def by_local_steps(self) -> dict[str, Method]:
-        """Return the methods as functions of the local steps H."""
+        """Return the methods as functions of the number of local steps H."""
         proximal, inner = {"proximal": self.proximal}, {"inner_step_size": self.inner_step_size}
         averaged = partial(CFLMGD, clusters=1, averaging="model")
         methods: dict[str, tuple[Any, Any, dict[str, float]]] = {
@@ -161,7 +162,7 @@ class Drift(Illustration):
         }
 
     def compute(self) -> list[dict[str, Curve]]:
-        """Return the drift of each method by local steps, and by proximal strength."""
+        """Compute the drift of each method over the number of local steps and over the proximal strength."""
         task = self.task()
         clients = task.covariances.matrices[task.labels], task.client_optima
 
@@ -188,7 +189,7 @@ class Drift(Illustration):
         return parts
 
     def draw(self, data: list[dict[str, Curve]]) -> style.Figure:
-        """Draw the drift by local steps, and by proximal strength."""
+        """Draw the drift against the number of local steps and against the proximal strength."""
         task = self.task()
         all_curves = [curve for part in data for curve in part.values()]
         gap = max(np.abs(curve.ends - curve.at_ends).max(initial=0) for curve in all_curves)
@@ -224,5 +225,5 @@ class Drift(Illustration):
 
 
 def drift_of(point: np.ndarray, task: RegressionMixture) -> float:
-    """Return the distance of a model (d,) to the minimiser of the mean loss."""
+    """Return the distance between a model (d,) and the minimiser of the mean loss."""
     return float(np.linalg.norm(point - task.pooled_optimum))

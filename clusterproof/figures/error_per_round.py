@@ -1,4 +1,4 @@
-"""Errors of runs by round, with their bounds: one run, or several in one panel."""
+"""Errors of runs against the round, with bounds: one run, or several runs in one panel."""
 
 from __future__ import annotations
 
@@ -40,24 +40,24 @@ SYMBOLS = {
 }
 
 LINES: dict[Role, Any] = {role: LOOKS[role]["linestyle"] for role in ("printed", "repaired")}
-"""Line styles of the bounds; curves of runs are solid."""
+"""Line styles for bounds; the curves of runs are solid."""
 
 DRAWN: dict[str, tuple[Role, ...]] = {"all": ("printed", "repaired"), "repaired": ("repaired",), "none": ()}
-"""Kinds of bounds, by the value of the parameter ``bounds``."""
+"""Kinds of bounds to draw, indexed by the value of the parameter ``bounds``."""
 
 ONE_MODEL = ("fedavg", "scaffold", "fedlin")
 
 SAME = 0.01
-"""Largest relative difference of bounds that are drawn once; it is less than a line's width on a log axis."""
+"""Largest relative difference at which two bounds share one line; it is below the line's width on a log axis."""
 
 
 class Bound(NamedTuple):
-    """A bound on a run.
+    """A bound on the error of a run.
 
     Attributes
     ----------
     run
-        Label of the first run to which the bound applies.
+        Label of the first run with this bound.
     """
 
     name: str
@@ -67,35 +67,35 @@ class Bound(NamedTuple):
 
 
 class ErrorPerRound(Illustration):
-    """The error of ``clusterproof run cfl-mgd`` by round, or the errors of several runs in one panel.
+    """The errors of ``clusterproof run cfl-mgd`` against the round, or the errors of several runs in one panel.
 
-    A list of values for ``algorithm``, or for any number except ``clusters``, ``dimension``, ``rounds`` and
-    ``replicates``, makes a run for each value. With several lists, each combination of their values makes a run.
+    ``algorithm`` and every number except ``clusters``, ``dimension``, ``rounds`` and ``replicates`` may be a list of
+    values; the figure then has one run per value. With several lists, it has one run per combination of values.
 
     Parameters
     ----------
     algorithm
-        Name of the algorithm, or names: cfl-mgd, ifca, fedavg, scaffold, fedlin.
+        One or more names of algorithms: cfl-mgd, ifca, fedavg, scaffold, fedlin.
     kappa
         Condition number of the task.
     separation
-        Least distance Delta of two clusters' optima.
+        Smallest distance between the optima of two clusters (Delta).
     noise
-        Standard deviation of a target.
+        Standard deviation of the noise in a target.
     samples
-        Samples per client and round (n').
+        Number of samples per client and round (n').
     clients
         Number of clients (m).
     momentum
         Momentum of CFL-MGD.
     step_size
-        Step size in units of 1 / L.
+        Step size, in units of 1 / L.
     local_steps
-        Local steps, for algorithms that average models.
+        Number of local steps, for algorithms that average models.
     participation
         Share of the clients in each round.
     clusters
-        Number of clusters, and of models.
+        Number of clusters, which is also the number of models.
     dimension
         Number of parameters of a model.
     proportions
@@ -103,9 +103,9 @@ class ErrorPerRound(Illustration):
     rounds
         Number of rounds.
     replicates
-        Number of independent runs with one start.
+        Number of independent runs from the same start.
     bounds
-        Bounds to draw for several runs: all, only valid ones (repaired), or none.
+        Bounds to draw if there are several runs: all, only valid bounds (repaired), or none.
     """
 
     name = "error-per-round"
@@ -134,23 +134,23 @@ class ErrorPerRound(Illustration):
     bounds: Literal["all", "repaired", "none"] = "all"
 
     def __post_init__(self) -> None:
-        """Check the combinations as well."""
+        """Check also the combinations of values."""
         super().__post_init__()
         self.runs()
 
     @property
     def algorithms(self) -> tuple[Name, ...]:
-        """Names of all chosen algorithms."""
+        """Tuple with the names of all chosen algorithms."""
         return (self.algorithm,) if isinstance(self.algorithm, str) else self.algorithm
 
     def runs(self) -> dict[str, dict[str, Any]]:
-        """Return the settings of each run by its label, which names the differences.
+        """Return the settings of each run, indexed by a label that names the differences between runs.
 
         Raises
         ------
         InvalidArgument
-            If there are more runs than styles of curves. If no chosen algorithm has a given parameter. If the
-            algorithms' errors are distances to different optima.
+            If there are more runs than styles of curves, or no chosen algorithm has a given parameter. If the errors of
+            two algorithms are distances to different optima.
         """
         given, names = vars(self), self.algorithms
         lists = {name: value for name, value in given.items() if isinstance(value, tuple)}
@@ -174,16 +174,16 @@ class ErrorPerRound(Illustration):
             )
             found.setdefault(label.removeprefix("algorithm = "), settings)
         if not 1 <= len(found) <= len(style.LOOKS):
-            rule = f"must make 1 to {len(style.LOOKS)} runs, and {len(found)} are asked for"
-            raise InvalidArgument(", ".join(lists), ..., rule, "leave values out")
+            rule = f"must make 1 to {len(style.LOOKS)} runs, and these values make {len(found)}"
+            raise InvalidArgument(", ".join(lists), ..., rule, "give fewer values")
         return found
 
     def compute(self) -> dict[str, Page]:
-        """Run each algorithm, and compare the runs with their theorems; return their pages by label."""
+        """Run each algorithm, and compare the runs with the theorems; return the pages, indexed by label."""
         return {label: compare(*self._run(**settings)) for label, settings in self.runs().items()}
 
     def _run(self, *, algorithm: Name, kappa: float, proportions: Any, **settings: Any) -> Any:
-        """Return the task and the run for some settings, with L = 1."""
+        """Return the task, with L = 1, and the run for the given settings."""
         shares = proportions or ((5, 3, 2) if self.clusters == 3 else (1,) * self.clusters)
         settings |= {"condition_number": kappa, "proportions": list(shares)}
         if algorithm in ("cfl-mgd", "ifca") and settings["local_steps"] > 1:
@@ -194,7 +194,7 @@ class ErrorPerRound(Illustration):
         return run_with(algorithm, settings.pop("seed"), settings, task="regression", **own)
 
     def draw(self, data: dict[str, Page]) -> style.Figure:
-        """Draw the page's picture for a single run, or the errors of several runs with their bounds."""
+        """Draw the picture of the page for a single run, or the errors of several runs with bounds."""
         if len(data) == 1:
             return draw_page(next(iter(data.values())), self.caption)
         pictures: dict[str, Any] = {label: page.picture for label, page in data.items()}
@@ -217,7 +217,7 @@ class ErrorPerRound(Illustration):
         return figure
 
     def _bounds(self, pictures: dict[str, ErrorPicture]) -> list[Bound]:
-        """Return the bounds on the runs, each shared bound once."""
+        """Return the bounds on the runs; a bound that several runs share occurs once."""
         bounds: list[Bound] = []
         for (label, picture), look in zip(pictures.items(), style.SOLID, strict=False):
             for curve in picture.curves:

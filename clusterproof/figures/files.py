@@ -1,4 +1,4 @@
-"""Figures as files: png, svg and pdf with alternative text and embedded fonts."""
+"""Write figures to png, svg and pdf files, with alternative text and embedded fonts."""
 
 from __future__ import annotations
 
@@ -18,8 +18,8 @@ DUBLIN_CORE = "http://purl.org/dc/elements/1.1/"
 def save(figure: Figure, path: str | Path, *, alt: str = "") -> None:
     """Write a figure as png, svg or pdf, according to the suffix of the path.
 
-    Equal figures give identical files. The file contains its caption (svg and png: ``Description``, pdf: ``Subject``).
-    Its ``Title`` is the alternative text; browsers read it from the title of an svg.
+    Equal figures give identical files. The file contains the caption (svg and png: ``Description``, pdf: ``Subject``).
+    The ``Title`` is the alternative text; browsers read the alternative text from the title of an svg.
 
     Parameters
     ----------
@@ -39,14 +39,14 @@ def save(figure: Figure, path: str | Path, *, alt: str = "") -> None:
 
 
 def file_content(figure: Figure, form: str, *, alt: str = "") -> bytes:
-    """Return the bytes that ``save`` writes, as png, svg or pdf."""
+    """Return the bytes that ``save`` writes for the format png, svg or pdf."""
     words = getattr(figure, "caption", "")
     metadata = {
         "svg": {"Date": None, "Title": alt, "Description": words},
         "pdf": {"CreationDate": None, "Title": alt, "Subject": words},
         "png": {"Title": alt, "Description": words},
     }
-    # matplotlib's own fonts, which a pdf embeds, contain dates
+    # a pdf embeds matplotlib's own fonts, which contain dates
     logging.getLogger("fontTools.ttLib.tables._h_e_a_d").setLevel(logging.ERROR)
     file = io.BytesIO()
     with appearing(Appearance()):
@@ -55,6 +55,6 @@ def file_content(figure: Figure, form: str, *, alt: str = "") -> bytes:
 
 
 def metadata_of(picture: Path, name: str) -> str:
-    """Return an entry of an svg's metadata, ``title`` or ``description``, as ``save`` wrote it; empty if missing."""
+    """Return the ``title`` or ``description`` that ``save`` wrote to an svg's metadata, or "" if it is missing."""
     element = ElementTree.parse(picture).find(f".//{{{DUBLIN_CORE}}}{name}")
     return element.text or "" if element is not None else ""

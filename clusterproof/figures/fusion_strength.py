@@ -1,4 +1,4 @@
-"""FPFC's results over the strength of its penalty, and the window in which it recovers the oracle."""
+"""FPFC's results over the strength of the penalty, and the window of strengths in which FPFC finds the oracle."""
 
 from __future__ import annotations
 
@@ -15,18 +15,18 @@ from clusterproof.synthetic import QuadraticMixture
 from clusterproof.theory.papers.fpfc.fusion import window
 
 SMOOTHING = 1e-6
-"""Smoothing xi relative to lambda; the penalty looks identical to SCAD."""
+"""Smoothing xi relative to lambda; for this value the penalty looks the same as SCAD."""
 
 PENALTIES = {"l1": "$\\ell_1$", "scad": "SCAD"}
 LOOKS: dict[str, dict[str, Any]] = {
     "l1": {**style.LOOKS[1], "markersize": 5, "fillstyle": "none", "markeredgewidth": 0.9},
     "scad": {**style.LOOKS[0], "markersize": 3.2},
 }
-"""Markers; circles and squares coincide where both penalties agree."""
+"""Markers of the two penalties: where both penalties agree, a circle lies in a square."""
 
 
 class FusionStrength(Illustration):
-    """The ends of FPFC's runs on quadratic clients around distant cluster optima, so that the window is not empty.
+    """Results of FPFC's runs on quadratic clients; the cluster optima are so far apart that the window is not empty.
 
     Parameters
     ----------
@@ -39,17 +39,17 @@ class FusionStrength(Illustration):
     dimension
         Number of parameters of a model.
     separation
-        Least distance of two clusters' optima.
+        Smallest distance between the optima of two clusters.
     spread
-        Standard deviation of a client's minimiser from its cluster's minimiser, in each coordinate.
+        Standard deviation of the clients' minimisers around the cluster's minimiser, in each coordinate.
     concavity
         Parameter a of the penalty.
     threshold
-        Distance nu below which two models are in one group.
+        Distance nu below which two models belong to the same group.
     rounds
         Number of rounds.
     strengths
-        Strengths lambda of the penalty.
+        Values of the penalty's strength lambda.
     """
 
     name = "fusion-strength"
@@ -76,18 +76,18 @@ class FusionStrength(Illustration):
     )
 
     def task(self) -> QuadraticMixture:
-        """Return quadratic clients around distant cluster optima, so that the window is not empty."""
+        """Return quadratic clients around cluster optima that are so far apart that the window is not empty."""
         sizes = self.chosen("clusters", "clients", "dimension", "separation", "spread", "seed")
         return QuadraticMixture.random(condition_number=self.kappa, **sizes)
 
     def outcomes(self, task: QuadraticMixture, penalty: str) -> np.ndarray:
-        """Run from zero, with all clients in every round, at every strength, and compare the ends with the oracle.
+        """For every strength, run from zero with all clients in every round, and compare the result with the oracle.
 
         Returns
         -------
         numpy.ndarray
-            Number of groups, adjusted Rand index, and largest distance of a client's model to its cluster's minimiser;
-            (3, strengths).
+            Number of groups, adjusted Rand index, and largest distance between a client's model and the cluster's
+            minimiser, (3, strengths).
         """
         start, step_size, ends = np.zeros((1, task.dimension)), 1 / (task.client_smoothness + 1), []
         for strength in self.strengths:
@@ -101,7 +101,7 @@ class FusionStrength(Illustration):
         return np.array(ends, dtype=float).T
 
     def compute(self) -> dict[str, np.ndarray]:
-        """Return the outcomes with each penalty, (3, strengths)."""
+        """Compute the results for each penalty, (3, strengths)."""
         task = self.task()
         return {penalty: self.outcomes(task, penalty) for penalty in PENALTIES}
 

@@ -1,4 +1,4 @@
-"""Base class of the catalogue's figures: a dataclass whose fields are the figure's parameters."""
+"""Base class of the figures in the catalogue: a dataclass with the parameters of the figure as fields."""
 
 from __future__ import annotations
 
@@ -28,8 +28,8 @@ Count: TypeAlias = Annotated[int, Meta(ge=1, le=100_000)]
 class Illustration(ABC):
     """A figure of the catalogue, such as ``ErrorPerRound(kappa=100).plot(width=12)``.
 
-    A notebook displays the figure if it is the last line of a cell. Subclasses have a default for every field, become
-    frozen, keyword-only dataclasses, and define ``compute`` and ``draw``.
+    A notebook displays the figure if it is the last expression of a cell. Subclasses define ``compute`` and ``draw``,
+    and have a default for every field. They become frozen, keyword-only dataclasses automatically.
 
     Parameters
     ----------
@@ -39,14 +39,14 @@ class Illustration(ABC):
     Attributes
     ----------
     name, title, alt
-        Name on the command line and of the file, title in one line, and alternative text.
+        Name used on the command line and for the file, one-line title, and alternative text.
     claims
         Ids of the claims that the figure illustrates.
 
     Raises
     ------
     InvalidArgument
-        If a parameter has the wrong type or is out of its range.
+        If a parameter has the wrong type or is out of range.
     """
 
     name: ClassVar[str]
@@ -57,25 +57,25 @@ class Illustration(ABC):
     seed: int = 0
 
     def __init_subclass__(cls) -> None:
-        """Turn the subclass into a frozen, keyword-only dataclass."""
+        """Make the subclass a frozen, keyword-only dataclass."""
         super().__init_subclass__()
         dataclass(frozen=True, kw_only=True)(cls)
 
     def __post_init__(self) -> None:
-        """Check types and ranges, and turn lists into tuples."""
+        """Check types and ranges, and convert lists to tuples."""
         check_seed(self.seed)
         for name, kind in parameter_types(type(self)).items():
             object.__setattr__(self, name, converted(name, getattr(self, name), kind))
 
     @property
     def description(self) -> str:
-        """Title and alternative text; the latter describes the default parameters."""
+        """Title and alternative text; the alternative text describes the figure for the default parameters."""
         changed = self.changed
         return f"{self.title}. {f'{changed} With the defaults: ' if changed else ''}{self.alt}"
 
     @property
     def changed(self) -> str:
-        """Sentence on the parameters that differ from the defaults; empty if none does."""
+        """Sentence about the parameters that differ from the defaults; "" if there are none."""
         values = ", ".join(
             f"{field.name.replace('_', ' ')} = {written(getattr(self, field.name))}"
             for field in fields(self)
@@ -84,12 +84,12 @@ class Illustration(ABC):
         return f"Changed from the defaults: {values}." if values else ""
 
     def chosen(self, *names: str) -> dict[str, Any]:
-        """Return the values of some parameters by their names."""
+        """Return the values of some parameters, indexed by name."""
         return {name: getattr(self, name) for name in names}
 
     @abstractmethod
     def compute(self) -> Any:
-        """Return the data of the figure, as arrays by name."""
+        """Compute the data of the figure: arrays, indexed by name."""
 
     @abstractmethod
     def draw(self, data: Any) -> Figure:
@@ -118,14 +118,14 @@ class Illustration(ABC):
         Raises
         ------
         InvalidArgument
-            If the parameters do not match, matplotlib is not installed, or the width or the labels do not suit the
+            If parameters contradict each other, matplotlib is not installed, or the width or the labels do not fit the
             figure.
         """
         looks = {"width": width, "caption": caption, "title": title, "labels": labels}
         return styled(lambda: self.draw(self.compute()))(**looks)
 
     def caption(self, words: str, *, random: bool = True) -> str:
-        """Return a caption that ends with the parameters that differ from the defaults, and the seed."""
+        """Complete a caption with the parameters that differ from the defaults, and with the seed."""
         parts = [words, self.changed]
         if f"seed {self.seed}." not in words:
             parts.append(f"Seed {self.seed}{'' if random else ' (nothing is random)'}.")

@@ -1,4 +1,4 @@
-"""Map of the settings in which option II of CFL-MGD diverges although every client alone converges."""
+"""Map of the momenta and local steps for which option II of CFL-MGD diverges although each client alone converges."""
 
 from __future__ import annotations
 
@@ -15,14 +15,14 @@ PAPER_MOMENTUM = 0.9
 
 
 class Map(NamedTuple):
-    """Rates per round over momenta (M,) and local steps 1, ..., H.
+    """Rates per round, for momenta (M,) and local steps 1, ..., H.
 
     Attributes
     ----------
     rates
-        rho(M) with the momentum averaged and kept between rounds, (H, M).
+        Rate if the momentum is averaged and kept between rounds, (H, M).
     reset_rates
-        rho(M) with the momentum reset every round, (H, M).
+        Rate if the momentum is reset in every round, (H, M).
     """
 
     momenta: np.ndarray
@@ -31,20 +31,20 @@ class Map(NamedTuple):
 
 
 class ModelAveragingMap(Illustration):
-    """Exact rate of model averaging with two scalar clients.
+    """Exact rate of model averaging for two clients with one parameter each.
 
     Parameters
     ----------
     flat
-        Curvature of the flat client; the other has curvature 1.
+        Curvature of the flat client; the other client has curvature 1.
     step_size
         Step size, in units of 1 / L.
     most_local_steps
-        Largest number of local steps of the map.
+        Largest number of local steps in the map.
     momentum
-        Momentum of the marked cell, whose rate is in the caption.
+        Momentum of the marked cell; the caption states the rate in this cell.
     local_steps
-        Local steps of the marked cell.
+        Number of local steps of the marked cell.
     """
 
     name = "model-averaging-map"
@@ -62,7 +62,7 @@ class ModelAveragingMap(Illustration):
     local_steps: Annotated[int, Meta(ge=1, le=200)] = 5
 
     def rate(self, momentum: float, local_steps: int, reset: bool = False) -> float:
-        """Return the exact rate per round of the two clients."""
+        """Return the exact rate per round for the two clients."""
         hessians, centers = np.array([[[self.flat]], [[1.0]]]), np.zeros((2, 1))
         options: dict[str, Any] = {"momentum": float(momentum), "local_steps": local_steps}
         return round_map(hessians, centers, step_size=self.step_size, reset_momentum=reset, **options).rate
@@ -81,7 +81,7 @@ class ModelAveragingMap(Illustration):
         return self.cells(np.arange(0.5, 99) / 100)
 
     def draw(self, data: Map) -> style.Figure:
-        """Draw the rate per round with the momentum kept, and with the momentum reset."""
+        """Draw the rate per round, once with the momentum kept and once with the momentum reset."""
         from matplotlib.colors import TwoSlopeNorm
 
         marked = self.rate(self.momentum, self.local_steps)

@@ -1,4 +1,4 @@
-"""Gradient descent and heavy ball across a valley: the counterpart of CFL-MGD's Figure 1."""
+"""Paths of gradient descent and heavy ball across a narrow valley, as in Figure 1 of the CFL-MGD paper."""
 
 from __future__ import annotations
 
@@ -12,18 +12,18 @@ from clusterproof.figures.illustration import Illustration, Kappa, Momentum, Pos
 from clusterproof.theory.exact.heavy_ball import propagators
 
 START = np.array([-8.0, 2.0])
-"""Coordinates of the start on the flat axis and on the steep axis."""
+"""Coordinates of the start, on the flat axis and on the steep axis."""
 
 
 class Path(NamedTuple):
-    """A run of one method.
+    """The run of one method.
 
     Attributes
     ----------
     points
-        Points of the run, (rounds + 1, 2).
+        Points after each step, (rounds + 1, 2).
     bound
-        Bound on the distance from the optimum, (rounds + 1,).
+        Bound on the distance to the optimum, (rounds + 1,).
     """
 
     points: np.ndarray
@@ -58,7 +58,7 @@ class MomentumPaths(Illustration):
     rounds: Annotated[int, Meta(ge=1, le=10_000)] = 40
 
     def compute(self) -> dict[str, Path]:
-        """Return the run of each method without initial momentum, in closed form for each mode."""
+        """Return the run of each method without initial momentum, from the closed form for each mode."""
         curvatures = self.step_size * np.array([1 / self.kappa, 1.0])
         runs = {"gradient descent": 0.0, rf"heavy ball, $\beta = {self.momentum:g}$": self.momentum}
         with np.errstate(all="ignore"):  # a run may diverge
@@ -71,7 +71,7 @@ class MomentumPaths(Illustration):
             }
 
     def draw(self, data: dict[str, Path]) -> style.Figure:
-        """Draw both paths over the level lines, and their distances below their bounds."""
+        """Draw both paths over the level lines, and the distances to the optimum with their bounds."""
         words = (
             rf"The loss $\varphi(x, y) = x^2 / (2\kappa) + y^2 / 2$ with $\kappa = {self.kappa:g}$, step "
             rf"$\eta = {self.step_size:g} / L$, from rest. a: {self.rounds} rounds over level lines; without "
@@ -98,7 +98,7 @@ class MomentumPaths(Illustration):
 
 
 def _envelope(curvatures: np.ndarray, momentum: float, rounds: int) -> np.ndarray:
-    """Return a bound on the distance from the optimum, from each mode's prefactor and rate, (rounds + 1,)."""
+    """Return a bound on the distance to the optimum, (rounds + 1,), from the prefactor and the rate of each mode."""
     counts = np.arange(rounds + 1)
     total = np.zeros(rounds + 1)
     for curvature, start in zip(curvatures, START, strict=True):

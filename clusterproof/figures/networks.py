@@ -1,6 +1,6 @@
-"""Training by round: accuracy of CFL-MGD and its rivals from the stored Table 2, and losses of convex models.
+"""Training curves: accuracies of CFL-MGD and other methods from the stored Table 2, and losses of convex models.
 
-The training losses are the counterparts of Figure 4a of CFL-MGD and Figure 4 of GL-CFL.
+The training losses correspond to Figure 4a of the CFL-MGD paper and Figure 4 of the GL-CFL paper.
 """
 
 from __future__ import annotations
@@ -30,11 +30,11 @@ if TYPE_CHECKING:
 
 
 STORED = RESULTS / "cfl-mgd-table-2-mnist.parquet"
-"""The stored table; the README beside it has the command that writes it."""
+"""The stored table. The README in the same folder gives the command that writes the table."""
 
 
 class AccuracyCFLMGD(Illustration):
-    """Accuracies of stored runs, without parameters."""
+    """Accuracies of stored runs; this figure has no parameters."""
 
     name = "accuracy-cfl-mgd"
     title = "Accuracy of CFL-MGD and its rivals on images, with the paper's"
@@ -50,7 +50,7 @@ class AccuracyCFLMGD(Illustration):
         return polars.read_parquet(STORED).filter(column="accuracy %")
 
     def draw(self, data: polars.DataFrame) -> style.Figure:
-        """Draw the accuracies on MNIST, with the numbers of the paper's Table 2 at the end."""
+        """Draw the accuracies on MNIST, and the numbers in the paper's Table 2 at the end of the curves."""
         seeds = data["seed"].n_unique()
         runs = "One run" if seeds == 1 else f"Means of {seeds} runs"
         words = (
@@ -87,7 +87,7 @@ OVERLAPPING: dict[str, Algorithm[Any]] = {
 
 
 def make_task(name: str, seed: int, **options: int) -> ImageTask:
-    """Divide scikit-learn's digits among clients who fit softmax regressions.
+    """Make a task: scikit-learn's digits are divided among clients, and the network is a softmax regression.
 
     Parameters
     ----------
@@ -99,7 +99,7 @@ def make_task(name: str, seed: int, **options: int) -> ImageTask:
     Raises
     ------
     InvalidArgument
-        If torch is not installed; the message names the extra.
+        If torch is not installed; the message names the extra to install.
     """
     require("id", "training-loss", "torch")
     from clusterproof.neural.data.loading import load
@@ -112,7 +112,7 @@ def make_task(name: str, seed: int, **options: int) -> ImageTask:
 
 
 def losses_of(task: ImageTask, models: np.ndarray) -> np.ndarray:
-    """Return the training loss of every client under every model, (rounds, m, P), for models (rounds, P, d)."""
+    """Return the training loss of every client with every model, (rounds, m, P), for models (rounds, P, d)."""
     import torch
 
     arguments = torch.arange(task.clients), UNUSED
@@ -120,7 +120,7 @@ def losses_of(task: ImageTask, models: np.ndarray) -> np.ndarray:
 
 
 def gradients_of(task: ImageTask, points: np.ndarray) -> np.ndarray:
-    """Return the gradient of every client's training loss at its own model, (m, d), for models (m, d)."""
+    """Return the gradient of every client's training loss at the client's model, (m, d), for models (m, d)."""
     import torch
 
     return np.asarray(task.gradients(torch.as_tensor(points), torch.arange(task.clients), UNUSED))
@@ -129,7 +129,7 @@ def gradients_of(task: ImageTask, points: np.ndarray) -> np.ndarray:
 def trained(
     task: ImageTask, algorithms: dict[str, Algorithm[Any]], seed: int, rounds: int
 ) -> dict[str, np.ndarray]:
-    """Run each algorithm from one random start; return models (rounds + 1, P, d) by name."""
+    """Run each algorithm from the same random start; return models (rounds + 1, P, d), indexed by name."""
     import torch
 
     initial = torch.as_tensor(start(task, seed))
@@ -147,7 +147,7 @@ def start(task: ImageTask, seed: int) -> np.ndarray:
 
 
 def known_clusters(task: ImageTask, seed: int, iterations: int) -> np.ndarray:
-    """Descend with one model for each true cluster, from the same start; return models (iterations + 1, P, d)."""
+    """Descend with one model per true cluster, all from the same start; return models (iterations + 1, P, d)."""
     models, labels = [start(task, seed)], np.asarray(task.labels)
     for _ in range(iterations):
         gradients = gradients_of(task, models[-1][labels])
@@ -158,10 +158,10 @@ def known_clusters(task: ImageTask, seed: int, iterations: int) -> np.ndarray:
 
 @cache
 def one_model(seed: int, ridge: float = 1e-3) -> tuple[float, float]:
-    """Return R and a lower bound on the mean loss over all rotations of any single model with ||w|| <= R.
+    """Return a radius R, and a lower bound on the mean loss of any single model w with ||w|| <= R.
 
-    The loss L is convex, so that L(w) >= L(v) + <g, w - v> >= L(v) - <g, v> - R ||g|| for ||w|| <= R, with g the
-    gradient at v. At the minimiser v of L + ridge ||v||^2 / 2 and R = ||v||, the last expression equals L(v).
+    The mean loss L over all rotations is convex. With the gradient g at v, L(w) >= L(v) + <g, w - v> >= L(v) - <g, v> -
+    R ||g|| for ||w|| <= R. If v minimises L + ridge ||v||^2 / 2 and R = ||v||, the last expression equals L(v).
     """
     import torch
     from scipy.optimize import minimize
@@ -184,14 +184,14 @@ def one_model(seed: int, ridge: float = 1e-3) -> tuple[float, float]:
 
 
 class TrainingLoss(Illustration):
-    """Training losses of softmax regressions on scikit-learn's digits.
+    """Training losses of softmax regression on scikit-learn's digits.
 
     Parameters
     ----------
     rounds
-        Rounds of the left panel.
+        Number of rounds in the left panel.
     iterations
-        Iterations of the other panels.
+        Number of iterations in the other panels.
     """
 
     name = "training-loss"
@@ -206,7 +206,7 @@ class TrainingLoss(Illustration):
     iterations: Annotated[int, Meta(ge=6, le=10_000)] = 60
 
     def compute(self) -> dict[str, Any]:
-        """Return the curves of the three panels by name, and the radius and least loss of one model."""
+        """Compute the curves of the three panels, indexed by name, and radius and lower bound for a single model."""
         seed = self.seed
         rotated = make_task("rotations", seed, clusters=CLUSTERS, clients=CLIENTS, samples=SAMPLES)
         runs = trained(rotated, ROTATED, seed, self.rounds).items()
@@ -224,7 +224,7 @@ class TrainingLoss(Illustration):
         return {"panels": (left, middle, right), "truths": truths, "one model": one_model(seed)}
 
     def draw(self, data: dict[str, Any]) -> style.Figure:
-        """Draw the losses with the least loss of one model, and GL-CFL's losses with descent in the true clusters."""
+        """Draw losses with the lower bound for a single model, and GL-CFL's losses with those of the true clusters."""
         radius, least = data["one model"]
         words = (
             "Softmax regression on scikit-learn's digits in the place of networks on MNIST, so that losses are convex. "
@@ -253,7 +253,7 @@ class TrainingLoss(Illustration):
 
 
 def served(task: ImageTask, models: np.ndarray, chosen: np.ndarray) -> np.ndarray:
-    """Return the mean test accuracy in percent, (rounds,), of models (rounds, P, d) that clients chose, (rounds, m)."""
+    """Return the mean accuracy in percent, (rounds,), of models (rounds, P, d) that clients chose, (rounds, m)."""
     import torch
 
     accuracies = np.stack([task.scores(of_round).accuracies.numpy() for of_round in torch.as_tensor(models)])

@@ -1,4 +1,4 @@
-"""The picture of a page: a run and the theorems about its algorithm."""
+"""Draw the picture of a page: a run, and the theorems about the algorithm."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ LOOKS: dict[Role, style.Look] = {
 }
 
 UNLIMITED = ("without noise", "round alone")
-"""Roles of curves that may leave the picture at its lower end."""
+"""Roles of curves that do not affect the lower limit of the vertical axis."""
 
 LETTERS = "Delta lambda sigma alpha beta kappa mu xi rho nu"
 SIGNS = {**dict(zip(LETTERS.split(), "Δλσαβκμξρν", strict=True)), ">=": "≥", "<=": "≤", "^2": "²"}
@@ -38,7 +38,7 @@ def page_figure(page: Page) -> style.Figure:
     Parameters
     ----------
     page
-        Page of a run.
+        The page of a run.
 
     Raises
     ------
@@ -49,10 +49,10 @@ def page_figure(page: Page) -> style.Figure:
 
 
 def draw_page(page: Page, caption: Callable[[str], str]) -> style.Figure:
-    """Draw the picture of a page with a style sheet, and a caption from the page."""
+    """Draw the picture of a page; ``caption`` converts the page's caption."""
     picture = page.picture
     if picture is None:
-        raise InvalidArgument("page", page.title, "has no picture", "take the page of theory.compare")
+        raise InvalidArgument("page", page.title, "has no picture", "use a page from theory.compare")
     words = caption(in_symbols(page.caption))
     if isinstance(picture, ErrorPicture):
         return _draw_errors(picture, picture.title or page.title, words)
@@ -60,7 +60,7 @@ def draw_page(page: Page, caption: Callable[[str], str]) -> style.Figure:
 
 
 def _draw_errors(picture: ErrorPicture, title: str, words: str) -> style.Figure:
-    """Draw errors by round."""
+    """Draw errors against the round."""
     figure, (panel,) = style.new_figure(words, height=4.6)
     rounds = np.arange(len(picture.curves[0].values))
     for curve in picture.curves:
@@ -74,7 +74,7 @@ def _draw_errors(picture: ErrorPicture, title: str, words: str) -> style.Figure:
 
 
 def _draw_residuals(picture: ResidualPicture, words: str) -> style.Figure:
-    """Draw mean residuals by the number of rounds on the left, groups by round on the right."""
+    """Draw mean residuals against the number of rounds on the left, and groups against the round on the right."""
     figure, (left, right) = style.new_figure(words, panels=2, height=4.4, ratios=(2.1, 1))
     counts = np.arange(1, len(picture.curves[0].values) + 1)
     for curve in picture.curves:
@@ -91,9 +91,9 @@ def _draw_residuals(picture: ResidualPicture, words: str) -> style.Figure:
 
 
 def _draw_groups(panel: style.Axes, picture: ResidualPicture) -> None:
-    """Draw the number of groups until it has not changed for a while."""
+    """Draw the number of groups, up to some rounds after the last change."""
     changes = (picture.groups[1:] != picture.groups[:-1]).any(axis=1)
-    settled = int(np.flatnonzero(changes).max(initial=-1)) + 2  # the last round in which it changes
+    settled = int(np.flatnonzero(changes).max(initial=-1)) + 2  # the last round in which the number changes
     groups = picture.groups[: max(12, 3 * settled)]
     rounds = np.arange(1, len(groups) + 1)
     band = (groups.min(axis=1), groups.max(axis=1)) if groups.shape[1] > 1 else None
@@ -107,13 +107,13 @@ def _draw_groups(panel: style.Axes, picture: ResidualPicture) -> None:
 
 
 def _draw_curve(panel: style.Axes, places: np.ndarray, curve: Curve, label: str) -> None:
-    """Draw a curve by its role, with its band, and the tighter value after the last round."""
+    """Draw a curve in the style of its role, with the band, and a tighter value after the last round."""
     ends: style.Look = {"band": curve.band, "last": curve.last}
     style.draw_curve(panel, places, curve.values, LOOKS[curve.role], label, gid=curve.role, **ends)
 
 
 def _set_limits(panel: style.Axes, curves: Sequence[Curve]) -> None:
-    """Set the limits of a logarithmic axis around curves, and write short numbers without powers."""
+    """Fit the limits of a logarithmic axis to the curves, and write short numbers without powers of ten."""
     panel.set_yscale("log", nonpositive="mask")
     values = np.concatenate([curve.values for curve in curves if curve.role not in UNLIMITED])
     values = values[np.isfinite(values) & (values > 0)]
@@ -125,7 +125,7 @@ def _set_limits(panel: style.Axes, curves: Sequence[Curve]) -> None:
 
 
 def in_symbols(text: str) -> str:
-    """Replace the signs and Greek letters of a page's lines by symbols, outside formulas."""
+    """Replace spelled-out signs and Greek letters with symbols, except in formulas."""
 
     def printed(found: re.Match[str]) -> str:
         return f"${found[0]}$" if found["indexed"] else SIGNS[found[0]]

@@ -1,4 +1,4 @@
-"""Errors of runs by round: the picture that ``trace.plot`` draws."""
+"""Draw errors of runs against the round, for ``trace.plot``."""
 
 from __future__ import annotations
 
@@ -30,51 +30,51 @@ BOUNDS: tuple[style.Look, ...] = (
     {"color": style.SKY, "linestyle": ":"},
     {"color": style.GREY, "linestyle": (0, (5, 1, 1, 1, 1, 1))},
 )
-"""Styles of the bounds' curves. No curve is solid, or has the colour of one of the first four models."""
+"""Styles for the curves of bounds. No curve is solid, and no curve has the colour of one of the first four models."""
 
 MOST_MODELS = 4
-"""Largest number of models whose curves are drawn; for more models, the largest error is drawn."""
+"""Largest number of models with one curve each; for more models, only the largest error is drawn."""
 
 BAND = (0.2, 0.5, 0.8)
-"""Quantiles of the band's lower end, of the curve, and of the band's upper end."""
+"""Quantiles at the band's lower end, at the curve, and at the band's upper end."""
 
 
 def check_one_quantity(argument: str, targets: Mapping[str, str | None]) -> None:
-    """Reject runs whose errors are distances to different optima, since one axis would compare them.
+    """Raise an error if the errors of runs are distances to different optima, which one axis must not compare.
 
     Parameters
     ----------
     argument
         Name of the rejected argument.
     targets
-        Target of each algorithm (a key of ``OPTIMA``) by name; None if unknown.
+        Target of each algorithm, a key of ``OPTIMA``, indexed by name; None if the target is unknown.
 
     Raises
     ------
     InvalidArgument
-        If there are different targets.
+        If there are two different targets.
     """
     by_target = {target: name for name, target in targets.items() if target in OPTIMA}
     if len(by_target) > 1:
         meant = ", ".join(f"those of {name} to {OPTIMA[target]}" for target, name in by_target.items())
         rule = f"must measure distances to the same optima, not {meant}"
-        raise InvalidArgument(argument, list(targets), rule, "draw a figure of each")
+        raise InvalidArgument(argument, list(targets), rule, "draw a separate figure for each")
 
 
 @style.styled
 def run_figure(trace: Trace, *others: Trace, bounds: Mapping[str, ArrayLike] | None = None) -> style.Figure:
-    """Draw the errors of a run, or of several.
+    """Draw the errors of one or several runs.
 
     Parameters
     ----------
     trace
-        Run with errors. The curves are the errors of each model, or the largest error if there are more than four
-        models.
+        Run with known errors. There is one curve per model; with more than four models, the only curve is the largest
+        error.
     others
-        Further runs with errors. If there are any, the largest error of each run is drawn, with a label that names the
-        differing settings.
+        Further runs with known errors. If there are further runs, there is one curve per run, with the largest error;
+        the label names the settings that differ.
     bounds
-        Bounds on the errors by their names: a number, or one for each round and the start.
+        Bounds on the errors, indexed by name. Each bound is a number, or one number for the start and for each round.
 
     Raises
     ------
@@ -84,13 +84,13 @@ def run_figure(trace: Trace, *others: Trace, bounds: Mapping[str, ArrayLike] | N
     """
     traces, errors = (trace, *others), []
     for one in traces:
-        check_instance("others", one, Trace, "give runs, as run(...) returns them")
+        check_instance("others", one, Trace, "give runs, that is, results of run(...)")
         if one.errors is None:
             raise InvalidArgument(
-                "trace", one, "must record the distances from the optima", "choose a task with known optima"
+                "trace", one, "must record the distances to the optima", "choose a task with known optima"
             )
         errors.append(np.reshape(one.errors, (one.rounds + 1, -1, one.errors.shape[-1])))
-    if any(one.labels.max() > 0 for one in traces):  # a single cluster has one optimum
+    if any(one.labels.max() > 0 for one in traces):  # with a single cluster, there is only one optimum
         named = {one.settings["algorithm"]["algorithm"]: one.settings.get("target") for one in traces}
         check_one_quantity("others", named)
     several = max(values.shape[-1] for values in errors) > 1
@@ -121,16 +121,16 @@ def run_figure(trace: Trace, *others: Trace, bounds: Mapping[str, ArrayLike] | N
 
 
 def _bounds(bounds: Mapping[str, ArrayLike] | None, times: int) -> dict[str, np.ndarray]:
-    """Return each bound as one number for the start and for each round.
+    """Convert each bound to one number for the start and for each round.
 
     Raises
     ------
     InvalidArgument
         If a bound has another number of entries, or there are more bounds than styles.
     """
-    remedy = f'write, for example, {{"Lemma 1": values}} with {times} values, of the start and of each round'
+    remedy = f'write, for example, {{"Lemma 1": values}} with {times} values, for the start and each round'
     if not isinstance(bounds, Mapping | None) or len(bounds or ()) > len(BOUNDS):
-        rule = f"must be a dictionary of at most {len(BOUNDS)} bounds by their names"
+        rule = f"must be a dictionary of at most {len(BOUNDS)} bounds, indexed by name"
         raise InvalidArgument("bounds", brief(bounds), rule, remedy)
     rows = {}
     for name, values in (bounds or {}).items():
@@ -143,9 +143,9 @@ def _bounds(bounds: Mapping[str, ArrayLike] | None, times: int) -> dict[str, np.
 
 
 def differences(traces: Sequence[Trace]) -> list[str]:
-    """Name each run by the settings in which it differs from the others; equal runs also get numbers.
+    """Label each run with the settings in which it differs from other runs; equal runs also get numbers.
 
-    Parameters of algorithms are compared only among runs of the same algorithm.
+    Parameters of algorithms are compared only between runs of the same algorithm.
     """
     algorithms, tasks = [one.settings["algorithm"] for one in traces], [_of_task(one) for one in traces]
     names = []
@@ -160,7 +160,7 @@ def differences(traces: Sequence[Trace]) -> list[str]:
 
 
 def _of_task(trace: Trace) -> dict[str, Any]:
-    """Return the numbers and strings of a run's task, with six digits of its arrays."""
+    """Return the numbers and strings in the settings of a run's task, and its arrays rounded to six digits."""
     task, sizes = trace.settings["task"], np.bincount(trace.labels)
     facts = {**task, "clusters": len(sizes), "clients": int(sizes.sum())}
     if (curvatures := task.get("covariance", task.get("hessians"))) is not None:
@@ -175,7 +175,7 @@ def _of_task(trace: Trace) -> dict[str, Any]:
 
 
 def _differing(settings: Mapping[str, Any], all_settings: Sequence[Mapping[str, Any]]) -> list[str]:
-    """Write the numbers and strings in a run's settings that differ between runs."""
+    """Describe the numbers and strings in a run's settings that differ between runs."""
     told = []
     for name, value in settings.items():
         differs = any(other.get(name) != value for other in all_settings)
@@ -186,7 +186,7 @@ def _differing(settings: Mapping[str, Any], all_settings: Sequence[Mapping[str, 
 
 
 def _caption(traces: Sequence[Trace], runs: Sequence[int]) -> str:
-    """Write algorithm, task, parameters and seed of the first run, and the number of runs behind each curve."""
+    """Describe algorithm, task, parameters and seed of the first run, and the number of runs behind each curve."""
     trace = traces[0]
     algorithm, task = trace.settings["algorithm"], trace.settings["task"]
     options = {name: value for name, value in algorithm.items() if name != "algorithm"}

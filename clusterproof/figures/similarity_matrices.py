@@ -1,4 +1,4 @@
-"""The comparisons of CFL and GL-CFL: cosines of updates at the pooled optimum, and scores of models."""
+"""Quantities that CFL and GL-CFL compare: cosines of updates at the pooled optimum, and scores of models."""
 
 from __future__ import annotations
 
@@ -22,16 +22,16 @@ MODEL = "model of cluster"
 
 
 class Matrices(NamedTuple):
-    """Data of the figure, with clients sorted by true cluster.
+    """Data of the figure; clients are sorted by true cluster.
 
     Attributes
     ----------
     cosines
-        Cosines of the clients' updates at the minimiser of their mean loss, (m, m).
+        Cosines between the clients' updates, at the minimiser of the mean loss, (m, m).
     mean_update
-        Length of the mean update there, relative to the longest update; it is 0 at the pooled optimum.
+        Length of the mean update at this point, relative to the longest update. It is 0 at the exact minimiser.
     scores
-        Scores weight S - (1 - weight) L by sign, (m, P); model p started near the optimum of cluster p.
+        Scores weight S - (1 - weight) L, (m, P), indexed by sign; model p started near the optimum of cluster p.
     """
 
     cosines: np.ndarray
@@ -41,43 +41,43 @@ class Matrices(NamedTuple):
 
     @property
     def cross_mean(self) -> float:
-        """Mean cosine between two clients of different clusters."""
+        """Mean cosine between the updates of two clients in different clusters."""
         return float(self.cosines[self.labels[:, None] != self.labels].mean())
 
     @property
     def own_mean(self) -> float:
-        """Mean cosine between two different clients of one cluster."""
+        """Mean cosine between the updates of two clients in the same cluster."""
         same = (self.labels[:, None] == self.labels) & ~np.eye(len(self.labels), dtype=bool)
         return float(self.cosines[same].mean())
 
     def right(self, sign: str) -> int:
-        """Count the clients whose own cluster's model scores best."""
+        """Count the clients for which the model of their own cluster has the best score."""
         return int((self.scores[sign].argmax(axis=1) == self.labels).sum())
 
 
 class SimilarityMatrices(Illustration):
-    """Cosines of CFL and scores of GL-CFL, for 60 clients in 4 clusters whose optima are the corners of a simplex.
+    """Cosines of CFL and scores of GL-CFL, for 60 clients in 4 clusters with optima at the corners of a simplex.
 
     Parameters
     ----------
     separation
-        Distance between any two clusters' optima.
+        Distance between the optima of any two clusters.
     noise
-        Standard deviation of a target.
+        Standard deviation of the noise in a target.
     samples
-        Samples per client.
+        Number of samples per client.
     step_size
-        Step size of FedAvg before the cosines.
+        Step size of FedAvg, which runs before the cosines are computed.
     rounds_to_rest
-        Rounds of FedAvg before the cosines.
+        Number of rounds of FedAvg before the cosines are computed.
     weight
         Weight lambda of GL-CFL.
     score_step_size
         Step size alpha of GL-CFL.
     distance
-        Distance of GL-CFL's first models from the optima.
+        Distance between GL-CFL's starting models and the optima.
     moves
-        Number of rounds of GL-CFL before the scores.
+        Number of rounds of GL-CFL before the scores are computed.
     """
 
     name = "similarity-matrices"
@@ -100,7 +100,7 @@ class SimilarityMatrices(Illustration):
     moves: Annotated[int, Meta(ge=1, le=1000)] = 2
 
     def task(self, data: str) -> RegressionMixture:
-        """Return clusters whose optima are the corners of a regular simplex in a random position."""
+        """Return clusters with optima at the corners of a regular simplex in a random position."""
         source = generator(self.seed, "figures/similarity-matrices", "optima")
         turned = np.linalg.qr(source.standard_normal((DIMENSION, CLUSTERS)))[0].T
         return on_simplex(
@@ -108,7 +108,7 @@ class SimilarityMatrices(Illustration):
         )
 
     def matrices(self, data: str = "fixed") -> Matrices:
-        """Return cosines of updates and scores of models, on data sets or on expected losses."""
+        """Compute cosines of updates and scores of models, on data sets or on expected losses."""
         task = self.task(data)
         local: dict[str, Any] = {"step_size": self.step_size, "local_steps": 1}
         sent = after_fedavg(task, self.seed, "similarity-matrices", rounds=self.rounds_to_rest, **local)
@@ -116,7 +116,7 @@ class SimilarityMatrices(Illustration):
         return Matrices(cosine_similarities(sent), float(mean_update), self._scores(task), task.labels)
 
     def _scores(self, task: RegressionMixture) -> dict[str, np.ndarray]:
-        """Score the models of one state with one batch per client, with both signs."""
+        """Compute the scores of one state's models on one batch per client, for both signs."""
         algorithm = GradientLoss(step_size=self.score_step_size, weight=self.weight)
         randomness = Randomness.from_seed(self.seed, "figures/similarity-matrices")
         directions = randomness.initialisation.standard_normal(task.optima.shape)
@@ -128,7 +128,7 @@ class SimilarityMatrices(Illustration):
         return {sign: np.asarray(replace(algorithm, sign=sign).scores(state, *batch, task)) for sign in SIGNS}
 
     def compute(self) -> dict[str, Matrices]:
-        """Return the data on data sets, and on the expected losses."""
+        """Compute the quantities once on data sets, and once on expected losses."""
         return {data: self.matrices(data) for data in ("fixed", "population")}
 
     def draw(self, data: dict[str, Matrices]) -> style.Figure:

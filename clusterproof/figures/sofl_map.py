@@ -1,4 +1,4 @@
-"""SoFL's self-organising map on the updates of clients: its U-matrix, and the elbows of clients and of winners."""
+"""SoFL's self-organising map of clients' updates: the U-matrix, and the elbows for clients and for winners."""
 
 from __future__ import annotations
 
@@ -22,11 +22,11 @@ class Landscape(NamedTuple):
     Attributes
     ----------
     neurons
-        Neurons, (grid, grid, e), in units of the longest update.
+        Neurons, (grid, grid, e), in units of the longest update's length.
     heights
-        Mean distance of each neuron to its neighbours, (grid, grid).
+        Mean distance between each neuron and its neighbours, (grid, grid).
     winners
-        Neuron of each client in row-major order, (m,).
+        Row-major index of each client's winning neuron, (m,).
     """
 
     neurons: np.ndarray
@@ -35,7 +35,7 @@ class Landscape(NamedTuple):
 
 
 class UMatrix(OfUpdates):
-    """Maps trained on the updates of 60 clients in 4 clusters after some rounds of FedAvg."""
+    """Maps that are trained on the updates of 60 clients in 4 clusters, after some rounds of FedAvg."""
 
     name = "u-matrix"
     title = "U-matrix of SoFL's self-organising map on the updates of clients"
@@ -48,16 +48,16 @@ class UMatrix(OfUpdates):
     grid: Grid = 8
 
     def landscape(self, initialisation: str) -> Landscape:
-        """Train the map on the updates after FedAvg, with the named initialisation of ``SoFL``."""
+        """Train the map on the updates after FedAvg; ``initialisation`` is a value of this parameter of ``SoFL``."""
         neurons, _, winners = self.train_map(initialisation, initialisation=initialisation)
         return Landscape(neurons, distance_map(neurons), winners)
 
     def compute(self) -> dict[str, Landscape]:
-        """Train the map from both starts."""
+        """Train the map from each of the two starts."""
         return {start: self.landscape(start) for start in STARTS}
 
     def draw(self, data: dict[str, Landscape]) -> style.Figure:
-        """Draw the map's landscape from both starts, with each client at its neuron."""
+        """Draw the U-matrix for each of the two starts, with every client at its winning neuron."""
         labels, maps = self.task().labels, list(data.values())
         found = [f"{len(set(one.winners))} winners, purity {purity(one.winners, labels):.3g}" for one in maps]
         words = (
@@ -79,7 +79,7 @@ class UMatrix(OfUpdates):
         return figure
 
     def _paint(self, panel: style.Axes, one: Landscape, truth: np.ndarray, highest: float) -> Any:
-        """Shade the neurons and draw every client's mark in the cell of its neuron."""
+        """Shade the cells of the neurons, and draw a mark for every client in the cell of its winning neuron."""
         edges = np.arange(self.grid + 1) - 0.5
         scale: style.Look = {"cmap": "Greys", "vmin": 0.0, "vmax": highest, "rasterized": True}
         mesh = panel.pcolormesh(edges, edges, one.heights, **scale)
@@ -104,18 +104,18 @@ NOISY, EXACT = "fresh", "population"
 
 
 class Curves(NamedTuple):
-    """Sums of squares and the numbers of clusters chosen from them.
+    """Sums of squares, and the numbers of clusters that follow from them.
 
     Attributes
     ----------
     clients
-        Least sums of squared distances to 1, 2, ... centres, in squared lengths of the longest update.
+        Smallest sums of squared distances to 1, 2, ... centres, in units of the longest update's squared length.
     winners
         The same sums for the winning neurons.
     elbows
-        Elbows of the two curves, as printed.
+        Number of clusters at the elbow of each curve, as printed.
     guarded
-        Number of clusters by the silhouette of the clients.
+        Number of clusters according to the silhouette of the clients.
     neurons
         Number of winning neurons.
     """
@@ -128,7 +128,7 @@ class Curves(NamedTuple):
 
 
 class WinnersElbow(OfUpdates):
-    """Choices of the number of clusters, for the updates of 60 clients in 4 clusters after some rounds of FedAvg."""
+    """Rules for the number of clusters, for the updates of 60 clients in 4 clusters after some rounds of FedAvg."""
 
     name = "winners-elbow"
     title = "SoFL's elbow of the clients and of the map's winners"
@@ -158,11 +158,11 @@ class WinnersElbow(OfUpdates):
         return Curves(clients, winners, chosen, int(guarded.max()) + 1, len(distinct))
 
     def compute(self) -> dict[str, Curves]:
-        """Return both curves, on fresh data and on expected losses."""
+        """Compute both curves, once on fresh data and once on expected losses."""
         return {data: self.curves(data) for data in (NOISY, EXACT)}
 
     def draw(self, data: dict[str, Curves]) -> style.Figure:
-        """Draw both curves for a map with more winners than clusters, and for a map with equally many."""
+        """Draw both curves for two maps: with more winners than clusters, and with equally many."""
         clusters = self.task().clusters
         results = "; ".join(
             f"{panel}: {one.neurons} winners, elbow {one.elbows[1]} (of the clients {one.elbows[0]}), "

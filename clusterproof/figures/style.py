@@ -1,4 +1,4 @@
-"""Style of every figure: style sheet, palette, width, caption, title, legend and layout."""
+"""Common style of all figures: style sheet, palette, width, caption, title, legend and layout."""
 
 from __future__ import annotations
 
@@ -24,23 +24,26 @@ if TYPE_CHECKING:
 
     from clusterproof.synthetic import RegressionMixture
 else:
-    Axes = Figure = Any  # matplotlib is imported when a figure is drawn
+    Axes = Figure = Any  # matplotlib is imported only when a figure is drawn
 
 SHEET = Path(__file__).with_name("figures.mplstyle")
-"""Style sheet of matplotlib with all settings that figures share."""
+"""Style sheet for matplotlib, with all settings that figures share."""
 
 NOT_LOOKS = ("figure.constrained_layout.use", "figure.autolayout", "svg.hashsalt", "backend")
-"""Parameters that are not copied from ``rcParams``: the layout and reproducible files fix the first three."""
+"""Parameters that are not copied from ``rcParams``.
+
+We fix the first three, for the layout and for reproducible files.
+"""
 
 BLACK, ORANGE, SKY, GREEN = "#000000", "#E69F00", "#56B4E9", "#009E73"
 YELLOW, BLUE, VERMILLION, PURPLE = "#F0E442", "#0072B2", "#D55E00", "#CC79A7"
-"""The palette of Okabe and Ito, which colour-blind readers can tell apart."""
+"""The palette of Okabe and Ito; colour-blind readers can distinguish its colours."""
 
 GREY = "#8C8C8C"
-"""A grey for curves beyond the palette."""
+"""Grey, for curves beyond the palette."""
 
 Look: TypeAlias = dict[str, Any]
-"""Keyword arguments of ``plot`` and similar functions."""
+"""Style of a curve, as keyword arguments of ``plot`` and similar functions."""
 
 LOOKS: tuple[Look, ...] = (
     {"color": BLUE, "marker": "o", "linestyle": "-"},
@@ -51,25 +54,25 @@ LOOKS: tuple[Look, ...] = (
     {"color": SKY, "marker": "P", "linestyle": (0, (3, 1))},
     {"color": GREY, "marker": "x", "linestyle": (0, (1, 2))},
 )
-"""Colour, marker and line style of a figure's curves, in order."""
+"""Colour, marker and line style for the curves of a figure, in order."""
 
 SOLID = tuple({**look, "linestyle": "-"} for look in LOOKS)
-"""Styles of the curves of runs, beside bounds that are not solid."""
+"""Styles for curves of runs in figures with bounds; the curves of bounds are not solid."""
 
 LEVEL: Look = {"color": BLACK, "linestyle": ":"}
-"""Style of lines at a known value, such as the true value, a goal or an upper limit."""
+"""Style for lines at a known value, such as the true value, a goal or an upper limit."""
 
 CENTIMETRES = 2.54
-"""Centimetres per inch."""
+"""Number of centimetres per inch."""
 
 NARROWEST, WIDEST = 5.0, 60.0
-"""Smallest and largest width in centimetres."""
+"""Smallest and largest width of a figure, in centimetres."""
 
 PANEL_WIDTH = 1.8
-"""Least width, in inches, of panels side by side; narrower panels are stacked."""
+"""Smallest width, in inches, of panels side by side; if they would be narrower, they are stacked."""
 
 CAPTION_SIZE, LINE_SPACING = 7.5, 1.35
-CAPTION_LETTERS, TITLE_LETTERS = 17.4, 14.5  # letters per inch
+CAPTION_LETTERS, TITLE_LETTERS = 17.4, 14.5  # number of letters per inch
 
 FORMULA = re.compile(r"\$[^$]*\$")
 FIRST_STAND_IN, STAND_IN = 0xE000, re.compile(r"([\uE000-\uF8FF])\1*")
@@ -78,26 +81,26 @@ HYPHEN_FOR_MINUS = re.compile(r"(?<![\w\N{MINUS SIGN})])-(?=\.?\d)")
 
 @dataclass(frozen=True, kw_only=True)
 class Appearance:
-    """The appearance of a figure, besides its style sheet.
+    """Options for the appearance of a figure.
 
     Parameters
     ----------
     width
-        Printed width in centimetres; letters and lines keep their sizes. By default, the width of the style sheet. In
+        Printed width in centimetres, by default the width in the style sheet. Letters and lines keep their sizes. In
         narrow figures, panels are stacked.
     caption
-        Whether to draw the caption; files always contain it.
+        Whether to draw the caption. Files contain the caption in any case.
     title
         Title of the whole figure; None for no title.
     labels
         New names of the curves in the legend, in order; further curves keep their names.
     sheet
-        Parameters of matplotlib to apply even if they equal its defaults.
+        Parameters of matplotlib to apply even if they equal matplotlib's defaults.
 
     Raises
     ------
     InvalidArgument
-        If an option has the wrong type, or the width is out of its range.
+        If an option has the wrong type, or the width is out of range.
     """
 
     width: float | None = None
@@ -111,9 +114,11 @@ class Appearance:
         width = self.width
         if width is not None and not (isinstance(width, int | float) and NARROWEST <= width <= WIDEST):
             rule = f"must lie between {NARROWEST:g} and {WIDEST:g} centimetres"
-            raise InvalidArgument("width", width, rule, "a column of text has 8.5, a page's text 14 to 18")
+            raise InvalidArgument(
+                "width", width, rule, "a column of text is 8.5 wide, the text of a page 14 to 18"
+            )
         if not isinstance(self.title, str | None):
-            raise InvalidArgument("title", self.title, "must be a text", "write it in quotes")
+            raise InvalidArgument("title", self.title, "must be a string", "write it in quotes")
         check_list("labels", self.labels, str, 'write ["first", "second"]')
 
 
@@ -121,7 +126,7 @@ _appearance: ContextVar[Appearance] = ContextVar("_appearance", default=Appearan
 
 
 def styled(draw: Callable[..., Figure]) -> Callable[..., Figure]:
-    """Give a drawing function the parameters of ``Appearance``, the style sheet, and the layout."""
+    """Decorate a drawing function: add the parameters of ``Appearance``, the style sheet, and the layout."""
 
     @wraps(draw)
     def drawn(*data: Any, **options: Any) -> Figure:
@@ -134,7 +139,7 @@ def styled(draw: Callable[..., Figure]) -> Callable[..., Figure]:
 
 @contextmanager
 def appearing(appearance: Appearance) -> Iterator[None]:
-    """Draw figures with an appearance, the style sheet, and the user's changes of ``rcParams``.
+    """Draw figures with an appearance, the style sheet, and the user's changes to ``rcParams``.
 
     Raises
     ------
@@ -146,7 +151,7 @@ def appearing(appearance: Appearance) -> Iterator[None]:
 
     names = [name for name in rcParams if name not in NOT_LOOKS]
     changed = {name: rcParams[name] for name in names if rcParams[name] != rcParamsDefault[name]}
-    # settings of an enclosing context hold here as well
+    # settings of an enclosing context also apply here
     sheet = {**_appearance.get().sheet, **appearance.sheet}
     own = {name: value for name, value in sheet.items() if name in names}
     before = _appearance.set(replace(appearance, sheet=sheet))
@@ -160,23 +165,23 @@ def appearing(appearance: Appearance) -> Iterator[None]:
 def new_figure(
     caption: str, *, panels: int = 1, height: float = 4.0, ratios: Sequence[float] | None = None
 ) -> tuple[Figure, list[Axes]]:
-    """Make a figure with panels side by side, or stacked if it is narrow, and a caption below.
+    """Make a figure with a caption below panels, which are side by side or, in a narrow figure, stacked.
 
     Parameters
     ----------
     caption
-        All parameters of the figure, and the seed; this function breaks it into lines.
+        Text with all parameters of the figure, and the seed; this function breaks the text into lines.
     panels
         Number of axes.
     height
-        Height in inches, including the caption at the style sheet's width.
+        Height in inches, including the caption, for a figure with the style sheet's width.
     ratios
-        Ratios of the widths of panels side by side.
+        Ratios of the panels' widths if they are side by side.
 
     Returns
     -------
     tuple
-        The figure, which belongs to no window, and its axes from left to right.
+        The figure, which has no window, and its axes from left to right.
     """
     from matplotlib import rcParams
 
@@ -187,7 +192,7 @@ def new_figure(
     columns = panels if width >= panels * PANEL_WIDTH else 1
     text = with_minus(caption)
     shown = wrap(text, width * CAPTION_LETTERS) if look.caption else ""
-    alone = height - _height(wrap(text, usual * CAPTION_LETTERS))  # height without the caption
+    alone = height - _height(wrap(text, usual * CAPTION_LETTERS))  # the height without the caption
     stretch = np.clip(width / columns / (usual / panels), 0.8, 1.4)
     figure = NotebookFigure(figsize=(width, panels // columns * stretch * alone + _height(shown)))
     figure.caption = text
@@ -204,7 +209,7 @@ def _height(caption: str) -> float:
 
 
 def wrap(text: str, letters: float) -> str:
-    """Break a text into lines by its visible letters, never inside a formula."""
+    """Break a text into lines, never inside a formula; the number of visible letters determines the width."""
     formulas = FORMULA.findall(text)
     stand_ins = (chr(FIRST_STAND_IN + number) * visible(formula) for number, formula in enumerate(formulas))
     hidden = FORMULA.sub(lambda _: next(stand_ins), text)
@@ -213,17 +218,17 @@ def wrap(text: str, letters: float) -> str:
 
 
 def visible(text: str) -> int:
-    """Count the visible letters of a text: a command in a formula counts as one letter, and delimiters do not count."""
+    """Count the visible letters of a text. A command in a formula counts as one letter; delimiters do not count."""
     return len(re.sub(r"[${}_^]", "", re.sub(r"\\[a-zA-Z]+ ?", "x", text)))
 
 
 def with_minus(text: str) -> str:
-    """Write minus signs instead of hyphens, except in formulas."""
+    """Replace hyphens before numbers with minus signs, except in formulas."""
     return outside_formulas(HYPHEN_FOR_MINUS, "\N{MINUS SIGN}", text)
 
 
 def outside_formulas(pattern: re.Pattern[str], new: str | Callable[[re.Match[str]], str], text: str) -> str:
-    """Replace the matches of a pattern outside formulas."""
+    """Replace the matches of a pattern, except in formulas."""
     parts = re.split(f"({FORMULA.pattern})", text)
     parts[::2] = [pattern.sub(new, part) for part in parts[::2]]
     return "".join(parts)
@@ -240,12 +245,12 @@ def describe(task: RegressionMixture) -> str:
 
 
 def power_of_ten(value: float) -> str:
-    """Write a small number, rounded up to a power of ten."""
+    """Round a small number up to a power of ten, and write it."""
     return f"$10^{{{math.ceil(math.log10(value))}}}$" if value > 0 else "0"
 
 
 def centres(edges: np.ndarray) -> np.ndarray:
-    """Return the geometric centres (n,) of cells on a log axis, from their edges (n + 1,)."""
+    """Return the geometric centres (n,) of cells on a log axis, from the edges (n + 1,)."""
     return np.asarray(np.sqrt(edges[1:] * edges[:-1]))
 
 
@@ -259,18 +264,18 @@ def label_axes(
     y_ticks: Sequence[float] = (),
     **axes: Any,
 ) -> None:
-    """Set a panel's title and axes; names are broken into lines that fit, and rounds are whole numbers.
+    """Set a panel's title and axes. Long names are broken into lines; an axis of rounds has only integers.
 
     Parameters
     ----------
     panel
-        Axes of ``new_figure``.
+        Axes from ``new_figure``.
     title, horizontal, vertical
-        Title of the panel, and names of its axes.
+        Title of the panel, and labels of the two axes.
     x_ticks, y_ticks
-        The only numbers to write at the axes.
+        Positions of the numbers at the axes; by default matplotlib chooses them.
     axes
-        Scales, limits and other arguments of the panel's ``set``.
+        Scales, limits and other keyword arguments for the panel's ``set``.
     """
     from matplotlib.ticker import AutoLocator
 
@@ -292,7 +297,7 @@ def label_axes(
 
 
 def count_along(axis: Any) -> None:
-    """Label an axis of rounds or other counts with whole numbers only."""
+    """Label an axis of rounds, or other counts, only with integers."""
     from matplotlib.ticker import MaxNLocator
 
     axis.set_major_locator(MaxNLocator("auto", steps=[1, 2, 2.5, 5, 10], integer=True))
@@ -316,17 +321,18 @@ def draw_curve(
     Parameters
     ----------
     panel
-        Axes of ``new_figure``.
+        Axes from ``new_figure``.
     places, values, label, gid
-        Places and values of the curve, each (n,); its name in the legend; and its id, by default the name.
+        Positions and values of the curve, each (n,); name in the legend; and id, by default the name.
     look
         Colour, marker and line style.
     band
         Lower and upper ends of a band around the curve, each (n,), or None.
     last
-        Another value at the last place, drawn as a diamond; or None.
+        Another value at the last position, which is drawn as a diamond; or None.
     marks, shift
-        Approximate number of places with a marker, 0 for all, and their shift in quarters of a step.
+        Approximate number of markers (0 for a marker at every position), and shift of the markers in quarters of a
+        step.
     """
     colour, gid = look["color"], gid or label
     if band is not None:
@@ -345,7 +351,7 @@ def draw_marks(
 
 
 def add_legend(panels: Sequence[Axes], columns: int, **options: Any) -> None:
-    """Explain the curves of all panels in one legend above them, with as many columns as fit, below the title."""
+    """Draw one legend for the curves of all panels, between title and panels, with as many columns as fit."""
     look = _appearance.get()
     figure: Any = panels[0].figure
     handles: dict[str, Any] = {}
@@ -354,7 +360,7 @@ def add_legend(panels: Sequence[Axes], columns: int, **options: Any) -> None:
             handles.setdefault(label, handle)
     names = [*look.labels, *list(handles)[len(look.labels) :]]
     if len(look.labels) > len(handles):
-        rule = f"has {len(names)} names, but the figure names {', '.join(handles)}"
+        rule = f"has {len(names)} names, and the figure has the names {', '.join(handles)}"
         raise InvalidArgument("labels", names, rule, f"give at most {len(handles)}")
     names = [wrap(name, figure.get_figwidth() * TITLE_LETTERS - 4) for name in names]
     place: Look = {"loc": "outside upper left", "alignment": "left", "title": look.title, **options}
@@ -370,21 +376,21 @@ def add_legend(panels: Sequence[Axes], columns: int, **options: Any) -> None:
 
 
 def add_colour_bar(mesh: Any, panels: Axes | Sequence[Axes], name: str, **options: Any) -> None:
-    """Add a colour bar beside the panels of maps."""
+    """Add a colour bar next to the panels of maps."""
     bar = mesh.figure.colorbar(mesh, ax=panels, **{"shrink": 0.9, **options})
     bar.set_label(name, fontsize=8)
     bar.minorticks_off()
 
 
 def _finished(figure: Figure) -> Figure:
-    """Lay out a figure only once, because a second layout would move its parts slightly."""
+    """Compute the layout of a figure only once, because a second computation would move parts slightly."""
     look = _appearance.get()
     if look.title is not None and not figure.legends:
         figure.suptitle(look.title, x=0.01, ha="left")
     if look.labels and not figure.legends:
-        rule = "must name curves, and no curve of this figure has a name"
+        rule = "must name curves, and this figure has no curves with names"
         raise InvalidArgument("labels", list(look.labels), rule, "leave them out")
-    for _ in range(2):  # the numbers at the axes depend on the first layout
+    for _ in range(2):  # the numbers at the axes depend on the first pass of the layout
         if layout := figure.get_layout_engine():
             layout.execute(figure)
     figure.set_layout_engine("none")
@@ -394,6 +400,6 @@ def _finished(figure: Figure) -> Figure:
         if lacking > 0:
             columns = panels[0].get_subplotspec().get_gridspec().ncols
             enough = math.ceil(2 * (look.width + columns * lacking * CENTIMETRES)) / 2
-            rule = "leaves less than an inch to a panel"
+            rule = "leaves less than an inch for a panel"
             raise InvalidArgument("width", look.width, rule, f"{enough:g} is enough")
     return figure

@@ -1,4 +1,4 @@
-"""How often IFCA and CFL-MGD recover the clusters, over separation and noise."""
+"""Map of how often IFCA and CFL-MGD find the clusters, over separation and noise."""
 
 from __future__ import annotations
 
@@ -20,26 +20,26 @@ CLUSTERS, CLIENTS, DIMENSION = 4, 60, 10
 
 
 class SuccessMap(Illustration):
-    """Share of runs that find all of 4 clusters, with 60 clients and optima at the corners of a regular simplex.
+    """Share of runs that find all 4 clusters, with 60 clients and optima at the corners of a regular simplex.
 
     Parameters
     ----------
     momentum
         Momentum of CFL-MGD.
     step_size
-        Step size of both algorithms; L = 1.
+        Step size of both algorithms, with L = 1.
     samples
-        Samples per client and round.
+        Number of samples per client and round.
     distance
-        Distance of every first model from its optimum.
+        Distance between each starting model and its optimum.
     rounds
-        Rounds of a run.
+        Number of rounds of a run.
     replicates
-        Runs per cell.
+        Number of runs per cell.
     columns
-        Number of separations.
+        Number of values of the separation.
     rows
-        Number of noise levels.
+        Number of values of the noise.
     """
 
     name = "success-map"
@@ -61,28 +61,28 @@ class SuccessMap(Illustration):
 
     @property
     def edges(self) -> tuple[np.ndarray, np.ndarray]:
-        """Return the edges of the cells: separations (columns + 1,) and noises (rows + 1,)."""
+        """Return the edges of the cells: separations (columns + 1,) and noise levels (rows + 1,)."""
         return np.geomspace(0.5, 8.0, self.columns + 1), np.geomspace(0.25, 4.0, self.rows + 1)
 
     def task(self, separation: float, noise: float) -> RegressionMixture:
-        """Return equal clusters whose optima are the corners of a regular simplex."""
+        """Return clusters of equal size with optima at the corners of a regular simplex."""
         corners = np.eye(CLUSTERS, DIMENSION)
         return on_simplex(corners, separation, CLIENTS, noise=noise, samples=self.samples)
 
     def directions(self) -> np.ndarray:
-        """Return unit vectors (replicates, P, d) from the optima to the first models, for all cells."""
+        """Return unit vectors (replicates, P, d) from the optima to the starting models, the same for all cells."""
         source = generator(self.seed, "figures/success-map", "start")
         drawn = source.standard_normal((self.replicates, CLUSTERS, DIMENSION))
         return np.asarray(drawn / np.linalg.norm(drawn, axis=-1, keepdims=True))
 
     def success(self, algorithm: Algorithm[Any], task: RegressionMixture) -> float:
-        """Return the share of runs whose last assignments are the true clusters (adjusted Rand index 1)."""
+        """Return the share of runs in which the last assignments equal the true clusters (adjusted Rand index 1)."""
         initial = task.optima + self.distance * self.directions()
         trace = run(algorithm, task, initial=initial, **self.chosen("rounds", "replicates", "seed"))
         return float((trace.adjusted_rand_index == 1).mean())
 
     def compute(self) -> dict[str, np.ndarray]:
-        """Return the shares in the cells by method, (noises, separations)."""
+        """Compute the share in each cell, (noise levels, separations), indexed by method."""
         algorithms: dict[str, Algorithm[Any]] = {
             "IFCA": IFCA(step_size=self.step_size),
             "CFL-MGD": CFLMGD(step_size=self.step_size, momentum=self.momentum),
@@ -95,10 +95,10 @@ class SuccessMap(Illustration):
         }
 
     def even_odds(self) -> float:
-        """Return the Delta / s at which all clients are right at the true optima with probability 1/2.
+        """Return the ratio Delta / s at which, at the true optima, all clients choose correctly with probability 1/2.
 
-        The probability that a client is wrong is at most the sum, over wrong models, of the exact probability that the
-        wrong model has the smaller loss. These probabilities are equal, since all optima are Delta apart.
+        A client's probability of a wrong choice is at most a sum over the wrong models: the exact probabilities that
+        the wrong model has the smaller loss. These probabilities are equal, because all optima have distance Delta.
         """
         from scipy.optimize import brentq
 

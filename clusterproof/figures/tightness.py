@@ -1,4 +1,4 @@
-"""How far Theorem D lies above the errors of runs."""
+"""Ratio between the bound of Theorem D and the errors of runs."""
 
 from __future__ import annotations
 
@@ -16,16 +16,16 @@ from clusterproof.theory.bounds.theorem_d import theorem_d
 
 
 class Row(NamedTuple):
-    """A setting's runs beside the bound.
+    """Comparison of the bound with the runs of one setting.
 
     Attributes
     ----------
     setting
         Key of ``NAMES``.
     ratios
-        Bound over observed quantile of the error after the last round, (P,).
+        Bound divided by the observed quantile of the error after the last round, (P,).
     failures
-        Number of runs in which some cluster's last error exceeds the bound.
+        Number of runs in which the last error of some cluster exceeds the bound.
     """
 
     setting: str
@@ -35,16 +35,17 @@ class Row(NamedTuple):
 
 
 class Tightness(Illustration):
-    """Theorem D's bound divided by the observed quantile, for each setting.
+    """Bound of Theorem D divided by the observed quantile, for each setting.
 
     Parameters
     ----------
     replicates
-        Runs per row.
+        Number of runs per row.
     quantile
-        Quantile of the last errors with which the bound is compared.
+        Quantile of the last errors that is compared with the bound.
     settings
-        Names of ``clusterproof.theory.bounds.audit_settings``, each with its momentum, or None for the tuned momentum.
+        Names from ``clusterproof.theory.bounds.audit_settings``, each with a momentum; None stands for the tuned
+        momentum.
     """
 
     name = "tightness"
@@ -69,13 +70,13 @@ class Tightness(Illustration):
     )
 
     def compute(self) -> list[Row]:
-        """Run the settings, and compare the last errors with Theorem D."""
+        """Run all settings, and compare the last errors with Theorem D."""
         return [
             self._row(name, audit_settings.experiment(name, momentum)) for name, momentum in self.settings
         ]
 
     def _row(self, name: str, trial: Experiment) -> Row:
-        """Run one setting, and compare its last errors with Theorem D."""
+        """Run one setting, and compare the last errors with Theorem D."""
         dynamics, norms = gaussian_dynamics(trial.regression, trial.algorithm), np.array(trial.setting.start)
         bound = theorem_d(dynamics, norms, rounds=trial.rounds, failure=trial.setting.failure).last_reach
         start = audit_settings.starting_models(trial, self.seed, self.replicates, "figures/tightness")

@@ -91,6 +91,6 @@ def test_one_seed_has_no_range() -> None:
 
 
 def test_a_table_without_numbers_by_round_is_refused_before_it_is_computed() -> None:
-    with pytest.raises(InvalidArgument, match="after the last round alone"):
+    with pytest.raises(InvalidArgument, match="only numbers after the last round"):
         check_rounds(TABLES["sofl/table-2"].from_values({}), "x.png")
     check_rounds(KIND.from_values({}), "x.png")

@@ -144,7 +144,7 @@ def test_titles_and_labels_are_the_readers():
     assert drawn("model-averaging-map").get_suptitle() == ""
     with pytest.raises(InvalidArgument, match="Give at most 2"):
         two_panels(labels=list("abc"))
-    with pytest.raises(InvalidArgument, match="no curve of this figure has a name"):
+    with pytest.raises(InvalidArgument, match="no curves with names"):
         figure_of("model-averaging-map").plot(labels=["a"])
     for wrong in (
         {"labels": "abc"},

@@ -127,7 +127,7 @@ def test_the_command_draws_the_numbers_by_round_and_says_what_a_precision_rounds
     assert output.count("accuracy % - 50.00 ± 0.00 3 ") == 4
     assert "rounded by up to 2^-8 of its size" in output  # bf16 has 8 bits
     assert main(["table", NAME, *options(NAME), "--plot", str(tmp_path / "none.svg")]) == 2
-    assert "after the last round alone" in capsys.readouterr().err
+    assert "only numbers after the last round" in capsys.readouterr().err
     assert main(["table", name, *options(name), "--plot", str(tmp_path / "curves.txt")]) == 2
     assert "must end in one of png, svg, pdf" in capsys.readouterr().err
 
