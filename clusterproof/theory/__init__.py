@@ -1,4 +1,4 @@
-"""Claims about federated learning, the bounds behind them, and their verdicts; imported on first use."""
+"""Claims about federated learning, the bounds that they need, and verdicts; names are imported on first use."""
 
 from clusterproof.public_names import attach
 

@@ -1,4 +1,4 @@
-"""Search for a run that breaks a bound, by a claim whose instances are tasks, parameters, starts and rounds."""
+"""Search for a run that breaks a bound. The search uses a claim about tasks, parameters, starts and rounds."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ if TYPE_CHECKING:
 
 EVALUATIONS = 300
 REACH = 2
-"""Number of grid steps, on both sides of the optima that the algorithm approximates, for starting models."""
+"""Number of grid steps for starting models, on each side of the optima that the algorithm approximates."""
 
 
 def falsify(
@@ -51,40 +51,44 @@ def falsify(
     seed: int = 0,
     measure: Mapping[str, Measure] = MappingProxyType({}),
 ) -> Verdict:
-    """Search for a run whose errors, or another quantity or expectation of it, exceed a bound.
+    """Search for a run whose errors, or whose other quantity or expectation, exceed a bound.
 
     Parameters
     ----------
     bound
-        Function of the task and the trace. It returns the allowed errors, nonnegative and broadcastable to
-        ``trace.errors``, (rounds + 1, P). Or it returns ``expectation(samples, ...)``, where the first axis of the
-        samples is the replicates' axis. It may state hypotheses with ``suppose``.
+        Function of the task and the trace. It returns the allowed errors, which are nonnegative and broadcastable to
+        ``trace.errors``, (rounds + 1, P). It may instead return ``expectation(samples, ...)``, where the first axis of
+        the samples is the axis of replicates. It may state hypotheses with ``suppose``.
     algorithm
-        An algorithm, or a function of the task that returns one. If the function has further parameters that are
-        annotated with ranges, as in a claim, the search also varies these.
+        An algorithm, or a function of the task that returns one. The function may have further parameters that are
+        annotated with ranges, as in a claim; the search also varies these parameters.
     tasks
-        One task; a function that draws one from a generator, as for ``drawn``; or a hypothesis strategy, such as the
-        strategies of ``synthetic.strategies``, from which examples are drawn.
+        One task; a function that draws one from a generator, as for ``drawn``; or a Hypothesis strategy that draws
+        tasks, such as the strategies in ``synthetic.strategies``.
     rounds
-        Largest number of rounds of a run, at least 1; the counterexample has the fewest that break the bound.
+        Largest number of rounds of a run, at least 1; the counterexample has the smallest number of rounds that breaks
+        the bound.
     starts
-        Function of the task that returns a strategy of starting models (P, d). If None, a grid around the optima that
-        the algorithm approximates, spaced by a quarter of the separation, or by 1 for a single cluster.
+        Function of the task that returns a strategy of starting models (P, d). If None, models start on a grid around
+        the optima that the algorithm approximates. The spacing of the grid is a quarter of the separation, or 1 for a
+        single cluster.
     evaluations
-        Number of runs to try that meet the hypotheses.
+        Number of runs to try; only runs that meet the hypotheses count.
     replicates
-        Largest number of replicates of each run for a bound on an expectation. Runs begin with 10 000, doubled while an
-        interval contains the bound; fewer decide only if samples have a ``range``.
+        Largest number of replicates of each run for a bound on an expectation. A run begins with 10 000 replicates, and
+        doubles this number as long as the confidence interval contains the bound. Fewer replicates decide only if the
+        samples have a ``range``.
     seed
         Seed of the search and of the runs.
     measure
-        Name and function of (state, task), such as a Lyapunov function, that is bounded instead of the errors. The
-        bound is then broadcastable to ``trace.measured[name]``, (rounds + 1, ...).
+        Name and function of (state, task), such as a Lyapunov function. The bound is then on this quantity instead of
+        the errors. The bound is then broadcastable to ``trace.measured[name]``, (rounds + 1, ...).
 
     Returns
     -------
     Verdict
-        Violated, consistent or inconclusive. ``counterexample["code"]`` is Python code that reproduces it.
+        Violated, consistent or inconclusive. ``counterexample["code"]`` is Python code that reproduces the
+        counterexample.
 
     Raises
     ------
@@ -94,7 +98,7 @@ def falsify(
     Notes
     -----
     To state a bound that holds with a given probability, write a claim with ``at_most(..., failure=...)``. A bound on
-    an expectation is violated if the confidence intervals of two independent samples are beyond it.
+    an expectation is violated if the confidence intervals from two independent samples lie beyond the bound.
 
     Examples
     --------
@@ -111,7 +115,7 @@ def falsify(
     >>> exec(verdict.counterexample["code"])
     """
     check_count("rounds", rounds, at_least=1, remedy="give the number of communication rounds")
-    check_count("evaluations", evaluations, at_least=1, remedy="leave it out for the default")
+    check_count("evaluations", evaluations, at_least=1, remedy="leave it out to use the default")
     check_seed(seed)
     if replicates is not None:
         check_count("replicates", replicates, at_least=2, remedy="leave it out for a bound on every run")
@@ -146,19 +150,19 @@ def falsify(
 
 
 def _task_range(tasks: Any) -> Range:
-    """Return the range of the tasks."""
+    """Return the range from which tasks are drawn."""
     if isinstance(tasks, Mixture):
         return drawn(lambda _: tasks)
     if hasattr(tasks, "example") and hasattr(tasks, "map"):
         return drawn(lambda stream: example_of(tasks, stream))
     if callable(tasks) and not isinstance(tasks, type):
         return drawn(lambda stream: _drawn_by(tasks, stream))
-    rule = "must be a task, a function that draws one from a generator, or a hypothesis strategy of tasks"
+    rule = "must be a task, a function that draws a task from a generator, or a Hypothesis strategy for tasks"
     raise InvalidArgument("tasks", tasks, rule, "see synthetic.strategies")
 
 
 def _drawn_by(tasks: Callable[[np.random.Generator], Any], stream: np.random.Generator) -> Any:
-    """Return a task that the user's function draws."""
+    """Draw a task with the user's function."""
     example = (
         "write, for example, lambda stream: QuadraticMixture.random(..., seed=int(stream.integers(2**31)))"
     )
@@ -166,17 +170,17 @@ def _drawn_by(tasks: Callable[[np.random.Generator], Any], stream: np.random.Gen
         task = called(tasks, stream)
     except InvalidArgument:
         raise
-    except Exception as error:  # any error of a user's function
-        rule = f"must draw a task from a NumPy generator, and raised {error_line(error)}"
+    except Exception as error:  # a user's function can raise any error
+        rule = f"must draw a task from a NumPy generator; it raised {error_line(error)}"
         raise InvalidArgument("tasks", name_of(tasks), rule, example) from error
     if not hasattr(task, "gradient_sums"):
-        raise InvalidArgument("tasks", name_of(tasks), f"must draw a task, and draws {task!r}", example)
+        raise InvalidArgument("tasks", name_of(tasks), f"must draw a task; it draws {task!r}", example)
     return task
 
 
 @dataclass(frozen=True)
 class _Runs:
-    """The runs of an algorithm on tasks, as a claim's function."""
+    """The function of a claim about the runs of an algorithm on tasks."""
 
     bound: Callable[[Any, Trace], Any]
     algorithm: Algorithm[Any] | Callable[..., Algorithm[Any]]
@@ -186,7 +190,7 @@ class _Runs:
     def function(
         self, tasks: Range, rounds: int, starts: Callable[[Any], Any] | None, *, expected: bool
     ) -> Callable[..., Sides | Expectation]:
-        """Make the claim's function, with a signature that states the ranges to search."""
+        """Make the claim's function; the signature gives the ranges to search."""
         parameters = self._parameters()
         ranges: dict[str, Any] = {"task": tasks, **parameters}
         ranges["start"] = drawn(
@@ -207,7 +211,7 @@ class _Runs:
         return statement
 
     def _parameters(self) -> dict[str, Range]:
-        """Return the ranges of the function's parameters after the task."""
+        """Return the ranges of all parameters of the function except the task."""
         if isinstance(self.algorithm, Algorithm):
             return {}
         if not callable(self.algorithm) or isinstance(self.algorithm, type):
@@ -237,7 +241,7 @@ class _Runs:
         return made
 
     def _draw_start(self, starts: Callable[[Any], Any] | None, names: list[str]) -> Callable[..., np.ndarray]:
-        """Return a function that draws starting models for a task and parameters."""
+        """Return a function that draws starting models for a given task and given parameters."""
 
         def draw(stream: np.random.Generator, **earlier: Any) -> np.ndarray:
             task = earlier["task"]
@@ -247,7 +251,7 @@ class _Runs:
             count = made.model_count(task)
             aims = task.reference_optima(made.target)
             middle = aims if aims is not None and len(aims) == count else np.zeros((count, task.dimension))
-            separation = getattr(task, "separation", np.inf)  # a task with unknown optima has none
+            separation = getattr(task, "separation", np.inf)  # a task with unknown optima has no grid
             step = separation / 4 if np.isfinite(separation) else 1.0
             return np.asarray(middle + step * stream.integers(-REACH, REACH + 1, (count, task.dimension)))
 
@@ -281,11 +285,11 @@ class _Runs:
             )
 
     def sides(self, *, task: Any, start: Any, rounds: int, **parameters: Any) -> Sides:
-        """Run, and compare the errors with the bound."""
+        """Run the algorithm, and compare the errors with the bound."""
         try:
             trace = self._run(task, start, rounds, self.seed, None, parameters)
         except Diverged as error:
-            if error.rounds:  # the numbers before NaN may break the bound
+            if error.rounds:  # the numbers before the first NaN may break the bound
                 sides = self.sides(task=task, start=start, rounds=error.rounds, **parameters)
                 if Entries(sides).broken.any():
                     return sides
@@ -302,12 +306,12 @@ class _Runs:
             allowed = np.broadcast_to(np.asarray(given, dtype=float), measured.shape)
         except ValueError:
             rule = f"must be broadcastable to {name}, {measured.shape}"
-            remedy = "give a number, or an array with an entry for every round"
+            remedy = "give a number, or an array with one entry per round"
             raise InvalidArgument("bound", np.shape(given), rule, remedy) from None
         if np.isnan(allowed).any():
-            raise InvalidArgument("bound", "nan", "must be numbers", "suppose what keeps it from 0 / 0")
+            raise InvalidArgument("bound", "nan", "must be numbers", "exclude 0 / 0 with `suppose`")
         suppose("the bound is at least 0", bool((allowed >= 0).all()))
-        # errors are differences of models and optima: rounding is relative to the largest of them
+        # an error is the difference of a model and an optimum, so rounding errors are relative to the larger of both
         length = np.linalg.norm(trace.models[0], axis=-1) + (0.0 if trace.errors is None else trace.errors[0])
         rounding = None if self.measure else TOLERANCE * float(np.max(length))
         sides = at_most(measured, bound=allowed, rounding=rounding)
@@ -323,7 +327,7 @@ class _Runs:
         replicates: int,
         **parameters: Any,
     ) -> Expectation:
-        """Run with replicates, and return the bound on the expectation."""
+        """Run the algorithm with replicates, and return the bound on the expectation."""
         trace = self._run(task, start, rounds, _seed_from(stream), replicates, parameters)
         with np.errstate(all="ignore"):
             given = self.bound(task, trace)
@@ -334,7 +338,7 @@ class _Runs:
         return given
 
     def _measured(self, trace: Trace) -> tuple[np.ndarray, str]:
-        """Return the bounded quantity, and its name for messages."""
+        """Return the bounded quantity, and its name in messages."""
         for name in self.measure:
             return trace.measured[name], f"trace.measured[{name!r}]"
         if trace.errors is None:
@@ -343,7 +347,7 @@ class _Runs:
         return trace.errors, "trace.errors"
 
     def code(self, verdict: Verdict, claim: Claim[..., Any], instance: Mapping[str, Any]) -> str:
-        """Write the run that breaks the bound as Python."""
+        """Write Python code for the run that breaks the bound."""
         statement = claim.statements[0]
         task, start, rounds = (instance[name] for name in ("task", "start", "rounds"))
         parameters = {n: v for n, v in instance.items() if n not in ("task", "start", "rounds")}

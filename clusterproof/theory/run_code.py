@@ -1,4 +1,4 @@
-"""A run that breaks a bound, written as Python."""
+"""Write Python code that reproduces a run and shows that it breaks a bound."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ def run_code(
     where: str,
     measure: Mapping[str, Measure],
 ) -> str:
-    """Write a run whose error, or measured quantity, exceeds ``limit`` at ``place``, (round, ...), as Python."""
+    """Write Python code for a run whose error, or measured quantity, exceeds ``limit`` at ``place``, (round, ...)."""
     more = f", seed={seed}" if seed else ""
     read, lines = "errors", ""
     for name, function in measure.items():
@@ -28,7 +28,7 @@ def run_code(
         if what.isidentifier() and module != "__main__":
             lines += f"from {module} import {what}\n"
         else:
-            what = "measure"  # a lambda, or a function of the notebook
+            what = "measure"  # a lambda, or a function from a notebook
             lines += f"measure = ...  # your function {name!r} of (state, task)\n"
         more, read = f"{more}, measure={{{name!r}: {what}}}", f"measured[{name!r}]"
     return (
@@ -42,7 +42,7 @@ def run_code(
 
 
 def imports(task: Any, algorithm: Any) -> str:
-    """Write the imports of a run and its task as Python."""
+    """Write the Python imports that a run and its task need."""
     ours, lines = ["run"], []
     for each in (type(algorithm), type(task)):
         if each.__module__.startswith("clusterproof."):

@@ -164,11 +164,11 @@ def test_a_negative_bound_is_no_counterexample() -> None:
         ({"algorithm": lambda task, momentum: 3}, "must be Annotated with a range"),
         (
             {"tasks": [ONE]},
-            "must be a task, a function that draws one from a generator, or a hypothesis strategy",
+            "must be a task, a function that draws a task from a generator, or a Hypothesis strategy",
         ),
         (
             {"tasks": lambda seed: seed + 1},
-            "tasks is '<lambda>', but it must draw a task from a NumPy generator, and raised",
+            "tasks is '<lambda>', but it must draw a task from a NumPy generator; it raised",
         ),
         (
             {"tasks": lambda seed: QuadraticMixture.random(clusters=1, clients=2, dimension=1, seed=seed)},
@@ -176,7 +176,7 @@ def test_a_negative_bound_is_no_counterexample() -> None:
         ),
         (
             {"tasks": lambda stream: 3},
-            "tasks is '<lambda>', but it must draw a task, and draws 3. Write, for example, lambda stream:",
+            "tasks is '<lambda>', but it must draw a task; it draws 3. Write, for example, lambda stream:",
         ),
         (
             {

@@ -1,4 +1,4 @@
-"""Bounds on the error of a run, with every constant: the repaired theorems as objects that claims and runs share."""
+"""Bounds on the error of a run, with all constants. Claims and runs share these repaired theorems."""
 
 import lazy_loader
 

@@ -1,4 +1,4 @@
-"""Named settings on which bounds for CFL-MGD are compared with runs; the audit has the same keys (section 9)."""
+"""Settings in which bounds for CFL-MGD are compared with runs. The keys are the same as in section 9 of the audit."""
 
 from __future__ import annotations
 
@@ -18,18 +18,19 @@ from clusterproof.theory.bounds.setting import Setting, setting_of
 
 @dataclass(frozen=True, kw_only=True)
 class Experiment:
-    """A task, an algorithm and a start on which a bound is compared with runs.
+    """A task, an algorithm and a start for the comparison of a bound with runs.
 
     Attributes
     ----------
     name
-        Name of the setting in the audit, with the momentum.
+        Name of the setting: the key in the audit, and the momentum.
     task, algorithm
         Task and algorithm of the runs.
     rounds
-        T.
+        Number of rounds T.
     displacement
-        e_0 of every model, (P, d); if None, models start half the paper's radius away in random directions.
+        Initial error e_0 of every model, (P, d). If None, models start in random directions, at half the paper's radius
+        from the optima.
     """
 
     name: str
@@ -62,7 +63,7 @@ class Experiment:
 
     @property
     def setting(self) -> Setting:
-        """Quantities from which a bound is computed."""
+        """Quantities that determine a bound."""
         start = np.full(self.task.clusters, self.task.basin_radius / 2)
         if self.displacement is not None:
             start = np.linalg.norm(self.displacement, axis=-1)
@@ -77,7 +78,7 @@ SIZES: dict[str, tuple[Any, ...]] = {
     "S3+": ((1, 1, 1), 100, 4.0, 60, 1_000_000, 0.5, 40),
     "S5": ((1, 1), 10, 1.0, 20_000, 14, 0.7, 8),
 }
-"""Proportions, d, kappa, m, n', s and T by the key of the setting."""
+"""Proportions, d, kappa, m, n', s and T for each setting, indexed by key."""
 
 NAMES = {
     "S1": "two equal",
@@ -88,11 +89,11 @@ NAMES = {
     "S4": "two curved",
     "S5": "two scarce",
 }
-"""Names of the settings for readers. The keys are part of seeds and stored verdicts."""
+"""Readable names of the settings. Seeds and stored verdicts contain the keys, so the keys must not change."""
 
 
 def _opposite(dimension: int) -> np.ndarray:
-    """Return two optima at 1 and -1 on the first axis, (2, dimension)."""
+    """Return two optima, at 1 and -1 on the first axis, (2, dimension)."""
     optima = np.zeros((2, dimension))
     optima[:, 0] = (1.0, -1.0)
     return optima
@@ -104,16 +105,16 @@ def tuned_momentum(task: Mixture) -> float:
 
 
 def experiment(name: str, momentum: float | None) -> Experiment:
-    """Make one of the audit's settings S1, S2, S3 and S5, with L = eta = 1 and Delta = 2.
+    """Make one of the settings S1, S2, S3 and S5 of the audit, with L = eta = 1 and Delta = 2.
 
     Parameters
     ----------
     name
-        ``"S1"``, ``"S2"``, ``"S3"``, ``"S5"`` (some clients are misclassified, and the models start displaced towards
-        each other). ``"S1+"`` has ten million times the samples of S1, and so hardly any noise. ``"S3+"`` has
-        fifty times the samples of S3.
+        ``"S1"``, ``"S2"``, ``"S3"`` or ``"S5"``; in S5, some clients are misclassified, and the models start displaced
+        towards each other. ``"S1+"`` has ten million times as many samples as S1, so there is hardly any noise.
+        ``"S3+"`` has fifty times as many samples as S3.
     momentum
-        beta; the tuned momentum if None.
+        Momentum beta. If None, it is the tuned momentum.
     """
     proportions, dimension, condition, clients, samples, noise, rounds = SIZES[name]
     clusters = len(proportions)
@@ -136,14 +137,14 @@ def experiment(name: str, momentum: float | None) -> Experiment:
 
 
 def log_cosh_experiment(momentum: float, samples: int) -> Experiment:
-    """Make the audit's setting S4: not quadratic, kappa = 10, P = 2, d = 30, m = 50, T = 60.
+    """Make setting S4 of the audit: not quadratic, kappa = 10, P = 2, d = 30, m = 50, T = 60.
 
     Parameters
     ----------
     momentum
-        beta.
+        Momentum beta.
     samples
-        n': 20 000 in the audit, 10^6 for momentum 0.6.
+        Number of samples n'; the audit has 20 000, and 10^6 for momentum 0.6.
     """
     task = LogCoshMixture(
         optima=_opposite(30),
@@ -168,11 +169,13 @@ PARTICIPATION: dict[str, dict[str, Any]] = {
     "a quarter, by the cluster": {"participation": 0.25, "normalisation": "cluster"},
     "half, option II, H = 5": {"participation": 0.5, "averaging": "model", "local_steps": 5},
 }
-"""Participation, and the divisor of the sum of gradients."""
+"""Participation, and divisor of the sum of gradients, for each kind of partial participation."""
 
 
 def participation_experiment(kind: str) -> Experiment:
-    """Make a setting of partial participation: kappa = 4, P = 2, m = 40, n' = 2000, d = 10, s = 1/2, T = 12, beta = .3.
+    """Make a setting with partial participation: kappa = 4, P = 2, m = 40, n' = 2000, d = 10, s = 1/2, T = 12.
+
+    The momentum is 0.3.
 
     Parameters
     ----------
@@ -207,12 +210,12 @@ def crowded_experiment() -> Experiment:
 
 
 def starting_models(experiment: Experiment, seed: int, replicates: int, claim: str) -> np.ndarray:
-    """Return starting models in random directions for each replicate of an experiment, (replicates, P, d)."""
+    """Return starting models in random directions, which differ between replicates, (replicates, P, d)."""
     return experiment.initial(generator(seed, claim, experiment.name, "start"), replicates)
 
 
 def run_errors(experiment: Experiment, seed: int, initial: np.ndarray) -> np.ndarray:
-    """Return the errors of one run from each of the starting models, (rounds + 1, replicates, P)."""
+    """Run once from each start, and return the errors, (rounds + 1, replicates, P)."""
     trace = run(
         experiment.algorithm,
         experiment.task,

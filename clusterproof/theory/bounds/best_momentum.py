@@ -1,9 +1,9 @@
 """Best choices of the momentum according to the repaired theorems.
 
-Take quadratics, the step size eta and the proportion l_p (alpha = eta l_p). Momentum improves on plain descent's rate 1
-- alpha mu exactly for 0 < beta < (1 - alpha mu)^2, and the best beta is (1 - sqrt(alpha mu))^2. With noise the floor
-grows like 1 / sqrt(1 - beta), so the best momentum for T rounds falls to 0 as T grows. Audit of CFL-MGD, section
-6.3.
+Take quadratics, the step size eta and the proportion l_p (alpha = eta l_p). Momentum beta improves on the rate 1 -
+alpha mu of plain descent exactly if 0 < beta < (1 - alpha mu)^2. The best beta is (1 - sqrt(alpha mu))^2. With noise
+the floor grows like 1 / sqrt(1 - beta), so the best momentum for T rounds falls to 0 as T grows. Audit of CFL-MGD,
+section 6.3.
 """
 
 from __future__ import annotations
@@ -17,13 +17,13 @@ from clusterproof.theory.exact.heavy_ball import error_moments, impulse_energy
 
 
 def helpful_limit(flattest: float) -> float:
-    """Return (1 - alpha mu)^2; any smaller momentum improves the rate on quadratics. See ``fastest``."""
-    check_number("flattest", flattest, above=0, at_most=1, remedy="it is step_size * proportion * mu")
+    """Return (1 - alpha mu)^2, below which any momentum improves the rate on quadratics. See ``fastest``."""
+    check_number("flattest", flattest, above=0, at_most=1, remedy="give step_size * proportion * mu")
     return (1 - flattest) ** 2
 
 
 def fastest(flattest: float) -> float:
-    """Return (1 - sqrt(alpha mu))^2, the momentum of the best rate on quadratics, 1 - sqrt(alpha mu).
+    """Return (1 - sqrt(alpha mu))^2, the momentum with the best rate on quadratics, which is 1 - sqrt(alpha mu).
 
     Parameters
     ----------
@@ -34,9 +34,9 @@ def fastest(flattest: float) -> float:
     Raises
     ------
     InvalidArgument
-        If ``flattest`` is outside that interval.
+        If ``flattest`` is not in (0, 1].
     """
-    check_number("flattest", flattest, above=0, at_most=1, remedy="it is step_size * proportion * mu")
+    check_number("flattest", flattest, above=0, at_most=1, remedy="give step_size * proportion * mu")
     return (1 - math.sqrt(flattest)) ** 2
 
 
@@ -55,15 +55,15 @@ def best_for_horizon(
     Parameters
     ----------
     spectrum, start
-        Eigenvalues of Sigma and e_0 along the eigenvectors, (d,).
+        Eigenvalues of Sigma, and components of e_0 along the eigenvectors, (d,).
     step
-        alpha_p = eta l_p.
+        Effective step size alpha_p = eta l_p.
     noise
         Standard deviation s of a response.
     rows
-        N = l_p m n', the number of rows in a round.
+        Number of samples per round, N = l_p m n'.
     rounds
-        The horizon T.
+        Number of rounds T.
     resolution
         Spacing of the momenta to try, from 0 to 0.99.
 
@@ -86,7 +86,7 @@ def best_for_horizon(
 
 
 def noise_floor(spectrum: np.ndarray, *, step: float, momentum: float, noise: float, rows: float) -> float:
-    """Return the stationary root mean square of the error from additive noise alone.
+    """Return the root mean square of the stationary error that additive noise alone causes.
 
     [sum_j (alpha^2 s^2 lambda_j / N) (1 + beta) / ((1 - beta) a_j (2 (1 + beta) - a_j))]^(1/2).
 
@@ -95,13 +95,13 @@ def noise_floor(spectrum: np.ndarray, *, step: float, momentum: float, noise: fl
     spectrum
         Eigenvalues of Sigma, (d,).
     step
-        alpha_p = eta l_p.
+        Effective step size alpha_p = eta l_p.
     momentum
-        beta.
+        Momentum beta.
     noise
         Standard deviation s of a response.
     rows
-        N = l_p m n', the number of rows in a round.
+        Number of samples per round, N = l_p m n'.
     """
     energy = impulse_energy(step * spectrum, momentum)
     return float(np.sqrt((step**2 * noise**2 * spectrum / rows * energy).sum()))

@@ -1,4 +1,4 @@
-"""Input of the tube of Theorem D. Each of its chains is one cluster of one run on Gaussian regression."""
+"""Input for the tube of Theorem D. Each chain is one cluster of one run on Gaussian regression."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from clusterproof.theory.bounds.rows import GaussianRows
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class Members:
-    """Bounds, known in advance, on the number of participants in each round of every chain; all (rounds, N).
+    """Bounds, known in advance, on numbers of participants in each round; one column per chain, (rounds, N).
 
     Attributes
     ----------
@@ -35,40 +35,40 @@ class Members:
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class Chains:
-    """The input of the recursion; N chains, S = rounds * local_steps steps.
+    """Input for the recursion, with N chains and S = rounds * local_steps steps.
 
     Attributes
     ----------
     rows
-        The law of the rows.
+        Distribution of the samples.
     clusters
-        P; the chains of one run are adjacent.
+        Number of clusters P; the chains of one run are adjacent.
     diameter
         Largest distance between two optima (D).
     step_size
-        eta.
+        Step size eta.
     local_steps
-        H.
+        Number of local steps H.
     participants
-        K.
+        Number of participants K.
     spectrum
-        lambda, (N, d).
+        Eigenvalues lambda of the covariances, (N, d).
     common_spectrum
         Whether all clusters have the same covariance.
     growth
-        Norm of the noise-free path, (S + 1, N).
+        Distance between the noise-free path and the optimum after each step, (S + 1, N).
     responses
-        Responses of the chains.
+        Responses of the chains to disturbances.
     members
-        Participants of each round.
+        Bounds on the numbers of participants.
     fluctuation
-        Coefficient of y^2 (Sigma u u' Sigma) that a random step adds to the covariance, (rounds, N).
+        Coefficient of the term y^2 (Sigma u u' Sigma) that a random step adds to the covariance, (rounds, N).
     freezing
-        Whether a cluster that no client chose keeps its model and its momentum.
+        Whether a cluster keeps its model and its momentum if no client chose it.
     count_tail
-        Probability with which one count may exceed its quantile; 0 if any misassigned client counts as a failure.
+        Probability that a count may exceed its quantile; 0 if any misassigned client counts as a failure.
     everywhere, inside, last
-        Failure probabilities of one use of W: at a round, at a local step, and after the last round.
+        Failure probability of a single use of W at a round, at a local step, and after the last round.
     """
 
     rows: GaussianRows
@@ -101,23 +101,23 @@ def gaussian_chains(
     freezing: bool,
     fluctuation: float = 0.0,
 ) -> Chains:
-    """Return the recursion of Theorem D, with the failure probabilities divided among all uses of W.
+    """Make the input for Theorem D; divide the failure probabilities among all uses of W.
 
     Parameters
     ----------
     dynamics
-        Dynamics of the runs; there are as many chains as ``members`` has columns.
+        Dynamics of the runs; there is one chain per column of ``members``.
     start
-        e_0 along the eigenvectors, (..., P, d), or its norms, (P,).
+        Components of e_0 along the eigenvectors, (..., P, d), or norms of e_0, (P,).
     responses, members
         Responses and members of all chains.
     failure
-        delta_1 (unused here), delta_2 and delta_3.
+        Failure probabilities delta_1 (unused here), delta_2 and delta_3.
     counts
-        Failure probability of all counts of false members together. The counts of missing members have the same failure
-        probability.
+        Failure probability of all counts of false members together. The same value applies to all counts of missing
+        members.
     freezing, fluctuation
-        As in ``Chains``, but constant for all rounds.
+        See ``Chains``; here the values are constant for all rounds.
     """
     rounds, chains = members.own.shape
     clusters, local = dynamics.clusters, dynamics.local_steps
@@ -147,7 +147,7 @@ def gaussian_chains(
 
 
 def _growth(response: np.ndarray, start: np.ndarray) -> np.ndarray:
-    """Return the norm of the noise-free path, (S + 1, N): the largest over starts (..., N, d), or from norms (N,)."""
+    """Return the largest norm of the noise-free path, (S + 1, N), over given starts (..., N, d) or norms (N,)."""
     if start.ndim == 1:
         return np.asarray(np.abs(response).max(axis=-1) * start)
     squares = np.square(start).reshape(-1, *start.shape[-2:])

@@ -1,4 +1,4 @@
-"""The recursion that a run followed; bounds depend on this recursion, not on the name of the algorithm."""
+"""Find the recursion that a run followed. Bounds depend on this recursion, not on the algorithm's name."""
 
 from __future__ import annotations
 
@@ -16,12 +16,12 @@ def dynamics_of(trace: Trace) -> Algorithm[Any]:
     Parameters
     ----------
     trace
-        A run of one of the library's algorithms, or of an algorithm that declares its ``dynamics``.
+        A run of a library algorithm, or of an algorithm that declares its ``dynamics``.
 
     Raises
     ------
     InvalidArgument
-        If the algorithm is not from this library and does not declare the dynamics of an algorithm from it.
+        If the algorithm is not from this library, and does not declare the dynamics of a library algorithm.
     """
     written = dict(trace.settings.get("dynamics") or trace.settings["algorithm"])
     name = written.pop("algorithm")
@@ -31,13 +31,13 @@ def dynamics_of(trace: Trace) -> Algorithm[Any]:
             "trace",
             name,
             "must be a run of an algorithm whose dynamics are known",
-            "let the algorithm's property `dynamics` give the one of this library whose recursion it follows",
+            "let the property `dynamics` return the algorithm of this library that has the same recursion",
         )
     return kind(**written).dynamics
 
 
 def cfl_mgd_of(trace: Trace) -> CFLMGD:
-    """Return the dynamics of a run of CFL-MGD, or of IFCA, which is CFL-MGD with momentum 0.
+    """Return the dynamics of a run of CFL-MGD or IFCA; IFCA is CFL-MGD with momentum 0.
 
     Raises
     ------

@@ -12,10 +12,10 @@ from clusterproof.synthetic import Mixture, RegressionMixture
 from clusterproof.theory.bounds.rows import GaussianRows
 
 SHARES = (0.2, 0.4, 0.4)
-"""Shares of delta_1, delta_2 and delta_3 in a failure probability."""
+"""Default shares of delta_1, delta_2 and delta_3 in a failure probability."""
 
 DEFAULT_FAILURE = 1e-9
-"""Failure probability so small that a single violation refutes the bound."""
+"""Failure probability that is so small that a single violation refutes the bound."""
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -25,9 +25,9 @@ class GaussianDynamics:
     Attributes
     ----------
     rows
-        The law of the samples.
+        Distribution of the samples.
     own
-        Clients of each cluster, l_p m, integers (P,).
+        Number of clients of each cluster, l_p m, integers (P,).
     spectra
         Eigenvalues of the covariances, (P, d).
     common_covariance
@@ -47,32 +47,32 @@ class GaussianDynamics:
 
     @property
     def clusters(self) -> int:
-        """P."""
+        """Number of clusters P."""
         return len(self.own)
 
     @property
     def clients(self) -> int:
-        """m."""
+        """Number of clients m."""
         return int(self.own.sum())
 
     @property
     def participants(self) -> int:
-        """K: number of clients that take part in a round."""
+        """Number K of clients that take part in a round."""
         return max(1, round(self.algorithm.participation * self.clients))
 
     @property
     def local_steps(self) -> int:
-        """H."""
+        """Number of local steps H."""
         return self.algorithm.local_steps
 
 
 def fresh_regression(task: Mixture) -> RegressionMixture:
-    """Return the task, checked to be a Gaussian regression with fresh samples.
+    """Check that a task is a Gaussian regression with fresh samples, and return the task.
 
     Raises
     ------
     InvalidArgument
-        If the task is of another kind.
+        If the task is not a Gaussian regression with fresh samples.
     """
     if not isinstance(task, RegressionMixture) or task.data != "fresh":
         raise InvalidArgument(
@@ -123,7 +123,7 @@ def gaussian_dynamics(task: RegressionMixture, algorithm: CFLMGD | IFCA) -> Gaus
 
 
 def along_eigenvectors(task: RegressionMixture, models: np.ndarray) -> np.ndarray:
-    """Return errors of models (..., P, d) along the eigenvectors of their clusters' covariances, (..., P, d)."""
+    """Return the errors of models along the eigenvectors of the clusters' covariances; both shapes are (..., P, d)."""
     _, vectors = np.linalg.eigh(task.covariances.matrices)
     return np.asarray(np.einsum("...pd,pdj->...pj", models - task.optima, vectors))
 
@@ -134,9 +134,9 @@ def reference_models(task: RegressionMixture, start: np.ndarray, response: np.nd
     Parameters
     ----------
     task
-        Task that provides the optima and eigenvectors.
+        Task with the optima and eigenvectors.
     start
-        e_0 along the eigenvectors, (..., P, d).
+        Components of e_0 along the eigenvectors, (..., P, d).
     response
         Response to the start along the eigenvectors, broadcastable to (rounds + 1, ..., P, d).
     """
@@ -145,6 +145,6 @@ def reference_models(task: RegressionMixture, start: np.ndarray, response: np.nd
 
 
 def divide_failure(failure_probability: float) -> tuple[float, float, float]:
-    """Return delta_1, delta_2 and delta_3 of a total failure probability."""
+    """Divide a total failure probability into delta_1, delta_2 and delta_3."""
     first, second, third = (share * failure_probability for share in SHARES)
     return first, second, third

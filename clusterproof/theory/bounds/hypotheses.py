@@ -1,4 +1,4 @@
-"""Hypotheses of theorems, each with the actual value in a run or a setting."""
+"""Hypotheses of theorems, with the actual values in a run or a setting."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from typing import Literal
 from clusterproof.theory.bounds.numbers import apart
 
 ROUNDING = 1e-12
-"""Largest relative excess over a limit that rounding may cause."""
+"""Largest relative excess over a limit that we attribute to rounding."""
 
 Value = float | int | str | bool | None
 Relation = Literal["=", "!=", "<", "<=", ">", ">="]
@@ -17,7 +17,7 @@ Relation = Literal["=", "!=", "<", "<=", ">", ">="]
 
 @dataclass(frozen=True)
 class Hypothesis:
-    """A hypothesis, ``name relation required``, beside the actual value.
+    """A hypothesis, ``name relation required``, and the actual value.
 
     Attributes
     ----------
@@ -28,9 +28,9 @@ class Hypothesis:
     required, actual
         The theorem's requirement, and the run's value: numbers, names, or whether a property holds.
     term
-        Formula of ``required``; empty if ``required`` is a number of the theorem.
+        Formula for ``required``; "" if ``required`` is a number in the theorem.
     room
-        Largest excess that rounding may cause, relative to ``required``.
+        Largest excess, relative to ``required``, that we attribute to rounding.
     """
 
     name: str
@@ -47,7 +47,7 @@ class Hypothesis:
 
     @property
     def met(self) -> bool:
-        """Whether the hypothesis is met; if the actual value is unknown, it is not met."""
+        """Whether the hypothesis is met. A hypothesis with an unknown actual value counts as not met."""
         here, needed = self.actual, self.required
         if not self.numeric:
             return bool(here != needed if self.relation == "!=" else here == needed)
@@ -63,7 +63,7 @@ class Hypothesis:
         }[self.relation]
 
     def sides(self) -> tuple[str, str]:
-        """Return the required and the actual value as text, with enough digits to tell them apart."""
+        """Return the required and the actual value as text, with enough digits to distinguish the two values."""
         if self.numeric:
             return apart(float(self.required or 0), float(self.actual or 0))
         return str(self.required), str(self.actual)
@@ -76,7 +76,7 @@ class Hypothesis:
 
 
 def unmet(hypotheses: Iterable[Hypothesis]) -> Hypothesis | None:
-    """Return the first hypothesis that is not met; None if all are."""
+    """Return the first hypothesis that is not met, or None if all hypotheses are met."""
     return next((one for one in hypotheses if not one.met), None)
 
 

@@ -1,4 +1,4 @@
-"""The inequality W for the norm of a martingale sum whose increments are sub-Gaussian up to a scale.
+"""The bound W on the norm of a martingale sum whose increments are sub-Gaussian up to a scale.
 
 **Lemma N** (``cfl-mgd/norm-inequality``). Let S = sum_k xi_k with values in R^d, a filtration and predictable V_k >= 0
 such that log E[exp<theta, xi_k> | past] <= (theta' V_k theta / 2) gamma(Gamma ||theta||) wherever Gamma ||theta|| < 1.
@@ -41,51 +41,54 @@ import numpy as np
 from clusterproof.theory.bounds.rows import gamma
 
 TRUNCATIONS = (0.01, 0.3)
-"""Values of eps: N1 and N2 use the first value, and N1 also tries the second."""
+"""Values of eps: N1 and N2 use the first value, and N1 also tries the second value."""
 
 LARGEST_FACTOR = 50.0
 """Largest g with which N2 is used."""
 
 COARSE = np.geomspace(0.02, 8, 13)
 FINE = np.geomspace(1 / 1.5, 1.5, 9)
-"""Values of b tried for N2, in units of sqrt(op tr / 2 u'), and factors by which the best value is then changed."""
+"""Values of b that N2 tries, in units of sqrt(op tr / 2 u'), and factors to change the best value afterwards."""
 
 STEPS = 40
-"""Number of iterations towards the fixed point g; ten iterations are usually enough."""
+"""Number of iterations to find the fixed point g; ten iterations are usually enough."""
 
 LEAST_SCALE = 1e-150
-"""Smallest positive Gamma. A smaller Gamma is raised to it: the bounds only weaken, and 1 / Gamma^2 stays finite."""
+"""Smallest positive Gamma.
+
+If Gamma is smaller, we raise it to this value, so that 1 / Gamma^2 stays finite; this only makes bounds larger.
+"""
 
 MARGIN = 1 + 1e-7
-"""Factor by which g exceeds the fixed point."""
+"""Factor between the g that we use and the fixed point."""
 
 SPREADS = np.concatenate([np.arange(1, 100) / 100, [0.993, 0.997, 0.999]])
 SHARES = np.array([0.2, 0.35, 0.5, 0.65, 0.8])
-"""Values of Gamma (c + sqrt(q / b)) tried for N1, and values of c's share in this sum."""
+"""Values of Gamma (c + sqrt(q / b)) that N1 tries, and values for the share of c in this sum."""
 SPREAD_OF_PAIR = np.repeat(SPREADS, len(SHARES))[:, None]
 SHARE_OF_PAIR = np.tile(SHARES, len(SPREADS))[:, None]
 GAMMA_OF_PAIR = gamma(SPREAD_OF_PAIR)
-"""All pairs of a value of Gamma (c + sqrt(q / b)) and a share, and gamma of this value."""
+"""All pairs of such a value and a share, and gamma at the value."""
 
 
 @dataclass(frozen=True)
 class NormBound:
-    """Bounds on the norms of sums, and the parameters that prove them; all have the same shape (...).
+    """Bounds on the norms of sums, and the parameters that prove these bounds; all have the same shape (...).
 
     Attributes
     ----------
     radius
-        r with P(||S|| > r) <= e^-u.
+        Radius r with P(||S|| > r) <= e^-u.
     form
-        1, 2 or 3 for N1, N2 or N3; 0 if the sum is 0 with certainty.
+        Form that gave the bound: 1, 2 or 3 for N1, N2 or N3; 0 if the sum is certainly 0.
     inverse_variance
-        b of N1 and N2.
+        Parameter b of N1 and N2.
     tilt
-        c of N1, x of N3.
+        Parameter c of N1, or x of N3.
     factor
-        g.
+        Parameter g.
     truncation
-        eps of N1 and N2.
+        Parameter eps of N1 and N2.
     """
 
     radius: np.ndarray
@@ -114,22 +117,22 @@ def norm_bound(
     profile: np.ndarray | None = None,
     slack: Any = 0.0,
 ) -> NormBound:
-    """Evaluate W(tr, op, Gamma, u, d; v, eps_1), the least bound N1, N2 or N3 in a fixed search.
+    """Evaluate W(tr, op, Gamma, u, d; v, eps_1), the smallest of the bounds N1, N2 and N3 that a fixed search finds.
 
     Parameters
     ----------
     trace, largest
-        tr and op, (...).
+        Arguments tr and op, (...).
     scale
-        Gamma, (...).
+        Argument Gamma, (...).
     level
-        u = log(1 / failure probability).
+        Argument u = log(1 / failure probability).
     dimension
-        d.
+        Dimension d.
     profile
-        v, (..., d); None if only tr and op are known.
+        Argument v, (..., d); None if only tr and op are known.
     slack
-        eps_1, (...); part of tr and op.
+        Argument eps_1, (...), which tr and op already contain.
     """
     arrays = np.broadcast_arrays(
         *(np.asarray(value, dtype=float) for value in (trace, largest, scale, slack))
@@ -142,7 +145,7 @@ def norm_bound(
     candidates += [_first(tr, op, gam, level, dimension, truncation) for truncation in TRUNCATIONS]
     if dimension == 1:
         candidates.append(_third(tr, gam, level))
-    table = np.stack(candidates)  # (candidate, six fields, sums)
+    table = np.stack(candidates)  # axes: candidate, six fields, sums
     best = table[np.argmin(table[:, 0], axis=0), :, np.arange(len(tr))]
     best[~(op > 0)] = 0.0
     return NormBound(*(column.reshape(shape) for column in best.T))
@@ -151,7 +154,7 @@ def norm_bound(
 def first_form(
     trace: Any, largest: Any, scale: Any, level: float, dimension: int, *, b: Any, c: Any, truncation: float
 ) -> np.ndarray:
-    """Evaluate N1 at given b and c; infinite where Gamma (c + sqrt(q / b)) >= 1."""
+    """Evaluate N1 for given b and c; the result is infinite where Gamma (c + sqrt(q / b)) >= 1."""
     g = gamma(scale * (c + np.sqrt(ball_quantile(dimension, truncation) / b)))
     raised = level - math.log1p(-truncation)
     return np.asarray(g * (largest * c / 2 + trace / (2 * b * c)) + b * c / 2 + raised / c)
@@ -169,9 +172,9 @@ def second_form(
     profile: np.ndarray | None = None,
     slack: Any = 0.0,
 ) -> np.ndarray:
-    """Evaluate N2 at given b and g; the caller ensures that g is large enough for the scale.
+    """Evaluate N2 for given b and g; the caller ensures that g is large enough for the scale.
 
-    Shapes as for ``norm_bound``.
+    The shapes are the same as for ``norm_bound``.
     """
     if profile is None:
         volume = dimension * np.log1p(g * trace / (dimension * b))
@@ -192,7 +195,10 @@ def _second(
     v: np.ndarray | None,
     eps: np.ndarray,
 ) -> np.ndarray:
-    """Search for the best b of N2, first on a wide grid, then near the best point; return rows as in ``NormBound``."""
+    """Search for the best b of N2, first on a wide grid, then near the best point.
+
+    Return the fields of ``NormBound``.
+    """
     truncation = TRUNCATIONS[0]
     quantile = ball_quantile(dimension, truncation)
     unit = np.sqrt(op * tr / (2 * level)) + (op <= 0)
@@ -237,7 +243,7 @@ def _second(
 def _first(
     tr: np.ndarray, op: np.ndarray, gam: np.ndarray, level: float, dimension: int, truncation: float
 ) -> np.ndarray:
-    """Search for the best b and c of N1, at its minimum's fixed point and on a grid where N1 is always finite."""
+    """Search for the best b and c of N1, with a fixed-point iteration and on a grid where N1 is always finite."""
     quantile = ball_quantile(dimension, truncation)
     raised = level - math.log1p(-truncation)
     positive = op > 0

@@ -1,4 +1,4 @@
-"""Functions that format numbers as pages print them."""
+"""Format numbers for pages."""
 
 from __future__ import annotations
 
@@ -8,18 +8,18 @@ from clusterproof.checker.report.sentences import digits_apart
 
 
 def many(count: int, noun: str) -> str:
-    """Return a count with its noun: 1 round, 3 rounds."""
+    """Return a count with its noun, such as 1 round or 3 rounds."""
     return f"{count} {noun}{'s' * (count != 1)}"
 
 
 def apart(first: float, second: float) -> tuple[str, str]:
-    """Return two numbers with three digits, or with as many digits as tell them apart."""
+    """Format two numbers with three digits, or with enough digits to distinguish them."""
     digits = digits_apart(first, second, 3)
     return short(first, digits), short(second, digits)
 
 
 def short(number: float, digits: int = 3) -> str:
-    """Return a number with the given number of digits; its exponent has no leading zeros."""
+    """Format a number with the given number of digits; an exponent has no leading zeros."""
     if 1e-3 <= abs(number) < 1e6:
         return f"{float(f'{number:.{digits}g}'):.15g}"
     mantissa, mark, exponent = f"{number:.{digits - 1}e}".partition("e")
@@ -27,5 +27,5 @@ def short(number: float, digits: int = 3) -> str:
 
 
 def power_of_ten(log: float) -> str:
-    """Write the probability with this logarithm, rounded up to a power of ten."""
+    """Format a probability, given its logarithm, rounded up to a power of ten."""
     return f"1e{math.ceil(log / math.log(10))}"

@@ -1,6 +1,6 @@
-"""Exact responses of a linear recursion to its past disturbances, mode by mode.
+"""Exact responses of a linear recursion to past disturbances, mode by mode.
 
-Along an eigenvector of the Hessian, with a_t = step of round t times the eigenvalue,
+Along an eigenvector of the Hessian, where a_t is the step of round t times the eigenvalue,
 
     e_(t+1) = (1 + beta - a_t) e_t - beta e_(t-1) + disturbance.
 
@@ -19,7 +19,7 @@ from clusterproof.theory.exact.heavy_ball import propagators
 
 @dataclass(frozen=True)
 class Moments:
-    """Covariances of a chain's modes, (N, d) each.
+    """Variances and covariance for each mode of a chain, (N, d) each.
 
     Attributes
     ----------
@@ -37,75 +37,77 @@ class Moments:
         return cls(*np.zeros((3, *shape)))
 
     def following(self, curvature: np.ndarray, momentum: float, inflow: np.ndarray) -> Moments:
-        """Return the covariances after a step that adds the variance ``inflow``."""
+        """Return the covariances after one step, which adds the variance ``inflow``."""
         factor = 1 + momentum - curvature
         now = factor**2 * self.now - 2 * momentum * factor * self.cross + momentum**2 * self.before
         cross = factor * self.now - momentum * self.cross
-        # the exact value is a sum of squares: rounding must not make it negative
+        # the exact value is a sum of squares, so a negative value comes from rounding
         return Moments(np.maximum(now, 0.0) + inflow, self.now, cross)
 
 
 class ConstantStep:
-    """Responses of N chains with d modes over S steps of equal size; a response depends only on the lag.
+    """Responses of N chains with d modes over S steps of equal size. Then a response depends only on the lag.
 
     Parameters
     ----------
     curvature
-        a, (N, d).
+        Products a of step and eigenvalue, (N, d).
     spectrum
-        lambda, (N, d).
+        lambdProducts a of step and eigenvalue, (N, d).
     momentum
-        beta.
+        Momentum beta.
     steps
-        S.
+        Number of steps S.
     """
 
     def __init__(self, curvature: np.ndarray, spectrum: np.ndarray, momentum: float, steps: int) -> None:
         self._curvature, self._momentum = curvature, momentum
         self._start, impulse = propagators(curvature, momentum, steps)
         size = np.abs(impulse)
-        # column 0 is the largest lag, so that a step's responses are a plain slice
+        # column 0 is the largest lag; then the responses at a step are a plain slice
         self._sizes = [
             np.ascontiguousarray(sizes[::-1].T)
             for sizes in (size.max(axis=-1), (size * spectrum).max(axis=-1))
         ]
 
     def start(self) -> np.ndarray:
-        """Response to the start from rest at every step, Pi_t, (S + 1, N, d)."""
+        """Response Pi_t, at every step, to a start without momentum, (S + 1, N, d)."""
         return self._start
 
     def advance(self, step: int) -> tuple[np.ndarray, np.ndarray]:
-        """Return bounds on the responses at a step to unit disturbances of earlier steps; call for 1, 2, ... in order.
+        """Bound the responses at a step to unit disturbances in earlier steps; call this for steps 1, 2, ... in order.
 
         Returns
         -------
         tuple
-            max_j |h_j| and max_j |h_j| lambda_j, both (N, step), in the order in which the disturbances entered. The
-            last column belongs to the latest disturbance.
+            The bounds max_j |h_j| and max_j |h_j| lambda_j, both (N, step), with one column per disturbance in order of
+            time. The last column belongs to the latest disturbance.
         """
         plain, weighted = self._sizes
         return plain[:, -step:], weighted[:, -step:]
 
     def propagate(self, moments: Moments, step: int, inflow: np.ndarray) -> Moments:
-        """Return the covariances after a step, from the previous ones and the variance that the step adds, (N, d)."""
+        """Return the covariances (N, d) after a step, from those before the step and the variance that it adds."""
         return moments.following(self._curvature, self._momentum, inflow)
 
 
 class VaryingStep:
-    """Responses for known steps that may differ; a chain may be frozen in some rounds, and its momentum may be reset.
+    """Responses for known steps of different sizes.
+
+    A chain may be frozen in some rounds, and its momentum may be reset.
 
     Parameters
     ----------
     curvature
-        a_t, (S, N, d).
+        Products a_t of step and eigenvalue, (S, N, d).
     spectrum
-        lambda, (N, d).
+        lambdProducts a of step and eigenvalue, (N, d).
     momentum
-        beta.
+        Momentum beta.
     frozen
-        Steps in which a chain keeps its model and its momentum, (S, N).
+        Whether a chain keeps its model and its momentum in a step, booleans (S, N).
     resets
-        Steps before which the momentum is set to zero, e_(t-1) := e_t, (S,).
+        Whether the momentum is set to zero before a step (e_(t-1) := e_t), booleans (S,).
     """
 
     def __init__(
@@ -123,7 +125,7 @@ class VaryingStep:
         self._before = np.zeros((chains, 0, modes))
 
     def start(self) -> np.ndarray:
-        """Response to the start from rest at every step, (S + 1, N, d)."""
+        """Response, at every step, to a start without momentum, (S + 1, N, d)."""
         now = before = np.ones((len(self._spectrum), 1, self._spectrum.shape[-1]))
         history = [now]
         for step in range(len(self._curvature)):
@@ -132,7 +134,7 @@ class VaryingStep:
         return np.stack(history)[:, :, 0]
 
     def advance(self, step: int) -> tuple[np.ndarray, np.ndarray]:
-        """Return bounds on the responses as in ``ConstantStep.advance``, (N, step) each."""
+        """Bound the responses as in ``ConstantStep.advance``, (N, step) each."""
         now, before = self._following(self._now, self._before, step - 1)
         entering = np.ones((len(now), 1, now.shape[-1]))
         self._now = np.concatenate([now, entering], axis=1)
@@ -141,7 +143,10 @@ class VaryingStep:
         return size.max(axis=-1), (size * self._spectrum[:, None, :]).max(axis=-1)
 
     def propagate(self, moments: Moments, step: int, inflow: np.ndarray) -> Moments:
-        """Return the covariances after a step, as in ``ConstantStep.propagate``; a frozen chain keeps its own."""
+        """Return the covariances after a step, as in ``ConstantStep.propagate``.
+
+        A frozen chain keeps its covariances.
+        """
         if self._resets[step]:
             moments = Moments(moments.now, moments.now, moments.now)
         following = moments.following(self._curvature[step], self._momentum, inflow)
@@ -153,7 +158,7 @@ class VaryingStep:
         )
 
     def _following(self, now: np.ndarray, before: np.ndarray, step: int) -> tuple[np.ndarray, np.ndarray]:
-        """Return responses (N, K, d) after a step, and the responses before it."""
+        """Return the responses (N, K, d) after a step and the responses before the step."""
         if self._resets[step]:
             before = now
         frozen, curvature = self._frozen[step][:, None, None], self._curvature[step][:, None]

@@ -1,4 +1,4 @@
-"""Theorems on the distance to the optimum after t rounds, each stated once for runs and for the leaderboard."""
+"""Theorems on the distance to the optimum after t rounds; runs and the leaderboard share them."""
 
 from __future__ import annotations
 
@@ -11,26 +11,26 @@ from clusterproof.theory.bounds.hypotheses import Hypothesis
 
 @dataclass(frozen=True, kw_only=True)
 class RoundCase:
-    """Numbers to which the theorems apply; a leaderboard's setting has exact numbers, a run has floats.
+    """Numbers to which the theorems are applied: exact numbers from a leaderboard's setting, or floats from a run.
 
     Attributes
     ----------
     smoothness, strong_convexity
         L and mu of every client.
     step_size, local_steps, server_step_size, probability
-        eta, K, eta_g and p. A parameter that the algorithm lacks is 0, but K is then 1.
+        eta, K, eta_g and p. A parameter that the algorithm lacks is 0; a missing K is 1.
     proximal
-        Weight of the proximal term if it changes the local steps; else 0.
+        Coefficient of the proximal term if it changes the local steps, otherwise 0.
     distance
-        D = |x_0 - x*|; one number, or one for each run, (R,).
+        D = |x_0 - x*|: one number, or one number per run, (R,).
     heterogeneity
         zeta*, the root of the mean of |grad f_i(x*)|^2; None if it is unknown.
     exact_rounds
-        Hypotheses under which every round uses all clients and exact gradients.
+        Hypotheses that ensure that every round uses all clients and exact gradients.
     equal_weights
-        Further hypotheses, under which the server takes the plain mean.
+        Further hypotheses that ensure that the server takes the plain mean.
     room
-        Largest relative excess over a limit that rounding may cause; 0 for exact numbers.
+        Largest relative excess over a limit that we attribute to rounding; 0 for exact numbers.
     """
 
     smoothness: Any
@@ -47,13 +47,13 @@ class RoundCase:
     room: float
 
     def needs_plain_means(self) -> Iterator[Hypothesis]:
-        """Yield the hypotheses of theorems whose server takes the plain mean of all clients' exact steps."""
+        """Yield the hypotheses of theorems in which the server takes the plain mean of all clients' exact steps."""
         yield from self.exact_rounds
         yield from self.equal_weights
         yield Hypothesis("server step size", "=", 1, float(self.server_step_size))
 
     def needs_short_rounds(self) -> Iterator[Hypothesis]:
-        """Yield the hypotheses of theorems about one round of K steps with eta L K <= 1."""
+        """Yield the hypotheses of theorems about rounds of K steps with eta L K <= 1."""
         yield from self.needs_plain_means()
         yield Hypothesis("mu < L", "=", True, bool(self.strong_convexity < self.smoothness))
         pace = float(self.step_size * self.smoothness * self.local_steps)
@@ -62,21 +62,21 @@ class RoundCase:
 
 @dataclass(frozen=True, kw_only=True)
 class RoundTheorem:
-    """An upper bound on E|x_t - x*|^2, or on |x_t - x*|^2 of every run.
+    """An upper bound on E|x_t - x*|^2, or on |x_t - x*|^2 in every run.
 
     Attributes
     ----------
     claim
-        Id of the claim that states the theorem; empty if no claim states it.
+        Id of the claim that states the theorem; "" if there is no such claim.
     algorithm, client_class
-        The algorithm, and the largest class of clients: ``"convex"`` contains ``"strong"``.
+        The algorithm, and the largest class of clients for which the theorem holds: ``"convex"`` contains ``"strong"``.
     needs
-        Function of a case that yields its hypotheses.
+        Function that yields the theorem's hypotheses for a case.
     squared_bound
-        Function of a case and t that gives the bound; t may be an array.
+        Function of a case and t that returns the bound; t may be an array.
     rate, weight
-        Factor by which |x - x*|^2 plus ``weight`` times the controls' mean square falls in a round; None if the theorem
-        has no such factor.
+        Each round multiplies |x - x*|^2 + ``weight`` * (mean square of the controls) by at most ``rate``. None if the
+        theorem has no such factor.
     """
 
     claim: str
@@ -96,7 +96,7 @@ def contraction_theorem(
     rate: Callable[[RoundCase], Any],
     weight: Callable[[RoundCase], Any],
 ) -> RoundTheorem:
-    """Return the theorem that |x - x*|^2 + weight * mean |control - its limit|^2 falls by a rate, from controls 0."""
+    """Return a theorem: a round multiplies |x - x*|^2 + weight * mean |control - limit|^2 by at most a rate."""
 
     def squared_bound(case: RoundCase, rounds: Any) -> Any:
         controls = float(weight(case)) * float(case.heterogeneity) ** 2

@@ -1,7 +1,7 @@
-"""Laws of rows (samples): covariance, cumulant and tail of a row's gradient, and the probability of a wrong choice.
+"""Distributions of samples ("rows"): covariance, cumulant and tail of a gradient, and probability of a wrong choice.
 
-A row has x ~ N(0, Sigma), y = x' theta + eps, eps ~ N(0, s^2); its gradient at the error e = chi - theta is
-g = x (x' e - eps). With tau^2 = s^2 + e' Sigma e its covariance is C_e = tau^2 Sigma + Sigma e e' Sigma.
+A sample has x ~ N(0, Sigma), y = x' theta + eps, eps ~ N(0, s^2). Its gradient at the error e = chi - theta is g = x
+(x' e - eps). With tau^2 = s^2 + e' Sigma e, the covariance of g is C_e = tau^2 Sigma + Sigma e e' Sigma.
 
 **Lemma R** (``cfl-mgd/row-lemma``). log E exp<nu, g - E g> <= (nu' C_e nu / 2) gamma(2 tau sqrt(nu' Sigma nu)) wherever
 the argument of gamma is below 1.
@@ -27,7 +27,7 @@ from clusterproof.synthetic.misclassification import worst_case_error
 
 @dataclass(frozen=True, kw_only=True)
 class Rows(ABC):
-    """Fresh rows of P clusters.
+    """Fresh samples of P clusters.
 
     Attributes
     ----------
@@ -36,7 +36,7 @@ class Rows(ABC):
     separation
         Smallest distance between two optima (Delta); infinite for one cluster.
     samples
-        Number of rows that a client uses for one purpose in one round (n').
+        Number of samples in a client's batch (n').
     """
 
     smoothness: float
@@ -46,17 +46,20 @@ class Rows(ABC):
 
     @property
     def largest_radius(self) -> float:
-        """B* = Delta / (1 + sqrt(kappa)): below it, the cluster's model has the smaller expected loss."""
+        """B* = Delta / (1 + sqrt(kappa)).
+
+        If all models are within a smaller radius, the cluster's model has the smallest expected loss.
+        """
         return self.separation / (1 + math.sqrt(self.smoothness / self.strong_convexity))
 
     @abstractmethod
     def misclassification(self, radius: float) -> float:
-        """Return a bound pi on the probability of a given wrong choice, if models are within radius < B*."""
+        """Bound the probability pi of a given wrong choice, for models within radius < B* of their optima."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class GaussianRows(Rows):
-    """Rows of Gaussian regression, x ~ N(0, Sigma_p), eps ~ N(0, s^2): the row lemma, and Lemma P (exact error).
+    """Samples of Gaussian regression, x ~ N(0, Sigma_p), eps ~ N(0, s^2), with Lemma R and Lemma P (exact error).
 
     *Lemma P.* If all models are within B < B*, a client prefers a given wrong model with probability at most pi(B) of
     ``synthetic.misclassification.worst_case_error``. *Proof.* The difference of the two sums of squares is ((Q + A) X -
@@ -74,7 +77,10 @@ class GaussianRows(Rows):
     noise: float
 
     def variance(self, error: Any) -> np.ndarray:
-        """Return tau^2 = s^2 + L ||e||^2; the covariance of a row's gradient is at most tau^2 Sigma plus rank one."""
+        """Return tau^2 = s^2 + L ||e||^2.
+
+        A sample's gradient has covariance at most tau^2 Sigma plus a rank-one part.
+        """
         return np.asarray(self.noise**2 + self.smoothness * np.square(error))
 
     def rank_one(self, error: Any) -> np.ndarray:
@@ -86,7 +92,7 @@ class GaussianRows(Rows):
         return np.asarray(2 * math.sqrt(self.smoothness) * np.sqrt(self.variance(error)))
 
     def misclassification(self, radius: float) -> float:
-        """Return a bound pi on the probability of a given wrong choice, if models are within radius < B* (Lemma P)."""
+        """Bound the probability pi of a given wrong choice, for models within radius < B* of their optima (Lemma P)."""
         if not math.isfinite(self.separation):
             return 0.0
         return worst_case_error(
@@ -96,16 +102,16 @@ class GaussianRows(Rows):
 
 @dataclass(frozen=True, kw_only=True)
 class AdditiveGaussianRows(Rows):
-    """Rows of the log-cosh mixture: each loss has the random term y . (chi - theta), y ~ N(0, nu^2 I / d).
+    """Samples of the log-cosh mixture: a loss has the random term y . (chi - theta) with y ~ N(0, nu^2 I / d).
 
     Attributes
     ----------
     diameter
         Largest distance between two optima (D).
     dimension
-        d.
+        Dimension d.
     noise
-        nu.
+        Size nu of the noise.
     """
 
     diameter: float
@@ -113,7 +119,7 @@ class AdditiveGaussianRows(Rows):
     noise: float
 
     def misclassification(self, radius: float) -> float:
-        """Return a bound pi on the probability of a given wrong choice, if models are within radius < B*.
+        """Bound the probability pi of a given wrong choice, for models within radius < B* of their optima.
 
         The difference of the two losses is Gaussian. Its mean is at least (mu (Delta - B)^2 - L B^2) / 2, and its
         standard deviation is at most nu (D + 2 B) / sqrt(d n').
@@ -128,23 +134,23 @@ class AdditiveGaussianRows(Rows):
 
 
 SERIES_BELOW = 1e-3
-"""Argument below which gamma is summed as a series, because the closed form loses digits."""
+"""Argument below which gamma is computed as a series, because the closed form loses digits."""
 
 
 def gamma(argument: Any) -> np.ndarray:
-    """Return gamma(z) = 2 (-log(1 - z) - z) / z^2 = 2 sum_i z^i / (i + 2), the factor of one row's tail.
+    """Return gamma(z) = 2 (-log(1 - z) - z) / z^2 = 2 sum_i z^i / (i + 2), the factor in a gradient's tail.
 
     gamma(0) = 1, gamma increases, and gamma(z) <= 1 / (1 - z).
 
     Parameters
     ----------
     argument
-        z >= 0, any shape.
+        Argument z >= 0, any shape.
 
     Returns
     -------
     numpy.ndarray
-        gamma(z); infinite for z >= 1 and for NaN.
+        gamma(z), which is infinite for z >= 1 and for NaN.
     """
     z = np.asarray(argument, dtype=float)
     inside, in_series = z < 1, z < SERIES_BELOW
@@ -158,7 +164,7 @@ def gamma(argument: Any) -> np.ndarray:
 
 
 def gradient_cumulant(covariance: float, spread: float) -> float:
-    """Return log E exp<nu, g - E g> of one Gaussian row, exactly.
+    """Return the exact value of log E exp<nu, g - E g> for one Gaussian sample.
 
     Parameters
     ----------
@@ -170,7 +176,7 @@ def gradient_cumulant(covariance: float, spread: float) -> float:
     Returns
     -------
     float
-        [psi(c + x) + psi(c - x)] / 2; infinite if c + x >= 1.
+        [psi(c + x) + psi(c - x)] / 2, which is infinite if c + x >= 1.
     """
     ends = np.array([covariance + spread, covariance - spread])
     if ends[0] >= 1:

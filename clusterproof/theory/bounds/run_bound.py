@@ -22,7 +22,7 @@ from clusterproof.theory.bounds.trace_bound import TraceBound
 from clusterproof.theory.bounds.tube import ROUNDING
 
 RESOLUTION = 1e-13
-"""Tolerance for the rounding of models, relative to their largest coordinate."""
+"""Tolerance for rounding errors in models, relative to the largest coordinate."""
 
 BASIN_RULE = (
     "must have a bound that stays inside the basin",
@@ -31,24 +31,25 @@ BASIN_RULE = (
 
 
 def theorem_d_on(task: Mixture, trace: Trace, failure_probability: float | None = None) -> TraceBound:
-    """Bound a run by Theorem D, in its deviation form.
+    """Bound the deviation of a run from its noise-free path with Theorem D.
 
-    If all clients take part under option I and the server divides by their number, misassigned clients are counted, and
-    one bound holds for all replicates. Otherwise each replicate has its own bound, which depends on its recorded
-    participants. If the probability of any misassignment is then more than a fifth of the failure probability,
-    misassigned clients are counted (option I only).
+    If all clients take part under option I and the server divides by the number of clients, misassigned clients are
+    counted, and one bound holds for all replicates. Otherwise the bound depends on the recorded participants, and each
+    replicate has a separate bound. In this case, misassigned clients are counted only under option I, and only if the
+    probability of any misassignment is above a fifth of the failure probability.
 
     Parameters
     ----------
     task, trace
         A Gaussian regression mixture with fresh samples, and a run on it.
     failure_probability
-        Total failure probability of one run: delta_1 + delta_2 + delta_3; a fifth of it is for misassignment.
+        Total failure probability of one run, delta_1 + delta_2 + delta_3. A fifth of this probability is for
+        misassignment.
 
     Raises
     ------
     InvalidArgument
-        If the theorem does not apply to such a run, or no replicate's bound stays in the basin.
+        If the theorem does not apply to the run, or the bound leaves the basin for every replicate.
     """
     regression, dynamics, start, failure = _prepare(task, trace, failure_probability)
     if counts_all(dynamics):
@@ -94,7 +95,7 @@ def theorem_d_on(task: Mixture, trace: Trace, failure_probability: float | None 
 def _prepare(
     task: Mixture, trace: Trace, failure_probability: float | None
 ) -> tuple[RegressionMixture, GaussianDynamics, np.ndarray, tuple[float, float, float]]:
-    """Return the task, the dynamics, e_0 along the eigenvectors, and delta_1, delta_2 and delta_3."""
+    """Return the task, the dynamics, the components of e_0 along the eigenvectors, and delta_1, delta_2 and delta_3."""
     regression = fresh_regression(task)
     dynamics = gaussian_dynamics(regression, cfl_mgd_of(trace))
     start = along_eigenvectors(regression, trace.models[0])
@@ -110,7 +111,7 @@ def _two_sided(
     last_deviation: np.ndarray,
     failure_probability: float,
 ) -> TraceBound:
-    """Return the bound on the deviation from the noise-free path; ``response`` is (rounds + 1, ..., P, d)."""
+    """Make the bound on the deviation from the noise-free path; ``response`` is (rounds + 1, ..., P, d)."""
     reference = reference_models(task, start, response)
     path = np.linalg.norm(reference - task.optima, axis=-1)
     allowed = deviation.reshape(len(path), *[1] * (path.ndim - deviation.ndim), *deviation.shape[1:]).copy()

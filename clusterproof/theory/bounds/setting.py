@@ -1,4 +1,4 @@
-"""The quantities of a task, an algorithm and a start from which the repaired bounds are computed."""
+"""The quantities of a task, an algorithm and a start that determine the repaired bounds."""
 
 from __future__ import annotations
 
@@ -19,12 +19,12 @@ from clusterproof.theory.bounds.rows import AdditiveGaussianRows
 
 @dataclass(frozen=True, kw_only=True)
 class Setting:
-    """The numbers from which a bound on option I is computed (audit of CFL-MGD, section 6).
+    """The numbers that determine a bound on option I (audit of CFL-MGD, section 6).
 
     Attributes
     ----------
     proportions
-        l_p of each cluster, (P,).
+        Proportion l_p of each cluster, (P,).
     clients, samples, rounds
         m, n' and T.
     smoothness, strong_convexity
@@ -34,16 +34,16 @@ class Setting:
     noise, trace
         Standard deviation s of the noise, and the largest trace of a covariance.
     step_size, momentum
-        eta and beta.
+        Step size eta, and momentum beta.
     radius
-        Basin radius B < Delta / (1 + sqrt(kappa)).
+        Radius B of the basin, B < Delta / (1 + sqrt(kappa)).
     start
-        ||e_0|| for each cluster: distances of the first models to their optima.
+        ||e_0|| for each cluster: the distance between its starting model and its optimum.
     misclassification
-        Bound pi on the probability that a client in the basin prefers a given wrong model.
+        Bound pi on the probability that a client prefers a given wrong model, if all models are in the basin.
     failure
-        (delta_1, delta_2, delta_3), the failure probabilities of misclassification counts, of leaving the
-        basin, and of the last round.
+        Failure probabilities: delta_1 for counts of misclassified clients, delta_2 for leaving the basin, and delta_3
+        for the last round.
     """
 
     proportions: tuple[float, ...]
@@ -69,7 +69,7 @@ class Setting:
         return len(self.proportions)
 
     def with_radius(self, radius: float) -> Setting:
-        """Return the same setting with another basin radius and its misclassification probability."""
+        """Return the setting with another radius of the basin, and with its misclassification probability."""
         pairwise = worst_case_error(
             self.smoothness, self.strong_convexity, self.separation, self.noise, radius, self.samples
         )
@@ -82,7 +82,7 @@ class Setting:
 
     @property
     def foreign_noise(self) -> float:
-        """Return v_x^2, the same bound for false members: clients of other clusters at a model within the basin."""
+        """Return the bound v_x^2 for false members, that is, for clients of other clusters at a model in the basin."""
         reach = self.diameter + self.radius
         residual = self.noise**2 + self.smoothness * reach**2
         return self.trace * residual + (self.smoothness * reach) ** 2
@@ -90,60 +90,60 @@ class Setting:
 
 @dataclass(frozen=True, kw_only=True)
 class AdditiveSetting(Setting):
-    """A setting whose gradient noise is the same everywhere: the log-cosh mixture.
+    """A setting in which the gradient noise is the same at every model, as for the log-cosh mixture.
 
     Attributes
     ----------
     dimension
-        d: one row's loss at chi has the variance noise^2 ||chi - chi*||^2 / d.
+        Dimension d. The loss of one sample at chi has the variance noise^2 ||chi - chi*||^2 / d.
     """
 
     dimension: int
 
     def with_radius(self, radius: float) -> Setting:
-        """Return the same setting with another basin radius and its misclassification probability."""
+        """Return the setting with another radius of the basin, and with its misclassification probability."""
         names = ("smoothness", "strong_convexity", "separation", "diameter", "samples", "dimension", "noise")
         rows = AdditiveGaussianRows(**{name: getattr(self, name) for name in names})
         return replace(self, radius=radius, misclassification=rows.misclassification(radius))
 
     @property
     def own_noise(self) -> tuple[float, float]:
-        """(nu^2, 0)."""
+        """Return (nu^2, 0)."""
         return self.noise**2, 0.0
 
     @property
     def foreign_noise(self) -> float:
-        """nu^2."""
+        """Return nu^2."""
         return self.noise**2
 
 
 def largest_radius(task: Mixture) -> float:
-    """Return the upper end of the basin radii, Delta / (1 + sqrt(kappa)); this radius itself is not admissible."""
+    """Return Delta / (1 + sqrt(kappa)), below which every positive radius of the basin is admissible."""
     return task.separation / (1 + math.sqrt(task.condition_number))
 
 
 def setting_of(
     task: Mixture, algorithm: CFLMGD, start: np.ndarray, rounds: int, radius: float | None = None
 ) -> Setting:
-    """Collect the quantities of a bound from a task, an algorithm and the first models.
+    """Compute the quantities that determine a bound, from a task, an algorithm and the starting models.
 
     Parameters
     ----------
     task
-        A Gaussian regression mixture or a log-cosh mixture, with fresh data.
+        A Gaussian regression mixture or a log-cosh mixture, with fresh samples.
     algorithm
-        Option I at full participation, server momentum, division by m, and a step size of at most 1/L.
+        Option I with full participation, server momentum, divisor m, and a step size of at most 1/L.
     start
-        ||e_0|| of each cluster, (P,).
+        Initial error ||e_0|| of each cluster, (P,).
     rounds
-        T.
+        Number of rounds T.
     radius
-        B; the paper's radius if None.
+        Radius B of the basin. If None, it is the radius in the paper.
 
     Raises
     ------
     InvalidArgument
-        If the repaired theorems do not apply to such a run.
+        If the repaired theorems do not apply to the run.
     """
     if not isinstance(task, RegressionMixture | LogCoshMixture) or task.data != "fresh":
         raise InvalidArgument(
@@ -159,7 +159,7 @@ def setting_of(
         )
     if task.clusters < 2 or len(start) != task.clusters:
         raise InvalidArgument(
-            "clusters", len(start), "must be the task's number, at least 2", "keep one model a cluster"
+            "clusters", len(start), "must be the task's number, at least 2", "use one model per cluster"
         )
     if algorithm.step_size * task.smoothness > 1 + 1e-12:
         raise InvalidArgument(
@@ -168,7 +168,10 @@ def setting_of(
     basin = task.basin_radius if radius is None else radius
     if not 0 < basin < largest_radius(task):
         raise InvalidArgument(
-            "radius", basin, f"must be in (0, {largest_radius(task):g})", "a larger basin contains ties"
+            "radius",
+            basin,
+            f"must be in (0, {largest_radius(task):g})",
+            "for a larger radius, two clusters can tie",
         )
     sizes = ("clients", "samples", "smoothness", "strong_convexity", "separation", "diameter")
     common: dict[str, Any] = {
@@ -189,19 +192,19 @@ def setting_of(
 
 
 def setting_of_trace(task: Mixture, trace: Trace, failure_probability: float | None = None) -> Setting:
-    """Collect the quantities of a bound from a run, with the replicates' largest starting distances.
+    """Compute the quantities that determine a bound from a run, with the largest starting distances of all replicates.
 
     Parameters
     ----------
     task, trace
-        The run.
+        The run, and its task.
     failure_probability
-        delta_1 + delta_2, where delta_1 is a third of the sum; the setting's default if None.
+        The sum delta_1 + delta_2, with delta_1 as a third of the sum. If None, the defaults of ``Setting`` apply.
 
     Raises
     ------
     InvalidArgument
-        If the repaired theorems do not apply to such a run.
+        If the repaired theorems do not apply to the run.
     """
     algorithm = cfl_mgd_of(trace)
     start = np.asarray(trace.errors)[0]

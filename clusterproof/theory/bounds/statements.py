@@ -1,4 +1,4 @@
-"""The steps of the proof of a high-probability bound, each with two sides to compare.
+"""The steps in the proof of a high-probability bound, as comparisons with exact values.
 
 If a bound is loose as a whole (Chebyshev's inequality costs a factor of up to ten), no number of runs reveals a wrong
 rate or a wrong floor. Therefore each step of the proof is compared separately with the exact value. The steps are the
@@ -23,7 +23,7 @@ from clusterproof.theory.bounds.theorem_a import BoundParts, TheoremA
 from clusterproof.theory.exact.heavy_ball import error_moments
 
 ROUNDS = 40
-"""Number of rounds on small tasks."""
+"""Number of rounds in runs on small tasks."""
 
 
 def small_task(stream: np.random.Generator) -> RegressionMixture:
@@ -44,7 +44,7 @@ def small_task(stream: np.random.Generator) -> RegressionMixture:
 SmallTask = Annotated[RegressionMixture, drawn(small_task)]
 Momentum = Annotated[float, reals(0, 0.97)]
 Share = Annotated[float, choice(0.2, 0.5, 0.9, 0.999)]
-"""Basin radius divided by the largest radius that the bound allows."""
+"""Radius of the basin, divided by the largest radius that the bound allows."""
 
 
 def tuned(task: RegressionMixture) -> CFLMGD:
@@ -53,14 +53,14 @@ def tuned(task: RegressionMixture) -> CFLMGD:
 
 
 def small_setting(task: RegressionMixture, algorithm: CFLMGD) -> Setting:
-    """Return the setting of a run that starts half the basin's radius away, without misclassification."""
+    """Return the setting of a run that starts at half the basin's radius, without misclassification."""
     suppose("the clusters share a covariance with these eigenvectors", task.covariances.diagonals is not None)
     start = np.full(task.clusters, task.basin_radius / 2)
     return dataclasses.replace(setting_of(task, algorithm, start, ROUNDS), misclassification=0.0)
 
 
 def small_parts(bound: TheoremA, task: RegressionMixture, algorithm: CFLMGD) -> BoundParts:
-    """Return the parts of a bound on a small task; the bounds on noise-free error and variance always hold."""
+    """Compute the parts of a bound on a small task; the bounds on noise-free error and variance always hold."""
     return bound.parts(small_setting(task, algorithm))
 
 
@@ -74,7 +74,7 @@ def envelope(parts: BoundParts, task: RegressionMixture, algorithm: CFLMGD) -> S
         replicates=task.dimension,
         initial=task.optima + away[:, None, :],
     )
-    # at round 0 both sides are the start
+    # at round 0, both sides are the initial error
     return at_most(np.asarray(trace.errors).max(axis=1)[1:], envelope=parts.mean[1:])
 
 
@@ -92,7 +92,7 @@ def variance(parts: BoundParts, task: RegressionMixture, algorithm: CFLMGD) -> S
         )[1].max(axis=-1)
         for share in task.proportions
     ]
-    # the exact variance is a difference of second moments with size at most 1
+    # the exact variance is a difference of two second moments, which are at most 1
     rounding = 1e-13 + 1e-9 * float(np.max(parts.variance))
     return at_most(np.stack(exact, axis=-1), floor=parts.variance, rounding=rounding)
 
@@ -100,10 +100,11 @@ def variance(parts: BoundParts, task: RegressionMixture, algorithm: CFLMGD) -> S
 def misclassification(
     task: RegressionMixture, algorithm: CFLMGD, share: float, stream: np.random.Generator
 ) -> dict[str, Sides | Excluded]:
-    """Compare pi with the exact F tail at models on the boundary of an admissible basin.
+    """Compare pi with the exact tail of the F distribution, for models on the boundary of an admissible basin.
 
     In the worst case, the cluster's model is displaced along the steepest direction, and the other model is displaced
-    along the flattest direction, towards the cluster's optimum. Further pairs are displaced in random directions.
+    along the flattest direction, towards the cluster's optimum. For further pairs of models, the displacements have
+    random directions.
     """
     steep, flat = np.eye(task.dimension)[[-1, 0]]
     pair = RegressionMixture(
@@ -134,13 +135,13 @@ def misclassification(
 def runs(
     parts: BoundParts, experiment: Experiment, replicates: int, stream: np.random.Generator
 ) -> dict[str, Sides]:
-    """Compare the whole bound with runs on fresh data, at every round and after the last one."""
+    """Compare the whole bound with runs on fresh samples, at every round and after the last round."""
     suppose("the bound stays in the basin, and its failure probability is below 1", parts.applicable)
     initial = experiment.initial(stream, replicates)
     errors = run_errors(experiment, int(stream.integers(2**31)), initial)
     return {
         "all rounds": at_most(
-            # at round 0 both sides are the start
+            # at round 0, both sides are the initial error
             np.moveaxis(errors, 1, 0)[:, 1:],
             contraction=parts.mean[None, 1:],
             noise=(parts.all_rounds - parts.mean)[None, 1:],

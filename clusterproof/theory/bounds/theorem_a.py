@@ -1,4 +1,4 @@
-"""Theorem A: a repaired Theorem 1 for smooth strongly convex expected losses."""
+"""Theorem A: a repaired Theorem 1 of CFL-MGD, for smooth strongly convex expected losses."""
 
 from __future__ import annotations
 
@@ -20,14 +20,14 @@ from clusterproof.theory.rates import HeavyBallRate, heavy_ball_at, heavy_ball_r
 
 @dataclass(frozen=True)
 class Contraction:
-    """The constants of a proved rate of the noise-free map that Theorem A uses.
+    """A proved rate of the noise-free map, with the constants that Theorem A needs.
 
     Attributes
     ----------
     rate, start, disturbance
-        r, C_0 and C_1.
+        Rate r, and constants C_0 and C_1.
     is_norm
-        Whether the Lyapunov function is a squared norm (c_0 = c_1 = 0).
+        Whether the Lyapunov function is a squared norm, that is, c_0 = c_1 = 0.
     """
 
     rate: float
@@ -40,20 +40,20 @@ class Contraction:
 def contractions(
     momentum: float, condition_number: float, proportion: Fraction, step: float
 ) -> tuple[Contraction, ...]:
-    """Return the constants of the dynamics at the least proved rate and at larger rates.
+    """Return the constants for the smallest proved rate of the dynamics and for some larger rates.
 
-    A larger rate has smaller constants. Each rate was proved in exact arithmetic.
+    Larger rates have smaller constants. Each rate was proved in exact arithmetic.
 
     Parameters
     ----------
     momentum, condition_number
-        beta and kappa.
+        Momentum beta, and condition number kappa.
     proportion
-        l_p as a fraction.
+        Proportion l_p, as a fraction.
     step
-        eta L, at most 1.
+        The product eta L, at most 1.
     """
-    # a larger class contains the task's class: kappa is rounded up
+    # round kappa up: the class for a larger kappa contains the task's class
     condition = Fraction(math.ceil(condition_number * (1 - 1e-12) * 10**9), 10**9)
     arguments = (momentum, max(condition, Fraction(1)), proportion, min(step, 1.0))
     fastest = heavy_ball_rate(*arguments, function_class="smooth", disturbance=True)
@@ -70,7 +70,7 @@ def contractions(
 
 
 def _constants_of(found: HeavyBallRate) -> Contraction:
-    """Return the constants of a rate whose disturbance constant is known."""
+    """Return the constants for a rate, given the constant C_1."""
     assert found.disturbance is not None, "it was asked for"
     return Contraction(
         rate=float(found.rate),
@@ -82,20 +82,20 @@ def _constants_of(found: HeavyBallRate) -> Contraction:
 
 @dataclass(frozen=True)
 class BoundParts:
-    """The intermediate bounds of a proof.
+    """The intermediate bounds in a proof.
 
     Attributes
     ----------
     mean
         Bound on the noise-free error, (T + 1, P).
     variance
-        Bound on the second moment of the noise's part of the error, (T + 1, P).
+        Bound on the second moment of the part of the error that noise causes, (T + 1, P).
     all_rounds
         Bound on the error that holds at all rounds and clusters at once, (T + 1, P).
     last_round
         Bound on the error after T rounds, for all clusters at once, (P,).
     all_rounds_failure, last_round_failure
-        Probabilities with which a run may break these bounds.
+        Probabilities that a run breaks these bounds.
     applicable
         Whether the hypotheses hold: the bound never leaves the basin and the failure
         probability is below 1.
@@ -112,10 +112,10 @@ class BoundParts:
 
 @dataclass(frozen=True)
 class TheoremA:
-    """The bound of Theorem A; each cluster uses the proved rate with the least bound after T in the basin."""
+    """The bound of Theorem A. Each cluster uses the proved rate for which the bound after T rounds is smallest."""
 
     def parts(self, setting: Setting) -> BoundParts:
-        """Compute the bound for every cluster; infinite if no rate is proved."""
+        """Compute the bound for every cluster; it is infinite if there is no proved rate."""
         _, leave, last = setting.failure
 
         def preference(column: tuple[np.ndarray, np.ndarray, np.ndarray, float]) -> tuple[bool, float]:
@@ -140,11 +140,11 @@ class TheoremA:
         )
 
     def best_parts(self, setting: Setting) -> BoundParts:
-        """Compute the bound at the basin radius that is best after T rounds.
+        """Compute the bound for the radius of the basin that is best after T rounds.
 
-        The statement holds for every admissible radius. Consider the radii of a grid of 60 for which the hypotheses
-        hold, and whose failure probability is within 0.001 of the least. The result uses the radius with the smallest
-        bound, or the setting's radius if no radius qualifies.
+        The theorem holds for every admissible radius. The function tries a grid of 60 radii. It considers the radii for
+        which the hypotheses hold and the failure probability is within 0.001 of the smallest. Among these it uses the
+        radius with the smallest bound. If there is no such radius, it uses the setting's radius.
         """
         return _at_best_radius(self, setting)
 
@@ -158,12 +158,12 @@ class TheoremA:
         task, trace
             The run.
         failure_probability
-            Probability with which a replicate may break the bound; 0.03 if None.
+            Probability that a replicate may break the bound. If None, it is 0.03.
 
         Raises
         ------
         InvalidArgument
-            If the theorem does not apply to the run, or its hypotheses fail.
+            If the theorem does not apply to the run, or a hypothesis fails.
         """
         parts = self.best_parts(setting_of_trace(task, trace, failure_probability))
         if not parts.applicable:
@@ -176,7 +176,7 @@ class TheoremA:
         return TraceBound(parts.all_rounds, parts.all_rounds_failure)
 
     def gradient_noise(self, setting: Setting, proportion: float, false_members: int) -> tuple[float, float]:
-        """Return (s^2, tau^2) with E||noise||^2 <= s^2 + tau^2 ||e||^2 for the averaged gradient."""
+        """Return (s^2, tau^2) with E||noise||^2 <= s^2 + tau^2 ||e||^2, for the noise of the averaged gradient."""
         additive, multiplicative = setting.own_noise
         clients, samples = setting.clients, setting.samples
         members = proportion * clients * additive
@@ -186,7 +186,7 @@ class TheoremA:
         )
 
     def counts(self, setting: Setting, proportion: float) -> tuple[int, int]:
-        """Return bounds (n_in, n_out) on counts of false and missing members; they fail with probability delta_1."""
+        """Return bounds (n_in, n_out) on the counts of false and missing members, with failure probability delta_1."""
         tail = setting.failure[0] / (2 * max(setting.rounds, 1) * setting.clusters)
         members = round(proportion * setting.clients)
         pairwise = setting.misclassification
@@ -198,7 +198,7 @@ class TheoremA:
     def _candidates(
         self, setting: Setting, proportion: float, start: float
     ) -> list[tuple[np.ndarray, np.ndarray, np.ndarray, float]]:
-        """Return the mean, second moment, all-rounds and last-round bound for each proved rate."""
+        """Return the bounds on mean, second moment, all rounds and last round, for each proved rate."""
         share = Fraction(round(proportion * setting.clients), setting.clients)
         found = contractions(
             setting.momentum,
@@ -216,7 +216,7 @@ class TheoremA:
     def _with(
         self, contraction: Contraction, setting: Setting, proportion: float, start: float
     ) -> tuple[np.ndarray, np.ndarray, np.ndarray, float] | None:
-        """Evaluate the theorem with one rate; None if the misassigned clients outweigh the contraction."""
+        """Evaluate the theorem with one rate; return None if misassigned clients outweigh the contraction."""
         false_members, missing_members = self.counts(setting, proportion)
         additive, multiplicative = self.gradient_noise(setting, proportion, false_members)
         reach = contraction.disturbance * setting.step_size
@@ -228,7 +228,7 @@ class TheoremA:
         mean = rate**times * contraction.start * start + reach * drift * (1 - rate**times) / (1 - rate)
         moment = np.empty(setting.rounds + 1)
         moment[0] = (contraction.start * start) ** 2
-        with np.errstate(over="ignore"):  # the bound is infinite if it overflows
+        with np.errstate(over="ignore"):  # an overflow makes the bound infinite
             for t in range(setting.rounds):
                 spread = reach**2 * (additive + multiplicative * moment[t])
                 moment[t + 1] = (rate * math.sqrt(moment[t]) + reach * drift) ** 2 + spread
@@ -245,7 +245,7 @@ class TheoremA:
 
 
 def _positive_root(square: float, linear: float, constant: float) -> float:
-    """Return the largest x with square x^2 + linear x + constant = 0, for constant <= 0; infinite if square <= 0."""
+    """Return the largest root of square x^2 + linear x + constant, for constant <= 0; infinity if square <= 0."""
     if square <= 0:
         return math.inf if constant < 0 or linear < 0 else 0.0
     return (-linear + math.sqrt(linear**2 - 4 * square * constant)) / (2 * square)
@@ -253,7 +253,7 @@ def _positive_root(square: float, linear: float, constant: float) -> float:
 
 @lru_cache(maxsize=64)
 def _at_best_radius(bound: TheoremA, setting: Setting) -> BoundParts:
-    """Search the radii once for each bound and setting; the cache is valid because both are immutable."""
+    """Search the radii once per bound and setting; the result can be cached because both are immutable."""
     limit = setting.separation / (1 + math.sqrt(setting.smoothness / setting.strong_convexity))
     radii = np.linspace(max(setting.start), limit, 62)[1:-1]
     admissible = [

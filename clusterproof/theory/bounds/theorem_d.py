@@ -1,12 +1,13 @@
-"""Theorem D: a two-sided bound for Gaussian regression, in which the failure probability is inside a logarithm.
+"""Theorem D: a two-sided bound for Gaussian regression, in which the failure probability occurs only in a logarithm.
 
 K participants are drawn uniformly without replacement, independently of all data; all m clients take part if K = m.
-Under option I, false and missing members are counted. Alternatively, under both options, no misassignment is tolerated,
-and its probability is added to the failure probability.
+Under option I, false and missing members are counted. Alternatively, under both options, no misassignment is tolerated;
+then the probability of a misassignment is part of the failure probability.
 
-``docs/explanation/theorem-d.md`` has the statement and the proof. In short: freeze the noise at the first bad round.
-From there on the error is a linear recursion. The counts of misassigned clients bound its drift, and Lemmas R and N
-bound its noise, a martingale sum. Take a union over rounds and clusters; by induction no round is bad.
+``docs/explanation/theorem-d.md`` has the statement and the proof. In short: set the noise to zero from the first bad
+round on. Then the error follows a linear recursion. The counts of misassigned clients bound the drift, and Lemmas R and
+N bound the noise, which is a martingale sum. A union bound over rounds and clusters, and an induction, show that no
+round is bad.
 """
 
 from __future__ import annotations
@@ -28,31 +29,32 @@ def theorem_d(
     failure: tuple[float, float, float],
     counted: bool | None = None,
 ) -> Tube:
-    """Bound a run in advance, for all participants that may be drawn.
+    """Bound a run in advance, for all possible draws of participants.
 
-    With probability at least 1 - delta_1 - delta_2 - delta_3 - misassignment the run stays below its bound at every
-    round and after the last. A cluster that may be empty (k_- = 0) under the divisor "cluster" or option II has no
-    bound. In this case use ``theorem_d_recorded``, with the recorded participants.
+    With probability at least 1 - delta_1 - delta_2 - delta_3 - misassignment the run stays below the bound at every
+    round and after the last round. Under the divisor "cluster" or option II, a cluster that may be empty (k_- = 0) has
+    no bound. In this case use ``theorem_d_recorded``, with the recorded participants.
 
     Parameters
     ----------
     dynamics
-        The run.
+        Dynamics of the run.
     start
-        e_0 along the eigenvectors, (..., P, d), or its norms, (P,). For vectors, the bound holds for all of these
-        starts; for norms, it holds for every direction of e_0. The bound from norms is up to 130 times larger if e_0
-        lies in a fast direction.
+        Components of e_0 along the eigenvectors, (..., P, d), or norms of e_0, (P,). For vectors, the bound holds for
+        all given starts; for norms, it holds for every direction of e_0. The bound from norms is up to 130 times larger
+        if e_0 lies in a fast direction.
     rounds
-        T.
+        Number of rounds T.
     failure
-        delta_1 (for counts of participants, and of misassigned clients if ``counted``), delta_2 and delta_3.
+        Failure probabilities: delta_1 for counts of participants (and of misassigned clients if ``counted``), delta_2
+        and delta_3.
     counted
-        Whether misassigned clients are tolerated and counted; the result of ``counts_all`` if None.
+        Whether misassigned clients are tolerated and counted. If None, ``counts_all`` decides.
 
     Raises
     ------
     InvalidArgument
-        If misassigned clients are to be counted under option II.
+        If ``counted`` is True under option II.
     """
     clusters, clients, drawn = dynamics.clusters, dynamics.clients, dynamics.participants
     algorithm, local, divisor = dynamics.algorithm, dynamics.local_steps, _divisor(dynamics)
@@ -88,7 +90,7 @@ def theorem_d(
         foreign=every_round(np.minimum(drawn - least, clients - dynamics.own)),
         divisor=np.full((rounds, clusters), divisor),
     )
-    # half of delta_1 is for the counts of participants, where these vary
+    # if the counts of participants vary, half of delta_1 is for these counts
     counts = failure[0] / (4 if partial else 2) if counted else 0.0
     return _bound(
         dynamics, start, responses, members, failure, counts, fluctuation=algorithm.step_size**2 * spread
@@ -103,28 +105,28 @@ def theorem_d_recorded(
     failure: tuple[float, float, float],
     counted: bool = False,
 ) -> Tube:
-    """Bound runs whose participants are known.
+    """Bound runs with known participants.
 
     With probability at least 1 - delta_2 - delta_3 - misassignment (1 - delta_1 - delta_2 - delta_3 if ``counted``) a
-    run stays below its bound at every round and after the last.
+    run stays below the bound at every round and after the last round.
 
     Parameters
     ----------
     dynamics
-        The run.
+        Dynamics of the run.
     start
-        e_0 along the eigenvectors, (P, d) or (runs, P, d), or norms, (P,).
+        Components of e_0 along the eigenvectors, (P, d) or (runs, P, d), or norms of e_0, (P,).
     own
-        Participants of each cluster in each round, integers (rounds, runs, P).
+        Number of participants of each cluster in each round, integers (rounds, runs, P).
     failure
-        delta_1 (counts; otherwise unused), delta_2 and delta_3.
+        Failure probabilities: delta_1 for counts (unused unless ``counted``), delta_2 and delta_3.
     counted
         Whether misassigned clients are tolerated and counted.
 
     Raises
     ------
     InvalidArgument
-        If misassigned clients are to be counted under option II.
+        If ``counted`` is True under option II.
     """
     rounds, runs, clusters = own.shape
     flat = own.reshape(rounds, runs * clusters).astype(float)
@@ -150,9 +152,9 @@ def theorem_d_recorded(
 
 
 def counts_all(dynamics: GaussianDynamics) -> bool:
-    """Return whether all clients take part under option I and the sum of gradients is divided by their number.
+    """Return whether all clients take part under option I, and the divisor of the gradient sum is their number.
 
-    Then only the rows are random, and misassigned clients are counted throughout.
+    Then only the samples are random, and misassigned clients are always counted.
     """
     return dynamics.participants == dynamics.clients and _divisor(dynamics) == dynamics.clients
 
@@ -160,28 +162,28 @@ def counts_all(dynamics: GaussianDynamics) -> bool:
 def participant_range(
     own: np.ndarray, drawn: int, tail: float, *, below: bool = True, above: bool = True
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Return k_- and k_+, between which each cluster's count of participants lies, except with a given probability.
+    """Return bounds k_- and k_+ on each cluster's number of participants, which fail with at most a given probability.
 
     Parameters
     ----------
     own
-        Clients of each cluster, integers (P,).
+        Number of clients of each cluster, integers (P,).
     drawn
-        K, participants in a round.
+        Number of participants in a round (K).
     tail
-        Allowed P(k < k_- or k > k_+); each side gets half of it if both are needed.
+        Allowed probability P(k < k_- or k > k_+). If both bounds are needed, each side gets half.
     below, above
-        Whether k_- or k_+ is needed; an unneeded count is the least or largest possible count.
+        Whether k_- and k_+ are needed. A bound that is not needed is the smallest or largest possible count.
     """
     clients = int(own.sum())
     if drawn == clients:
         return np.array(own), np.array(own)
-    from scipy.stats import hypergeom  # slow to import (0.3 s); full participation does not need it
+    from scipy.stats import hypergeom  # this import takes 0.3 s, and full participation does not need it
 
     one_side = tail / (below + above) if below or above else 1.0
 
     def largest(marked: int) -> int:
-        """Return the least k with P(Hyp(m, marked, K) > k) <= the tail of one side."""
+        """Return the smallest k such that P(Hyp(m, marked, K) > k) is at most the allowed probability of one side."""
         low, high = -1, min(marked, drawn)
         while high - low > 1:
             middle = (low + high) // 2
@@ -196,7 +198,7 @@ def participant_range(
 
 
 def _divisor(dynamics: GaussianDynamics) -> float:
-    """Return the divisor N of the gradient sums; 0 if it is the number of clients that chose the model."""
+    """Return the divisor N of the gradient sums; 0 means the number of clients that chose the model."""
     algorithm = dynamics.algorithm
     if algorithm.averaging == "model" or algorithm.normalisation == "cluster":
         return 0.0
@@ -217,12 +219,12 @@ def _bound(
     counts: float,
     fluctuation: float = 0.0,
 ) -> Tube:
-    """Compute the bound by its recursion; see ``gaussian_chains`` for the parameters."""
+    """Compute the bound with the recursion; see ``gaussian_chains`` for the parameters."""
     if counts and dynamics.algorithm.averaging == "model":
         raise InvalidArgument(
             "counted",
             True,
-            "must be False under option II, where a false member's local steps lead elsewhere",
+            "must be False under option II, where the local steps of a false member lead to another optimum",
             "leave it out: any misassignment then counts as a failure",
         )
     return forward(

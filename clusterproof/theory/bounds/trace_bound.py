@@ -1,4 +1,4 @@
-"""The bound of a claim on a run."""
+"""The bound that a claim gives for a run, and the comparison of both."""
 
 from __future__ import annotations
 
@@ -13,21 +13,21 @@ from clusterproof.common.notebook import html_table
 from clusterproof.running import Trace
 
 ROUNDING = 1e-12
-"""Tolerance for rounding, relative to the unit plus the bound."""
+"""Tolerance for rounding errors, relative to the unit plus the bound."""
 
 
 @dataclass(frozen=True, eq=False)
 class Compared:
-    """A quantity of a run, and its bound.
+    """A quantity of a run, and a bound on this quantity.
 
     Attributes
     ----------
     name
-        Name for messages.
+        Name of the quantity in messages.
     measured, allowed
         Arrays (rounds + 1, replicates, k), with one replicate if the run has none.
     unit
-        Size to which rounding errors are relative. Rounding hides any difference that is far below this size.
+        Size that determines rounding errors. Rounding hides any difference that is far below this size.
     """
 
     name: str
@@ -37,7 +37,10 @@ class Compared:
 
     @property
     def above(self) -> np.ndarray:
-        """Excess of each entry over its bound, beyond rounding; <= 0 if the bound is met, infinite after divergence."""
+        """Excess of each entry over its bound, minus the tolerance.
+
+        It is <= 0 if the bound is met, and infinite after divergence.
+        """
         measured, allowed = self.measured, self.allowed
         with np.errstate(all="ignore"):
             above = np.where(np.isnan(measured) & np.isfinite(allowed), np.inf, measured - allowed)
@@ -47,29 +50,29 @@ class Compared:
 
 @dataclass(frozen=True, eq=False, repr=False)
 class TraceBound:
-    """The bounds of a claim on a given run; the bounds hold together, with one failure probability.
+    """The bounds that a claim gives for a run. All bounds hold simultaneously, with one failure probability.
 
     Attributes
     ----------
     bound
-        Upper bounds on the compared quantity, broadcastable to it; infinite if the claim says nothing.
+        Upper bounds on the compared quantity, in a broadcastable shape; infinite where the claim gives no bound.
     failure_probability
-        Probability with which a replicate may break any of the bounds; 0 for a deterministic claim.
+        Probability that a replicate may break any of the bounds; 0 for a deterministic claim.
     last
-        The sharper bound after the last round, broadcastable to (replicates, P), or None.
+        A smaller bound that holds only after the last round, broadcastable to (replicates, P), or None.
     reference, deviation
-        If a claim bounds the distance of the models from a path: the path (rounds + 1, ..., P, d), and the allowed
-        distance, broadcastable to the errors; None otherwise.
+        If the claim bounds the distance between the models and a path: the path (rounds + 1, ..., P, d), and the
+        allowed distance, broadcastable to the errors. Otherwise None.
     measured
-        The compared quantity, (rounds + 1, replicates, k), without the middle axis if the run has no replicates; None
-        for the errors of the trace.
+        The compared quantity, (rounds + 1, replicates, k), without the middle axis if the run has no replicates. None
+        stands for the errors of the trace.
     quantity
-        Name of the compared quantity, for messages.
+        Name of the compared quantity in messages.
     unit
-        Size to which rounding errors of the measured quantity are relative. If None, an upper bound on the norms of
+        Size that determines rounding errors of the measured quantity. If None, it is an upper bound on the norms of
         starting models and optima.
     expectation
-        If a claim bounds an expectation over the replicates: its samples and its bound; ``bound`` also contains this
+        If the claim bounds an expectation over the replicates: the samples and the bound; ``bound`` also contains this
         bound. None for a bound on every replicate.
     """
 
@@ -105,12 +108,12 @@ class TraceBound:
         return facts
 
     def broken(self, trace: Trace) -> np.ndarray:
-        """Return whether each round, run and cluster breaks the bound, in the shape of the compared quantity."""
+        """Return for each round, run and cluster whether it breaks the bound, in the shape of the compared quantity."""
         found = np.logical_or.reduce([one.above > 0 for one in self.compared(trace)])
         return np.asarray(found[:, 0] if trace.models.ndim == 3 else found)
 
     def compared(self, trace: Trace) -> list[Compared]:
-        """Yield each compared quantity."""
+        """Yield each compared quantity with its bound."""
         measured = np.asarray(trace.errors if self.measured is None else self.measured, dtype=float)
         bound, length = _spread(self.bound, measured), largest_length(trace)
         if self.last is not None:
@@ -128,16 +131,16 @@ class TraceBound:
 
 
 def as_trace_bound(allowed: Any, trace: Trace, failure_probability: float | None) -> TraceBound:
-    """Return a claim's result for a run as a ``TraceBound``.
+    """Convert a claim's result for a run to a ``TraceBound``.
 
     Parameters
     ----------
     allowed
-        A ``TraceBound``, an ``Expectation``, or numbers broadcastable to the errors of the trace.
+        The result: a ``TraceBound``, an ``Expectation``, or numbers broadcastable to the errors of the trace.
     trace
-        The run, with errors.
+        The run, with known errors.
     failure_probability
-        The requested probability; only a ``TraceBound`` can have one.
+        The requested failure probability; only a ``TraceBound`` can have one.
 
     Raises
     ------
@@ -163,18 +166,18 @@ def as_trace_bound(allowed: Any, trace: Trace, failure_probability: float | None
     except ValueError:
         raise InvalidArgument(
             "bound", np.shape(allowed), f"must be broadcastable to trace.errors, {shape}",
-            "give a number, or one a round and model",
+            "give one number, or one per round and model",
         ) from None  # fmt: skip
 
 
 def largest_length(trace: Trace) -> float:
-    """Return an upper bound on the norms of starting models and optima: the unit of the run's rounding errors."""
+    """Return an upper bound on the norms of starting models and optima, which determines the run's rounding errors."""
     lengths = np.linalg.norm(trace.models[0], axis=-1)
     return float(np.max(lengths + (0.0 if trace.errors is None else trace.errors[0])))
 
 
 def _spread(bound: np.ndarray, like: np.ndarray) -> np.ndarray:
-    """Broadcast a bound without replicates, (rounds + 1, k), over the replicates of the measured quantity."""
+    """Broadcast a bound without replicates, (rounds + 1, k), to all replicates of the measured quantity."""
     bound = np.asarray(bound, dtype=float)
     if like.ndim == 3 and bound.ndim == 2:
         bound = bound[:, None, :]

@@ -1,14 +1,14 @@
 """The tube: a deterministic bound on every round's error, computed forward from bounds on earlier rounds.
 
 Theorem D bounds the distance of a run from its noise-free path, round by round. The bound r_t uses bounds y_k on the
-errors of rounds k < t only, so no fixed point is needed. The proof freezes the noise at the first *bad round*, in which
-a model leaves its tube or a count exceeds its quantile. Up to this round the error is the sum of the noise-free path,
-the drift of misassigned clients, and a martingale sum whose increments the tube bounds. By Lemma N and a union over
-rounds and clusters, the martingale sum stays below W. Hence by induction no round is bad.
+errors of rounds k < t only, so no fixed point is needed. The proof sets the noise to zero from the first *bad round*
+on, in which a model leaves its tube or a count exceeds its quantile. Up to this round the error is the sum of the
+noise-free path, the drift of misassigned clients, and a martingale sum whose increments the tube bounds. By Lemma N and
+a union bound over rounds and clusters, the martingale sum stays below W. By induction, no round is bad.
 
-A *chain* is one cluster of one run. The chains of one run share the tube's widest model, on which wrong choices depend.
-A chain has two kinds of misassigned clients. *False members* belong to another cluster and chose this chain's model.
-*Missing members* belong to this chain's cluster and chose another model.
+A *chain* is one cluster of one run. Wrong choices depend on the largest bound among all models of a run, which its
+chains share. A chain has two kinds of misassigned clients. *False members* belong to another cluster and chose this
+chain's model. *Missing members* belong to this chain's cluster and chose another model.
 """
 
 from __future__ import annotations
@@ -24,46 +24,49 @@ from clusterproof.theory.bounds.norm_inequality import NormBound, norm_bound
 from clusterproof.theory.bounds.responses import Moments
 
 ROUNDING = 1 + 1e-9
-"""Factor by which every bound is raised, to allow for rounding errors."""
+"""Factor that multiplies every bound, to allow for rounding errors."""
 
 NEAR_RIM = 0.999
-"""Largest radius, as a share of B*, at which pi is evaluated; the bound of a chain beyond B* is infinite."""
+"""Largest radius, as a share of B*, for which pi is evaluated; beyond B*, the bound of a chain is infinite."""
 
 REUSE = 1e-4
-"""W is evaluated at inputs that are larger by this share; the value is reused while the inputs stay below them."""
+"""W is evaluated at inputs that are larger by this share.
+
+The value is reused as long as the inputs stay below these.
+"""
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class Tube:
-    """The bound on N chains.
+    """The bounds on N chains.
 
     Attributes
     ----------
     deviation
-        r_t: distance from the noise-free path, (rounds + 1, N). It is infinite after a round in which some model of the
-        run may have left the basin, or in which the cluster may or may not have been chosen.
+        Bound r_t on the distance from the noise-free path, (rounds + 1, N). It is infinite after a round in which some
+        model may have left the basin, or in which it is uncertain whether a client chose the cluster.
     reach
-        y_t: the error, (rounds + 1, N).
+        Bound y_t on the error, (rounds + 1, N).
     last_deviation, last_reach
-        Both quantities after the last round only, with its own failure probability, (N,).
+        The same two bounds for the last round alone, with a separate failure probability, (N,).
     response
-        Response to the start at every round, (rounds + 1, runs, P, d).
+        Response at every round to the start, (rounds + 1, runs, P, d).
     misassignment
-        Bound on the probability that any participant is misassigned, (runs,); 0 if they are counted.
+        Bound on the probability that any participant is misassigned, (runs,); 0 if misassigned clients are counted.
     misclassification
-        pi_t: probability with which a participant prefers a given wrong model, (rounds, N).
+        Bound pi_t on the probability that a participant prefers a given wrong model, (rounds, N).
     false_members, missing_members
-        n_in and n_out, (rounds, N).
+        Bounds n_in and n_out on the counts, (rounds, N).
     steps
         Bound on the error of any participant at every local step, (rounds * local_steps + 1, N).
     searches
-        Values of W: one for every step, and one more for the last round alone.
+        Values of W, one per step, and one for the last round alone.
     evaluations
         Number of sums to which W was applied at a round, at a local step, and after the last round.
     levels
         Failure probability of one use of W at a round, at a local step, and after the last round.
     count_tail
-        Probability with which one count may exceed its quantile; 0 if misassigned clients are not counted.
+        Probability that a count may exceed its quantile; 0 if misassigned clients are not counted.
     """
 
     deviation: np.ndarray
@@ -88,7 +91,7 @@ class Tube:
 
 
 class _Sums:
-    """Terms that each step adds to the sums over the past, (N, S)."""
+    """Terms that each step contributes to the sums over past steps, (N, S)."""
 
     def __init__(self, chains: int, steps: int) -> None:
         self.rank_one, self.foreign_trace, self.foreign_norm, self.scale = np.zeros((4, chains, steps))
@@ -170,7 +173,7 @@ def forward(chains: Chains) -> Tube:
 
 
 def _counts(chains: Chains, t: int, pairwise: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Return n_in and n_out of every chain; zero if no misassigned client is tolerated."""
+    """Return n_in and n_out for every chain; both are zero if no misassigned client is tolerated."""
     members, tail = chains.members, chains.count_tail
     if tail == 0:
         return np.zeros(len(pairwise)), np.zeros(len(pairwise))
@@ -178,7 +181,7 @@ def _counts(chains: Chains, t: int, pairwise: np.ndarray) -> tuple[np.ndarray, n
     def quantile(count: float, probability: float) -> float:
         if (
             count * probability <= tail
-        ):  # Markov: even a single misassigned client is less likely than the tail
+        ):  # by Markov's inequality, even a single misassigned client has a probability below the tail
             return 0.0
         return float(binomial_quantile(int(count), float(probability), tail))
 
@@ -190,10 +193,10 @@ def _counts(chains: Chains, t: int, pairwise: np.ndarray) -> tuple[np.ndarray, n
 
 
 def _settled(chains: Chains, t: int, false_members: np.ndarray, missing_members: np.ndarray) -> np.ndarray:
-    """Return for each chain whether it is certain that some client chooses its cluster, or that no client does.
+    """Return for each chain whether it is certain that some client chooses the cluster, or certain that no client does.
 
-    All chains are settled, except in two cases: the divisor is the number of clients that chose the cluster, or a
-    cluster that no client chose is frozen.
+    The question matters in two cases: the divisor is the number of clients that chose the cluster, or a cluster that no
+    client chose is frozen. In all other cases, the result is True.
     """
     members = chains.members
     present = members.least_own[t] - missing_members
@@ -209,14 +212,14 @@ def _record(
     false_members: np.ndarray,
     missing_members: np.ndarray,
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Record the terms of a step; return the factors of Sigma in the noise covariances of the mean and a member."""
+    """Store the terms of a step; return the factors of Sigma in the noise covariances of the mean and of a member."""
     rows, members, t = chains.rows, chains.members, step // chains.local_steps
     eta, samples = chains.step_size, rows.samples
     own_counts, divisor = members.own[t], members.divisor[t]
     counted = divisor == 0
     safe = np.where(counted, np.maximum(members.least_own[t] - missing_members, 1.0), divisor)
     far = np.where(false_members > 0, chains.diameter + error, 0.0)
-    most = np.minimum(false_members, safe)  # i / (n + i)^2 is largest at i = n
+    most = np.minimum(false_members, safe)  # i / (n + i)^2 is largest for i = n
     foreign = eta**2 / samples * np.where(counted, most / (safe + most) ** 2, false_members / safe**2)
     weight = eta**2 / samples * np.where(counted, own_counts > 0, own_counts / safe) / safe
     tails = [
@@ -246,9 +249,9 @@ def _record(
 def _inputs(
     sums: _Sums, profile: np.ndarray, plain: np.ndarray, weighted: np.ndarray, begin: int
 ) -> np.ndarray:
-    """Return the arguments tr, op, Gamma, eps_1 and v of W as columns, (N, 4 + d).
+    """Return the arguments tr, op, Gamma, eps_1 and v for W as columns, (N, 4 + d).
 
-    Steps from ``begin`` on belong to a single member.
+    From the step ``begin`` on, the steps belong to a single member.
     """
     step = plain.shape[1]
 
@@ -264,13 +267,13 @@ def _inputs(
     scale = (joined(sums.scale, sums.member_scale) * plain).max(axis=1)
     trace = profile.sum(axis=-1) + slack + foreign_trace
     largest = profile.max(axis=-1) + slack + foreign_norm
-    if foreign_trace.any():  # the profile does not contain the false members' part
+    if foreign_trace.any():  # the profile does not contain the part of the false members
         profile = np.full_like(profile, np.nan)
     return np.column_stack([trace, largest, scale, slack, profile])
 
 
 def _covers(stored: np.ndarray, inputs: np.ndarray) -> bool:
-    """Return whether a value of W for stored inputs bounds W at these inputs, and is at most 3 REUSE above it."""
+    """Return whether W at stored inputs is an upper bound on W at these inputs, and is too large by at most 3 REUSE."""
     if inputs.shape != stored.shape:
         return False
     close = inputs[:, :3] >= (1 - 3 * REUSE) * stored[:, :3]

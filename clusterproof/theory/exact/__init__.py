@@ -1,4 +1,4 @@
-"""Exact laws, recursions and tails of small tasks that several claims use."""
+"""Exact distributions, recursions and tails for small tasks; several claims use each module."""
 
 import lazy_loader
 

@@ -1,17 +1,17 @@
-"""Rounds on quadratics as affine maps: their matrices, whose spectral radius is the rate, and their fixed points.
+"""Rounds on quadratics as affine maps: matrices, whose spectral radius is the rate, and fixed points.
 
-With phi_i(w) = (w - b_i)' A_i (w - b_i) / 2 a round is an affine map of its state. A method evaluated at 0 and at the
-vectors of a basis gives the map (``method_map``) and its fixed point. Claims compare runs with the closed forms of
-fixed points (``..._rest``). If clients start from one model, a client's round is w -> w - Q_i (w - b_i). The fixed
-point of the clients' mean is a mean of the clients' optima weighted by matrices, (sum_i Q_i)^-1 sum_i Q_i b_i. FedAvg
-with one step has Q_i = eta A_i and the exact optimum of the mean loss as fixed point. Any other Q_i moves the point;
-this is called client drift.
+If phi_i(w) = (w - b_i)' A_i (w - b_i) / 2, a round is an affine map of the state. To find the map (``method_map``) and
+its fixed point, evaluate the method at 0 and at the vectors of a basis. Claims compare runs with closed forms of fixed
+points (functions ``..._rest``). If clients start from one model, a client's round is w -> w - Q_i (w - b_i). If the
+server takes the mean of the clients, the fixed point is a mean of the clients' optima with matrices as weights, (sum_i
+Q_i)^-1 sum_i Q_i b_i. FedAvg with one step has Q_i = eta A_i, and the fixed point is the exact optimum of the mean
+loss. Other matrices Q_i move the fixed point; this is called *client drift*.
 
 All functions take ``hessians`` A_i (m, d, d), symmetric positive definite, and ``centers`` b_i (m, d); results are in
-the units of ``centers``. Clients have equal weights, or ``shares`` p_i (m,) as factors of every Q_i: n_i / n for
-weights by samples. With the shares of groups of clients that have the same Hessian, a map acts on the groups' means.
-The spectral radius is computed for the map of the distance from the fixed point. It may include modes of control
-variates that affect no model. Only half of the digits of a double eigenvalue are correct.
+the units of ``centers``. Clients have equal weights. With ``shares`` p_i (m,), each Q_i has the factor p_i, such as n_i
+/ n. If groups of clients have the same Hessian, the map for the groups' means has the groups' shares. The spectral
+radius belongs to the map of the distance from the fixed point. This map may include modes of control variates that
+affect no model. Only half of the digits of a double eigenvalue are correct.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ def radius(matrix: np.ndarray) -> float:
 
 @dataclass(frozen=True)
 class RoundMap:
-    """A round on a state z of n numbers, z' = matrix z + offset.
+    """A round on a state z with n numbers, z' = matrix z + offset.
 
     Attributes
     ----------
@@ -50,23 +50,26 @@ class RoundMap:
 
     @property
     def rate(self) -> float:
-        """Spectral radius of the matrix: the asymptotic factor per round; at least 1 means no convergence."""
+        """Spectral radius of the matrix, which is the asymptotic factor per round.
+
+        If it is at least 1, rounds do not converge.
+        """
         return radius(self.matrix)
 
     @property
     def fixed_point(self) -> np.ndarray:
-        """The fixed point, to which the rounds converge if the rate is below 1."""
+        """The fixed point. Rounds converge to it if the rate is below 1."""
         return np.asarray(solve(np.eye(len(self.matrix)) - self.matrix, self.offset))
 
 
 def map_of(after: Callable[[np.ndarray], np.ndarray], size: int) -> RoundMap:
-    """Return the map of a round that takes and returns states as the columns of a matrix (n, any)."""
+    """Return the map of a round, a function that takes and returns states as columns of a matrix (n, any)."""
     columns = after(np.concatenate([np.zeros((size, 1)), np.eye(size)], axis=1))
     return RoundMap(columns[:, 1:] - columns[:, :1], columns[:, 0])
 
 
 def gradients_of(hessians: np.ndarray, centers: np.ndarray | None = None) -> Functions:
-    """Return each client's gradient at points (d, any); the centers are 0 if None."""
+    """Return one function per client that gives the gradient at points (d, any); if ``centers`` is None, they are 0."""
 
     def gradient_of(hessian: np.ndarray, center: np.ndarray) -> Callable[[np.ndarray], np.ndarray]:
         return lambda points: np.asarray(hessian @ (points - center[:, None]))
@@ -76,7 +79,7 @@ def gradients_of(hessians: np.ndarray, centers: np.ndarray | None = None) -> Fun
 
 
 def products_of(hessians: np.ndarray) -> list[Callable[[Any, np.ndarray], np.ndarray]]:
-    """Return the products of each client's Hessian, which is the same at all points, with vectors (d, any)."""
+    """Return one function per client that multiplies vectors (d, any) by the client's constant Hessian."""
 
     def product_of(hessian: np.ndarray) -> Callable[[Any, np.ndarray], np.ndarray]:
         return lambda _, vectors: np.asarray(hessian @ vectors)
@@ -93,7 +96,7 @@ def method_round(
     shares: np.ndarray | None = None,
     **settings: Any,
 ) -> tuple[Callable[[np.ndarray], np.ndarray], int]:
-    """Return a round of a method on its state as columns (n, any), and n.
+    """Return a round of a method, as a function of states (n, any) with one state per column, and n.
 
     Parameters
     ----------
@@ -105,8 +108,8 @@ def method_round(
     Returns
     -------
     tuple
-        The round and n. The state consists of the method's states in their order, with the clients' states as (m, d).
-        It leaves out states of the server that are means of the clients' states.
+        The round and n. The state consists of the method's states in order, with the clients' states as (m, d). States
+        of the server that are means of clients' states are omitted.
     """
     method, (m, d) = METHODS[rule], hessians.shape[:2]
     clients = exact_clients(
@@ -131,12 +134,12 @@ def method_round(
 
 
 def method_map(rule: Callable[..., Any], *given: Any, **settings: Any) -> RoundMap:
-    """Return the map of a round of a method whose rounds are affine; see ``method_round`` for the arguments."""
+    """Return the map of a round of a method with affine rounds; see ``method_round`` for the arguments."""
     return map_of(*method_round(rule, *given, **settings))
 
 
 def method_map_if_affine(rule: Callable[..., Any], *given: Any, **settings: Any) -> RoundMap | None:
-    """Return the map of a round of a method; None if a round is not affine, or overflows."""
+    """Return the map of a round of a method, or None if a round is not affine or overflows."""
     after, size = method_round(rule, *given, **settings)
     with np.errstate(all="ignore"):
         found = map_of(after, size)
@@ -149,10 +152,10 @@ def method_map_if_affine(rule: Callable[..., Any], *given: Any, **settings: Any)
 
 
 class Groups(ExactClients):
-    """Clients in groups of equal clients; a sum over the clients is N times the mean."""
+    """Clients in groups of equal clients. A sum over all clients is N times the mean over the groups."""
 
     def total(self, values: Any) -> Any:
-        """Return the sum over all clients, where each group counts as one of N clients."""
+        """Return the sum over all N clients: N times the weighted mean of the groups' values."""
         return self.count * self.mean(values)
 
 
@@ -165,7 +168,7 @@ def round_map(
     local_steps: int,
     reset_momentum: bool = False,
 ) -> RoundMap:
-    """Return CFL-MGD's option II in a fixed cluster as a map of (chi, u), (2d,), or of chi if every u starts at 0."""
+    """Return the map of option II of CFL-MGD in a fixed cluster, on (chi, u), or on chi alone if u is reset to 0."""
     clients = exact_clients(gradients_of(hessians, centers), [local_steps] * len(hessians))
     dimension = hessians.shape[-1]
 
@@ -182,7 +185,7 @@ def round_map(
 def cfl_mgd_rest(
     hessians: np.ndarray, centers: np.ndarray, *, step_size: float, momentum: float, local_steps: int = 1
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Return the fixed point of CFL-MGD, option II, inside one cluster: the model and the momentum, both (d,).
+    """Return the fixed point of option II of CFL-MGD in one cluster: model and momentum, both (d,).
 
     One step gives u = 0 and the exact optimum; option I also has this fixed point.
     """
@@ -197,11 +200,11 @@ def weighted_mean(weights: np.ndarray, centers: np.ndarray, shares: np.ndarray |
     Parameters
     ----------
     weights
-        Q_i, (m, d, d).
+        Matrices Q_i, (m, d, d).
     centers
-        b_i, (m, d).
+        Centres b_i, (m, d).
     shares
-        p_i, positive (m,), in any unit; equal if None.
+        Positive weights p_i, (m,), which need not add up to 1. None stands for equal weights.
 
     Returns
     -------
@@ -214,7 +217,7 @@ def weighted_mean(weights: np.ndarray, centers: np.ndarray, shares: np.ndarray |
 
 
 def exact_rest(hessians: np.ndarray, centers: np.ndarray) -> np.ndarray:
-    """Return the minimiser of the mean loss, (d,), by Q_i = A_i."""
+    """Return the minimiser of the mean loss, (d,), which corresponds to Q_i = A_i."""
     return weighted_mean(hessians, centers)
 
 
@@ -231,16 +234,17 @@ def fedavg_rest(
     local_steps: int | np.ndarray = 1,
     shares: np.ndarray | None = None,
 ) -> np.ndarray:
-    """Return FedAvg's fixed point with H steps, (d,), by Q_i = I - (I - eta A_i)^H; it holds for any server step size.
+    """Return FedAvg's fixed point for H steps and any server step size, (d,), with Q_i = I - (I - eta A_i)^H.
 
-    A step maps w - b to (I - eta A)(w - b). H = 1 gives the exact optimum. As H -> infinity, Q_i tends to I, and the
-    fixed point to the plain mean of the clients' optima. ``local_steps`` may be one number per client, integers (m,).
+    A step maps w - b to (I - eta A)(w - b). For H = 1, the fixed point is the exact optimum. As H -> infinity, Q_i
+    tends to I, and the fixed point tends to the plain mean of the clients' optima. ``local_steps`` may be one number
+    per client, integers (m,).
     """
     return weighted_mean(covered(hessians, step_size, local_steps), centers, shares)
 
 
 def covered(hessians: np.ndarray, step_size: float, local_steps: int | np.ndarray) -> np.ndarray:
-    """Return each client's C_i = I - (I - eta A_i)^H_i, the covered fraction of the way to its minimiser, (m, d, d)."""
+    """Return C_i = I - (I - eta A_i)^H_i, (m, d, d); local steps move client i by C_i (b_i - w)."""
     identity = np.eye(hessians.shape[-1])
     counts = np.broadcast_to(local_steps, len(hessians))
     steps = identity - step_size * hessians
@@ -263,11 +267,11 @@ def fedprox_rest(
     local_steps: int | None = None,
     shares: np.ndarray | None = None,
 ) -> np.ndarray:
-    """Return FedProx's fixed point with H steps, (d,).
+    """Return FedProx's fixed point for H steps, (d,).
 
-    It has Q_i = (I - (I - eta (A_i + mu I))^H) (A_i + mu I)^-1 A_i. The local objective has the Hessian A + mu I and
-    its minimiser at w - (A + mu I)^-1 A (w - b). H steps cover the fraction I - (I - eta (A + mu I))^H of the way
-    there. Without ``local_steps`` the local problems are solved exactly: Q_i = (A_i + mu I)^-1 A_i.
+    The matrices are Q_i = (I - (I - eta (A_i + mu I))^H) (A_i + mu I)^-1 A_i. The local objective has the Hessian A +
+    mu I, and its minimiser is w - (A + mu I)^-1 A (w - b). H steps multiply the difference from this minimiser by (I -
+    eta (A + mu I))^H. Without ``local_steps``, clients solve their local problems exactly: Q_i = (A_i + mu I)^-1 A_i.
     """
     return weighted_mean(pulled_cover(hessians, proximal, step_size, local_steps), centers, shares)
 
@@ -275,7 +279,7 @@ def fedprox_rest(
 def pulled_cover(
     hessians: np.ndarray, proximal: float, step_size: float | None, local_steps: int | None
 ) -> np.ndarray:
-    """Return Q_i of ``fedprox_rest``, (m, d, d)."""
+    """Return the matrices Q_i of ``fedprox_rest``, (m, d, d)."""
     curvature = hessians + proximal * np.eye(hessians.shape[-1])
     weights = inv(curvature) @ hessians
     if local_steps is not None and step_size is not None:
@@ -286,11 +290,11 @@ def pulled_cover(
 def fedbcd_rest(
     hessians: np.ndarray, centers: np.ndarray, *, proximal: float
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Return the fixed point of penalised FedBCD, and the personal models there.
+    """Return the fixed point of penalised FedBCD, and the personal models at this point.
 
-    For any number of steps, it is the fixed point of exact FedProx. There x_i = argmin phi_i(x) + mu/2 ||x - z||^2 =
-    (A_i + mu I)^-1 (A_i b_i + mu z), since x_i is kept between rounds. With z = mean x_i this gives sum_i (A_i + mu
-    I)^-1 A_i (z - b_i) = 0. The paper's rho is mu / 2.
+    For any number of steps, this is the fixed point of exact FedProx. Because x_i is kept between rounds, at the fixed
+    point x_i = argmin phi_i(x) + mu/2 ||x - z||^2 = (A_i + mu I)^-1 (A_i b_i + mu z). With z = mean x_i this gives
+    sum_i (A_i + mu I)^-1 A_i (z - b_i) = 0. The paper's rho equals mu / 2.
 
     Returns
     -------
@@ -304,12 +308,12 @@ def fedbcd_rest(
 def fedbcd_separate_rest(
     hessians: np.ndarray, centers: np.ndarray, *, step_size: float, local_steps: int, pull: float
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Return FedBCD-I's fixed point, and the personal models there.
+    """Return the fixed point of FedBCD-I, and the personal models at this point.
 
-    It has Q_i = (I - c M_i)^-1 (I - M_i) with M_i = (I - eta A_i)^n and c = (1 - pull)^n. A round is x -> z + c (b + M
-    (x - b) - z). At the fixed point (I - c M)(x - z) = c (I - M)(b - z), and z = mean x_i requires sum_i (x_i - z) = 0.
-    As pull -> 1, Q_i tends to FedAvg's matrix, but z moves ever more slowly, by the fraction c of FedAvg's step. As
-    pull -> 0, Q_i tends to I.
+    The matrices are Q_i = (I - c M_i)^-1 (I - M_i), where M_i = (I - eta A_i)^n and c = (1 - pull)^n. A round is x -> z
+    + c (b + M (x - b) - z). At the fixed point (I - c M)(x - z) = c (I - M)(b - z), and z = mean x_i requires sum_i
+    (x_i - z) = 0. As pull -> 1, Q_i tends to FedAvg's matrix, but z moves more and more slowly, by c times FedAvg's
+    step. As pull -> 0, Q_i tends to I.
 
     Returns
     -------
@@ -334,11 +338,11 @@ def per_fedavg_rest(
     second_order: bool,
     shares: np.ndarray | None = None,
 ) -> np.ndarray:
-    """Return Per-FedAvg's fixed point, (d,), by Q_i = I - (I - beta J_i A_i (I - alpha A_i))^tau.
+    """Return Per-FedAvg's fixed point, (d,), with Q_i = I - (I - beta J_i A_i (I - alpha A_i))^tau.
 
     The gradient after the inner step is A (I - alpha A)(w - b). J_i = I - alpha A_i with the second-order factor (HF),
-    and J_i = I without it (FO). With the factor and tau = 1, the result minimises the mean of phi_i(w - alpha grad
-    phi_i(w)).
+    and J_i = I without this factor (FO). With the factor and tau = 1, the fixed point minimises the mean of phi_i(w -
+    alpha grad phi_i(w)).
     """
     identity = np.eye(centers.shape[1])
     inner = identity - inner_step_size * hessians
@@ -360,21 +364,21 @@ def within_clusters(
     Parameters
     ----------
     fixed_point
-        Function of the Hessians and centres of a cluster's clients that returns their fixed point (d,).
+        Function that maps the Hessians and centres of a cluster's clients to the fixed point (d,).
     labels
         Cluster of each client, integers (m,) in which each of 0 .. P - 1 occurs.
 
     Returns
     -------
     numpy.ndarray
-        (P, d).
+        One fixed point per cluster, (P, d).
     """
     groups = [labels == cluster for cluster in range(int(labels.max()) + 1)]
     return np.stack([fixed_point(hessians[group], centers[group]) for group in groups])
 
 
 def drift_constant(momentum: float, local_steps: int) -> float:
-    """Return c_H(beta) = (1/H) sum_(j<H) sum_(k=1..j) (1 - beta^k) / (1 - beta); (H - 1) / 2 at beta = 0."""
+    """Return c_H(beta) = (1/H) sum_(j<H) sum_(k=1..j) (1 - beta^k) / (1 - beta), which is (H - 1) / 2 at beta = 0."""
     inner = [sum(1 - momentum**k for k in range(1, j + 1)) / (1 - momentum) for j in range(local_steps)]
     return sum(inner) / local_steps
 
@@ -382,9 +386,9 @@ def drift_constant(momentum: float, local_steps: int) -> float:
 def first_order_drift(
     hessians: np.ndarray, centers: np.ndarray, *, momentum: float, local_steps: int
 ) -> np.ndarray:
-    """Return the derivative in eta at 0 of the fixed point's distance from the optimum, (d,).
+    """Return the derivative, with respect to eta at 0, of the difference between fixed point and optimum, (d,).
 
-    It is c_H(beta) (mean A)^-1 mean A_i^2 (chi* - b_i), where chi* is the minimiser of the mean loss.
+    The derivative is c_H(beta) (mean A)^-1 mean A_i^2 (chi* - b_i), where chi* is the minimiser of the mean loss.
     """
     mean = hessians.mean(axis=0)
     optimum = np.linalg.solve(mean, np.einsum("nij,nj->i", hessians, centers) / len(hessians))

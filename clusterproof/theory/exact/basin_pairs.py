@@ -1,4 +1,4 @@
-"""Pairs of models in the basin of Gaussian regression, and the exact error of choosing between them."""
+"""Pairs of models in the basin of a Gaussian regression, and the exact probability of a wrong choice."""
 
 from __future__ import annotations
 
@@ -14,14 +14,14 @@ from clusterproof.checker.claims import choice, integers, rationals
 from clusterproof.synthetic import RegressionMixture
 
 Length = Annotated[Fraction, rationals(0, 1, 4)]
-"""Distance from the optimum, in basin radii."""
+"""Distance from the optimum, in units of the basin's radius."""
 Angle = Annotated[Fraction, rationals(0, 2, 8)]
-"""Angle in units of pi."""
+"""Angle, in units of pi."""
 
 
 @dataclass(frozen=True)
 class Pair:
-    """Two models in the plane; each is within the basin of one of two optima at distance Delta.
+    """Two models in the plane, each in the basin of one of two optima; the optima have distance Delta.
 
     The task is Gaussian regression with Sigma = diag(1, 1 / kappa) or diag(1 / kappa, 1).
     """
@@ -38,7 +38,7 @@ class Pair:
 
     @cached_property
     def task(self) -> RegressionMixture:
-        """The regression, with both optima on the first axis."""
+        """The regression task, with both optima on the first axis."""
         variances = [1.0, 1 / float(self.condition_number)]
         return RegressionMixture(
             optima=np.array([[0.0, 0.0], [float(self.separation), 0.0]]),
@@ -58,32 +58,32 @@ class Pair:
 
     @cached_property
     def sigma(self) -> float:
-        """Largest deviation of one row's loss at the two models: the sigma of Assumption 3 at these models."""
+        """Larger standard deviation of one sample's loss at the two models, which is sigma of Assumption 3 there."""
         return math.sqrt(max(float(self.task.loss_variance(model, 0)) for model in self.models))
 
     @property
     def exact(self) -> float:
-        """The exact probability of the wrong choice, from the F distribution."""
+        """The exact probability of a wrong choice, from the F distribution."""
         return float(self.task.misclassification_probability(self.models, 0)[1])
 
     @property
     def midpoint(self) -> float:
-        """delta, the mean of the cluster's expected losses at the two models."""
+        """The level delta: the mean of the cluster's expected losses at the two models."""
         return float(self.task.expected_loss(self.models, 0).mean())
 
     def loss_exceeds(self, model: int, level: float) -> float:
-        """Return P(phi_i(model) > level) for a client of cluster 0, exactly."""
+        """Return the exact probability P(phi_i(model) > level) for a client of cluster 0."""
         from scipy.special import gammaincc
 
         return float(gammaincc(self.task.samples / 2, self._scaled(model, level)))
 
     def loss_at_most(self, model: int, level: float) -> float:
-        """Return P(phi_i(model) <= level) for a client of cluster 0, exactly."""
+        """Return the exact probability P(phi_i(model) <= level) for a client of cluster 0."""
         from scipy.special import gammainc
 
         return float(gammainc(self.task.samples / 2, self._scaled(model, level)))
 
     def _scaled(self, model: int, level: float) -> float:
-        # n' residuals of variance tau^2: 2 n' phi_i / tau^2 is chi-square with n' degrees of freedom
+        # n' residuals have variance tau^2, so 2 n' phi_i / tau^2 is chi-square with n' degrees of freedom
         variance = float(self.task.residual_variance(self.models[model], 0))
         return self.task.samples * level / variance if variance > 0 else float("inf")

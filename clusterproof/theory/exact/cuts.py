@@ -1,4 +1,4 @@
-"""Cuts of clients into two groups by the cosines of their updates; exact, since only the cosines' order matters."""
+"""Cuts of clients into two groups, from cosines of updates. Results are exact, because only the order matters."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ def inner(left: Vector, right: Vector) -> Any:
 
 
 def similarities_of(updates: Sequence[Vector]) -> Similarities:
-    """Return cos |cos| of the angle between any two nonzero updates; it has the same order as the cosines."""
+    """Return cos |cos| of the angle between any two nonzero updates, which has the same order as the cosines."""
     return [
         [Fraction(inner(u, v) * abs(inner(u, v)), inner(u, u) * inner(v, v)) for v in updates]
         for u in updates
@@ -25,15 +25,15 @@ def similarities_of(updates: Sequence[Vector]) -> Similarities:
 
 
 def across(similarities: Similarities, one: Sequence[int], other: Sequence[int]) -> list[Fraction]:
-    """Return the similarities between the members of two groups."""
+    """Return the similarities of all pairs with one member from each group."""
     return [similarities[i][j] for i in one for j in other]
 
 
 def cut_by_linkage(similarities: Similarities, closest: Callable[..., Any]) -> list[list[int]]:
-    """Return the last two groups in an agglomerative clustering of clients; ties go to the pair that comes first.
+    """Merge groups of clients until two are left, and return these two; in a tie, the first pair is merged.
 
-    ``closest`` computes the similarity of two groups from the similarities of their members: ``max`` is single linkage,
-    ``min`` complete linkage.
+    ``closest`` computes the similarity of two groups from the similarities of their members: ``max`` gives single
+    linkage, and ``min`` gives complete linkage.
     """
     groups = [[client] for client in range(len(similarities))]
     while len(groups) > 2:
@@ -49,7 +49,7 @@ def cut_by_linkage(similarities: Similarities, closest: Callable[..., Any]) -> l
 
 
 def least_across(similarities: Similarities) -> Fraction:
-    """Return the least over all cuts of the largest similarity across the cut, by enumeration."""
+    """Enumerate all cuts, and return the smallest value of the largest similarity across a cut."""
     count = len(similarities)
     sides = [(0, *others) for others in product((0, 1), repeat=count - 1) if any(others)]
     return min(

@@ -1,4 +1,4 @@
-"""Fractions below and above exp(-x)."""
+"""Enclose exp(-x) between two fractions."""
 
 from __future__ import annotations
 
@@ -13,10 +13,10 @@ def exponential_bounds(exponent: Fraction, terms: int = 40) -> tuple[Fraction, F
     Parameters
     ----------
     exponent
-        At least 0.
+        The exponent, at least 0.
     terms
-        Number of terms of the series of exp(-exponent / n), where n is the least integer with exponent / n at most 1.
-        The terms alternate and decrease, so that two consecutive partial sums enclose the value.
+        Number of terms in the series of exp(-exponent / n), where n is the smallest integer with exponent / n at most
+        1. The terms alternate and decrease, so two consecutive partial sums enclose the value.
     """
     power = max(1, -(-exponent.numerator // exponent.denominator))
     base = exponent / power
@@ -27,7 +27,7 @@ def exponential_bounds(exponent: Fraction, terms: int = 40) -> tuple[Fraction, F
         total += term
         sums.append(total)
     low, high = sorted(sums[-2:])
-    # rounded outwards to 30 digits: powers of long fractions are slow
+    # round outwards to 30 digits, because powers of long fractions are slow
     scale = 10**30
     below = Fraction(low.numerator * scale // low.denominator, scale)
     above = Fraction(-(-high.numerator * scale // high.denominator), scale)

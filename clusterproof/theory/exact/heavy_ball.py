@@ -1,6 +1,6 @@
 """Gradient descent with momentum on quadratics, one curvature at a time: paths, moments, Lyapunov functions.
 
-Per eigenvalue, with a = step * curvature, beta the momentum and e_(-1) = e_0::
+For one eigenvalue, let a = step * curvature, let beta be the momentum, and let e_(-1) = e_0. Then::
 
     e_(t+1) = (1 + beta - a) e_t - beta e_(t-1)
 
@@ -18,21 +18,21 @@ from clusterproof.common.validation import check_number
 
 
 def propagators(curvature: Any, momentum: float, rounds: int) -> tuple[np.ndarray, np.ndarray]:
-    """Return the response to the start, Pi_t(a), and to an impulse, h_t(a), for t = 0 .. rounds.
+    """Return the response Pi_t(a) to the start, and the response h_t(a) to an impulse, for t = 0 .. rounds.
 
     Parameters
     ----------
     curvature
-        a = step * eigenvalue, any shape.
+        Product a = step * eigenvalue, any shape.
     momentum
-        beta.
+        Momentum beta.
     rounds
-        T.
+        Number of rounds T.
 
     Returns
     -------
     tuple
-        Two arrays (T + 1, *shape), Pi_0 = h_0 = 1.
+        Two arrays (T + 1, *shape), with Pi_0 = h_0 = 1.
     """
     a = np.asarray(curvature, dtype=float)
     start = np.ones((rounds + 1, *a.shape))
@@ -48,14 +48,14 @@ def propagators(curvature: Any, momentum: float, rounds: int) -> tuple[np.ndarra
 def spectral_rate(curvature: Any, momentum: float) -> np.ndarray:
     """Return the asymptotic rate r(a): spectral radius of the companion matrix ((1+beta-a, -beta), (1, 0)).
 
-    It is sqrt(beta) if beta >= (1 - sqrt(a))^2, else the larger real root; any real a is allowed.
+    The rate is sqrt(beta) if beta >= (1 - sqrt(a))^2, otherwise the larger real root. Any real a is allowed.
 
     Parameters
     ----------
     curvature
-        a = step * eigenvalue, any shape.
+        Product a = step * eigenvalue, any shape.
     momentum
-        beta in [0, 1).
+        Momentum beta in [0, 1).
     """
     a = np.asarray(curvature, dtype=float)
     half_trace = (1 + momentum - a) / 2
@@ -65,24 +65,24 @@ def spectral_rate(curvature: Any, momentum: float) -> np.ndarray:
 
 
 def start_envelope(smallest: float, largest: float, momentum: float, rounds: int) -> np.ndarray:
-    """Return a closed-form bound on max |Pi_t(a)| over a in [smallest, largest], largest <= 1: ``cfl-mgd/lemma-h``.
+    """Return the closed-form bound of ``cfl-mgd/lemma-h`` on max |Pi_t(a)| over a in [smallest, largest].
 
-    Beyond 1 - beta the constant comes from the proof of case (iii), at the largest a. The constant is 1 at a = 1 -
-    beta, where the other case begins, so the envelope is continuous.
+    For a above 1 - beta, the constant comes from the proof of case (iii), at the largest a. At a = 1 - beta, where the
+    other case begins, the constant is 1, so the envelope is continuous.
 
     Parameters
     ----------
     smallest, largest
         Range of a = step * eigenvalue, 0 < smallest <= largest <= 1.
     momentum
-        beta in [0, 1).
+        Momentum beta in [0, 1).
     rounds
-        T.
+        Number of rounds T.
 
     Returns
     -------
     numpy.ndarray
-        (T + 1,).
+        The bound for t = 0 .. T, (T + 1,).
     """
     q = math.sqrt(momentum)
     times = np.arange(rounds + 1)
@@ -92,7 +92,9 @@ def start_envelope(smallest: float, largest: float, momentum: float, rounds: int
     if largest >= (1 - q) ** 2:
         envelope = np.maximum(envelope, q**times * (1 + (1 - q) * times))
     if largest > 1 - momentum:
-        excess = (largest - 1 + momentum) ** 2 / (4 * largest * momentum)  # increases with the largest a
+        excess = (largest - 1 + momentum) ** 2 / (
+            4 * largest * momentum
+        )  # this constant increases with the largest a
         envelope = np.maximum(envelope, q**times / math.sqrt(1 - excess))
     return envelope
 
@@ -103,9 +105,9 @@ def impulse_energy(curvature: Any, momentum: float) -> np.ndarray:
     Parameters
     ----------
     curvature
-        a in (0, 2 (1 + beta)).
+        Product a = step * eigenvalue, in (0, 2 (1 + beta)).
     momentum
-        beta in [0, 1).
+        Momentum beta in [0, 1).
     """
     a = np.asarray(curvature, dtype=float)
     return np.asarray((1 + momentum) / ((1 - momentum) * a * (2 * (1 + momentum) - a)))
@@ -121,31 +123,31 @@ def error_moments(
     rows: float,
     rounds: int,
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Return the squared mean error and the variance of the error of option I with every client in its own cluster.
+    """Return the squared mean error and the variance of the error for option I if every client is in its true cluster.
 
-    On Gaussian regression, with N = l_p m n', a_j = alpha_p lambda_j and A_j = 1 + beta - a_j, the moments M_j = E
-    e_j^2 and X_j = E e_j e_j(previous), coordinates along the eigenvectors of Sigma, obey
+    On Gaussian regression, let N = l_p m n', a_j = alpha_p lambda_j and A_j = 1 + beta - a_j. Coordinates are along the
+    eigenvectors of Sigma. The moments M_j = E e_j^2 and X_j = E e_j e_j(previous) obey
 
         M_j' = A_j^2 M_j - 2 beta A_j X_j + beta^2 M_j(previous)
                + (alpha_p^2 / N) (lambda_j^2 M_j + lambda_j sum_k lambda_k M_k + s^2 lambda_j)
         X_j' = A_j M_j - beta X_j
 
-    because E (S - Sigma) M (S - Sigma) = (Sigma M Sigma + tr(Sigma M) Sigma) / N for the sample covariance S of N rows.
+    because E (S - Sigma) M (S - Sigma) = (Sigma M Sigma + tr(Sigma M) Sigma) / N for the covariance S of N samples.
 
     Parameters
     ----------
     spectrum
         Eigenvalues lambda_j of Sigma, (d,).
     start
-        e_0 along the eigenvectors, (..., d).
+        Components of e_0 along the eigenvectors, (..., d).
     step
-        alpha_p = eta l_p.
+        Effective step size alpha_p = eta l_p.
     momentum, noise
-        beta and s.
+        Momentum beta, and standard deviation s of the noise.
     rows
-        N = l_p m n', the number of rows in a round's averaged gradient.
+        Number of samples in the averaged gradient of a round, N = l_p m n'.
     rounds
-        T.
+        Number of rounds T.
 
     Returns
     -------
@@ -176,28 +178,28 @@ def lyapunov_matrix(curvature: float, momentum: float, rate: float) -> np.ndarra
     """Return P(a; r), the (2, 2) matrix of a mode's quadratic Lyapunov function, in closed form.
 
     A mode is z_(t+1) = A z_t with z = (e_t, e_(t-1)) and the companion matrix A = ((1 + beta - a, -beta), (1, 0)). For
-    any r above its spectral radius P(a; r) = sum over k of r^(-2k) (A^k)' diag(1, 0) A^k makes V(z) = z' P z a norm
-    with V >= e_t^2 and V(A z) <= r^2 V(z). Audit of CFL-MGD, section 6.
+    any r above the spectral radius, let P(a; r) = sum over k of r^(-2k) (A^k)' diag(1, 0) A^k. Then V(z) = z' P z is a
+    squared norm with V >= e_t^2 and V(A z) <= r^2 V(z). Audit of CFL-MGD, section 6.
 
-    Its entry (0, 0) is C_1^2, the increase of V by a unit disturbance of e_t, and the sum of its entries is
-    C_0^2, the value of V at a unit start from rest.
+    The entry (0, 0) of P is C_1^2, the increase of V after a unit disturbance of e_t. The sum of the entries is C_0^2,
+    the value of V for a unit start without momentum.
 
     Parameters
     ----------
     curvature
-        a = step * eigenvalue.
+        Product a = step * eigenvalue.
     momentum
-        beta in [0, 1).
+        Momentum beta in [0, 1).
     rate
-        r, above the spectral radius of the mode.
+        Rate r, above the spectral radius of the mode.
 
     Raises
     ------
     InvalidArgument
-        If the rate is at most the spectral radius, where the sum diverges.
+        If the rate is at most the spectral radius, because then the sum diverges.
     """
     radius = float(spectral_rate(curvature, momentum))
-    check_number("rate", rate, above=radius, remedy="give one above the spectral radius of the mode")
+    check_number("rate", rate, above=radius, remedy="give a rate above the spectral radius of the mode")
     impulse, mixed, previous = entries(curvature, momentum, rate)
     return np.array([[impulse, mixed], [mixed, previous]])
 

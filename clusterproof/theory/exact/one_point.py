@@ -1,14 +1,14 @@
-"""Every gradient and value that a smooth and strongly convex function can have at a point, given its minimiser.
+"""All gradients and values that a smooth and strongly convex function with given minimiser can have at a point.
 
-Let d be the point's distance from the minimiser. The gradient is mu d + (L - mu) z for any z with ||z||^2 <= <z, d>.
-The value above the least one is any number from mu ||d||^2 / 2 + (L - mu) ||z||^2 / 2 to mu ||d||^2 / 2 + (L - mu) (<z,
-d> - ||z||^2 / 2). These are the interpolation conditions of two points. They are necessary and sufficient for a
-function of the class (Taylor, Hendrickx and Glineur 2017, Theorem 4).
+Let d be the difference between the point and the minimiser. The gradient is mu d + (L - mu) z for any z with ||z||^2 <=
+<z, d>. The value minus the minimum is any number from mu ||d||^2 / 2 + (L - mu) ||z||^2 / 2 to mu ||d||^2 / 2 + (L -
+mu) (<z, d> - ||z||^2 / 2). These are the interpolation conditions of two points. They are necessary and sufficient for
+a function of the class (Taylor, Hendrickx and Glineur 2017, Theorem 4).
 
-The units are mu and ||d||, with kappa = L / mu. Shares from 0 to 1 describe all other numbers: ``along`` is <z, d>.
+The units are mu and ||d||, and kappa = L / mu. Shares from 0 to 1 describe all other numbers. ``along`` is <z, d>.
 ``bent`` is
-||z||^2 - <z, d>^2 divided by its largest value, <z, d> - <z, d>^2. ``raised`` is the position of the value between its
-least (0) and its largest (1).
+||z||^2 - <z, d>^2 divided by its largest value, <z, d> - <z, d>^2. ``raised`` is the position of the function's value
+between the smallest (0) and the largest (1) possible value.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ def square_after(step: Any, kappa: Any, along: Any, bent: Any) -> Any:
 
 
 def gap(kappa: Any, along: Any, bent: Any, raised: Any) -> Any:
-    """The function's value above its least value."""
+    """The function's value minus its minimum."""
     half, square = Fraction(1, 2), along**2 + _across(along, bent)
     return half + (kappa - 1) * (half * square + raised * (along - square))
 

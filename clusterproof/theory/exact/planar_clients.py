@@ -1,11 +1,12 @@
-"""Clients in the plane whose gradients are exact: L-smooth, mu-strongly convex, and not quadratic.
+"""Clients in the plane with exact gradients; the losses are L-smooth, mu-strongly convex, and not quadratic.
 
-Everything is relative to a minimiser x* of the mean loss. A client's loss enters by the difference u_i(d) = grad f_i(x*
-+ d) - grad f_i(x*) and by its gradient at x*; these gradients can be any vectors of mean 0.
+All points are relative to a minimiser x* of the mean loss. A claim uses two properties of a client's loss: the
+difference u_i(d) = grad f_i(x* + d) - grad f_i(x*), and the gradient at x*. The gradients at x* can be any vectors with
+mean 0.
 
-Clients of one kind are equal, so two counts describe any number of clients. The functions from ``square`` on are in the
-kernel's language. Their facts are used in proofs for every number of clients, every strength and every knee. In these
-functions a vector is a pair of numbers; every other pair has one value for each kind.
+There are two kinds of clients, and clients of one kind are equal, so two counts describe any number of clients.
+``square`` and the functions after it are in the kernel's language. Proofs use them for every number of clients, every
+strength and every knee. In these functions, a vector is a pair of numbers; every other pair has one value per kind.
 """
 
 from __future__ import annotations
@@ -27,23 +28,23 @@ Coordinate = Annotated[Fraction, rationals(-2, 2, 2, upwards=True, downwards=Tru
 
 @dataclass(frozen=True)
 class PlanarClients:
-    """Losses mu |d|^2 / 2 + s_i h_i(<a_i, d>) with a_i of length 1, s_i <= L - mu and h_i(t) = t^2 / 2 up to a knee.
+    """Losses mu |d|^2 / 2 + s_i h_i(<a_i, d>), where |a_i| = 1, s_i <= L - mu, and h_i(t) = t^2 / 2 up to a knee.
 
-    Beyond its knee h_i is linear, so that h_i' is min(t, w) for a knee w >= 0 and max(t, w) for w < 0. Clients 0, 2,
-    ... are of the first kind, with a_i along the first axis, and clients 1, 3, ... of the second kind.
+    Beyond the knee, h_i is linear: h_i'(t) is min(t, w) for a knee w >= 0, and max(t, w) for w < 0. Clients 0, 2, ...
+    are of the first kind, with a_i along the first axis, and clients 1, 3, ... of the second kind.
 
     Attributes
     ----------
     clients
-        N.
+        Number of clients N.
     smoothness, strong_convexity
         L and mu.
     first, second
-        s_i / (L - mu) of both kinds.
+        Strengths s_i / (L - mu) of the two kinds.
     first_knee, second_knee
-        Knees w of both kinds.
+        Knees w of the two kinds.
     turn
-        Index in ``DIRECTIONS`` of the direction a_i of the second kind.
+        Index in ``DIRECTIONS`` of the second kind's direction a_i.
     """
 
     clients: Annotated[int, integers(1, 4, upwards=True)]
@@ -56,14 +57,14 @@ class PlanarClients:
     turn: Annotated[int, choice(0, 1, 2)]
 
     def deviations(self, x: Fraction, y: Fraction) -> np.ndarray:
-        """Return vectors of mean 0, (N, 2): (x, y) and -(x, y) in turn, minus their mean."""
+        """Return vectors with mean 0, (N, 2): (x, y) and -(x, y) alternate, and their mean is subtracted."""
         vectors = np.array(
             [(-x, -y) if client % 2 else (x, y) for client in range(self.clients)], dtype=object
         )
         return np.asarray(vectors - sum(vectors) / Fraction(self.clients))
 
     def functions(self, shifts: np.ndarray | None = None) -> list[Callable[[np.ndarray], np.ndarray]]:
-        """Return each client's u_i as a function of its distance d_i from x*, (2,), plus a constant, 0 or in (N, 2)."""
+        """Return one function per client: d_i -> u_i(d_i) plus a constant, for a difference d_i from x*, (2,)."""
 
         def gradient_of(client: int, shift: Any) -> Callable[[np.ndarray], np.ndarray]:
             def gradient(distance: np.ndarray) -> np.ndarray:
@@ -75,7 +76,7 @@ class PlanarClients:
         return [gradient_of(i, 0 if shifts is None else shifts[i]) for i in range(self.clients)]
 
     def mean_gap(self, distances: Sequence[np.ndarray]) -> Any:
-        """Return the mean of f_i(x* + d_i) - f_i(x*) - <grad f_i(x*), d_i>; it is f - f* if all d_i are equal."""
+        """Return the mean of f_i(x* + d_i) - f_i(x*) - <grad f_i(x*), d_i>; this is f - f* if all d_i are equal."""
 
         def value(client: int, distance: np.ndarray) -> Any:
             _, strength, inner, derivative = self.bent(client, distance)
@@ -94,40 +95,42 @@ class PlanarClients:
 
 
 def squares(vectors: np.ndarray) -> np.ndarray:
-    """Squared lengths of vectors (..., d)."""
+    """Return the squared lengths of vectors (..., d)."""
     return np.asarray((vectors**2).sum(axis=-1))
 
 
 def mean(values: np.ndarray) -> Any:
-    """Return the mean over the first axis, exactly."""
+    """Return the exact mean over the first axis."""
     return values.sum(axis=0) / Fraction(len(values))
 
 
 def vector(x: Fraction, y: Fraction) -> np.ndarray:
-    """Return a vector of the plane."""
+    """Return a vector in the plane."""
     return np.array([x, y], dtype=object)
 
 
 Vector = tuple[Any, Any]
 FIRST, TURNS = (1, 0), ((1, 0), (Fraction(3, 5), Fraction(4, 5)), (0, 1))
-"""The direction a_i of the first kind, and the possible directions of the second kind."""
+"""The possible directions a_i: the first is the direction of the first kind."""
 
 
 def square(one: Vector) -> Any:
-    """Return the squared length."""
+    """Return the squared length of a vector."""
     return one[0] ** 2 + one[1] ** 2
 
 
 def combined(*terms: tuple[Any, Vector]) -> Vector:
-    """Return the sum of multiples of vectors."""
+    """Return a linear combination of vectors."""
     return sum(factor * one[0] for factor, one in terms), sum(factor * one[1] for factor, one in terms)
 
 
 def counts(clients: PlanarClients) -> tuple[Any, Any]:
-    """Clients of two kinds, which alternate."""
+    """Clients of two kinds that alternate."""
 
     def both() -> tuple[Any, Any]:
-        second = clients.clients // 2  # fractions, so that a quotient of two counts is a fraction
+        second = (
+            clients.clients // 2
+        )  # the counts are fractions, so that a quotient of two counts is a fraction
         return Fraction(clients.clients - second), Fraction(second)
 
     return known(both, lambda number: (2 * number[0] >= 1, number[1] >= 0))
@@ -139,7 +142,7 @@ def total(number: tuple[Any, Any], values: Sequence[Any]) -> Any:
 
 
 def deviations(number: tuple[Any, Any], one: Vector) -> tuple[Vector, Vector]:
-    """Return a vector and its opposite, minus their mean over all clients."""
+    """Return a vector for the first kind and its opposite for the second kind, both minus the mean over all clients."""
     first, second = number
     clients = first + second
     twice = known(lambda: (2 * one[0] / clients, 2 * one[1] / clients), lambda _: ())
@@ -149,19 +152,19 @@ def deviations(number: tuple[Any, Any], one: Vector) -> tuple[Vector, Vector]:
 def gradient_step(
     clients: PlanarClients, kind: int, distance: Vector, flat: Any, steep: Any, rate: Any
 ) -> Vector:
-    """Return d - gamma u(d) of a kind, for its distance d from x*.
+    """Return d - gamma u(d) for a client of one kind, where d is the difference from x*.
 
     Parameters
     ----------
     clients, kind
         The clients, and the kind, 0 or 1.
     distance
-        d.
+        Distance d from x*.
     flat, steep
-        1 - gamma mu and 1 - gamma L: a step shrinks by the first across a_i and, up to the knee, at most by the second
-        along.
+        1 - gamma mu and 1 - gamma L. A step multiplies the component across a_i by the first number. Up to the knee, it
+        multiplies the component along a_i by a number between both.
     rate
-        Upper bound on flat^2, steep^2 and flat steep. A proof uses that a step multiplies |d|^2 by at most this number.
+        Upper bound on flat^2, steep^2 and flat steep. Proofs use that a step multiplies |d|^2 by at most this number.
     """
     along = TURNS[clients.turn] if kind else FIRST
     knee = clients.second_knee if kind else clients.first_knee

@@ -1,7 +1,7 @@
-"""Runs of option I on scalar quadratics whose samples are prescribed, in rational arithmetic.
+"""Run option I on scalar quadratics with prescribed samples, in rational arithmetic.
 
-The loss on a batch with mean c is (chi - c)^2 / 2, up to a constant, so a batch is one number. A client chooses
-its cluster on one batch, and computes its gradient chi - c on another. mu = L = 1 and the step is 1 / L.
+The loss on a batch with mean c is (chi - c)^2 / 2, up to a constant, so a batch is one number. A client chooses its
+cluster with one batch, and computes the gradient chi - c with another batch. mu = L = 1 and the step is 1 / L.
 """
 
 from __future__ import annotations
@@ -15,19 +15,19 @@ Table = Sequence[Sequence[Fraction]]
 
 
 READINGS = ("line 15", "own", "server")
-"""Readings of a client's momentum after a round: its cluster's mean (line 15), its own (A19), or (32)'s second line."""
+"""Readings of a client's momentum after a round: the cluster's mean (line 15), its own (A19), or line 2 of (32)."""
 
 
 @dataclass(frozen=True)
 class Rounds:
-    """A run in rational arithmetic; fields with the names of ``RecordedRun`` lack its last axis.
+    """A run in rational arithmetic. Fields with the same names as in ``RecordedRun`` lack the last axis.
 
     Attributes
     ----------
     momenta
-        u_i^t after each round, before line 15 averages them.
+        Momenta u_i^t after each round, before line 15 averages them.
     ties
-        Whether some client had two nearest models.
+        Whether two models were equally near for some client.
     """
 
     models: list[list[Fraction]]
@@ -41,18 +41,18 @@ class Rounds:
 def play(
     choice: Table, gradient: Table, initial: Sequence[Fraction], momentum: Fraction, reading: str = "line 15"
 ) -> Rounds:
-    """Run option I in rational arithmetic, one round for each row of the tables.
+    """Run option I in rational arithmetic, with one round per row of the tables.
 
     Parameters
     ----------
     choice, gradient
         Batch means for the choice of the cluster and for the gradient, (rounds, m).
     initial
-        First models, (P,).
+        Starting models, (P,).
     momentum
-        beta.
+        Momentum beta.
     reading
-        One of ``READINGS``; as printed, with line 15, by default.
+        One of ``READINGS``; the default is as printed, with line 15.
     """
     clients = len(choice[0])
     models, previous, buffers = [list(initial)], list(initial), [[Fraction(0)] * clients]
@@ -87,14 +87,14 @@ def play(
 def exact_run(
     centers: Sequence[Fraction], starts: Sequence[Fraction], *, momentum: Fraction, rounds: int, reading: str
 ) -> Rounds:
-    """Run option I with eta = 1 on clients (chi - c_i)^2 / 2 that may change their cluster; ties go to the first.
+    """Run option I with eta = 1 on losses (chi - c_i)^2 / 2. Clients may change clusters; in a tie, the first wins.
 
     Parameters
     ----------
     centers, starts
-        c_i and chi_p^0.
+        Centres c_i, and starting models chi_p^0.
     momentum, rounds
-        beta and T, at least 1.
+        Momentum beta, and number of rounds T, at least 1.
     reading
         One of ``READINGS``.
     """

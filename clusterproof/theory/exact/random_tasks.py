@@ -1,4 +1,4 @@
-"""Small random tasks for claims about every task or a method's equations, and the tolerance for rounding errors."""
+"""Draw small random tasks for claims about every task or about a method's equations; set tolerances for rounding."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from clusterproof.synthetic import LogisticMixture, Mixture, QuadraticMixture, R
 def random_regression(stream: np.random.Generator) -> RegressionMixture:
     """Draw a regression mixture with a different covariance in each cluster.
 
-    Dimension 1 to 6, condition number up to 50, separation 0.5 to 4, noise 0 to 2, 1 to 1000 rows.
+    The task has dimension 1 to 6, condition number up to 50, separation 0.5 to 4, noise 0 to 2, and 1 to 1000 samples.
     """
     clusters, dimension = int(stream.integers(2, 4)), int(stream.integers(1, 7))
     base = RegressionMixture.random(
@@ -57,7 +57,7 @@ def random_mixture(stream: np.random.Generator) -> Mixture:
 
 
 Ends = tuple[int, int]
-"""Least and largest drawn numbers."""
+"""The smallest and the largest number to draw."""
 
 
 def random_quadratics(
@@ -69,7 +69,7 @@ def random_quadratics(
     spread: float = 0.0,
     each: int = 3,
 ) -> QuadraticMixture:
-    """Draw clusters of ``each`` clients that share a Hessian, with separate centres for a ``spread`` above 0."""
+    """Draw clusters of ``each`` clients that share a Hessian; if ``spread`` is above 0, their centres differ."""
     number, size = (int(stream.integers(least, most + 1)) for least, most in (clusters, dimension))
     return QuadraticMixture.random(
         clusters=number,
@@ -84,7 +84,7 @@ def random_quadratics(
 def random_clients(
     stream: np.random.Generator, *, clusters: int = 1, clients: Ends = (1, 6), condition_number: float = 20.0
 ) -> QuadraticMixture:
-    """Draw clients in dimension 1 to 4, each with its own Hessian and centre, L at most 1."""
+    """Draw clients in dimension 1 to 4 with different Hessians and centres; L is at most 1."""
     number, dimension = int(stream.integers(clients[0], clients[1] + 1)), int(stream.integers(1, 5))
     rotations = np.linalg.qr(stream.standard_normal((number, dimension, dimension)))[0]
     spectra = stream.uniform(1 / condition_number, 1, (number, dimension))
@@ -98,9 +98,9 @@ def random_clients(
 
 
 def share_of_largest(share: float, *values: np.ndarray) -> float:
-    """Return a share of the largest number in a computation, or of 1 if that is larger.
+    """Return a share of the largest number in a computation, or a share of 1 if all numbers are below 1.
 
-    At any scale of a task, rounding errors are a small part of its largest numbers.
+    Regardless of a task's scale, rounding errors are small relative to the largest numbers.
 
     Parameters
     ----------

@@ -1,11 +1,12 @@
-"""The smallest tasks: scalar quadratics in two clusters, and identical clients in one, evaluated exactly.
+"""The smallest tasks, in exact arithmetic: scalar quadratics in two clusters, and identical clients in one cluster.
 
-In the two clusters, clients of cluster 1 have phi = (chi - 1)^2 / 2, and clients of cluster 2 have phi = (chi + 1)^2 /
-2. So mu = L = 1 and Delta = 2. Nothing is random, and all of the paper's assumptions hold for starts within 1/2. With
-step 1 / L, model p obeys e' = (1 + beta - l_p) e - beta e(previous).
+With two clusters, clients of cluster 1 have phi = (chi - 1)^2 / 2, and clients of cluster 2 have phi = (chi + 1)^2 / 2.
+So mu = L = 1 and Delta = 2. Nothing is random, and all of the paper's assumptions hold for starts within 1/2. With the
+step size 1 / L, model p obeys e' = (1 + beta - l_p) e - beta e(previous).
 
-Identical clients under option II with one local step have one exact heavy-ball path. Every reading of the paper's
-chi_i, before or after averaging, then has the same path: a path that breaks a claim breaks it in every reading.
+Identical clients under option II with one local step all follow one exact heavy-ball path. The path is the same for
+every reading of the paper's chi_i, before or after averaging. If the path breaks a claim, it breaks the claim in every
+reading.
 """
 
 from __future__ import annotations
@@ -20,16 +21,16 @@ from clusterproof.checker.claims import choice, integers, rationals
 
 
 def exact_path(curvature: Fraction, momentum: Fraction, start: Fraction, rounds: int) -> list[Fraction]:
-    """Return errors e_0 .. e_T of heavy ball from rest, in rational arithmetic.
+    """Return the errors e_0 .. e_T of the heavy-ball method without initial momentum, in rational arithmetic.
 
     Parameters
     ----------
     curvature
-        a = step times eigenvalue.
+        Product a = step * eigenvalue.
     momentum, start
-        beta and e_0.
+        Momentum beta, and initial error e_0.
     rounds
-        T.
+        Number of rounds T.
     """
     path = [start, (1 - curvature) * start]
     while len(path) <= rounds:
@@ -38,18 +39,18 @@ def exact_path(curvature: Fraction, momentum: Fraction, start: Fraction, rounds:
 
 
 def has_positive_probability(tails: int, smallest: int) -> bool:
-    """Return whether a printed probability 1 - lambda_0 - ... - tails exp(-c l m) is positive for some lambda_i.
+    """Return whether the probability 1 - lambda_0 - ... - tails exp(-c l m) in the paper is positive for some lambda_i.
 
     The paper takes any lambda_0, ..., lambda_4 in (0, 1), and without noise no bound depends on them. The condition is
-    then tails exp(-l m / 8) < 1, with c = 1/8 by Hoeffding's inequality, as in (A5). It is decided in exact arithmetic,
-    on the safe side, by tails^8 < 2.718^(l m) < exp(l m).
+    then tails exp(-l m / 8) < 1, with c = 1/8 by Hoeffding's inequality, as in (A5). The sufficient condition tails^8 <
+    2.718^(l m) < exp(l m) decides this in exact arithmetic.
 
     Parameters
     ----------
     tails
         Coefficient of exp(-c l m).
     smallest
-        l m, the number of clients in the smallest cluster.
+        Number of clients in the smallest cluster, l m.
     """
     return tails**8 < Fraction(2718, 1000) ** smallest
 
@@ -62,27 +63,27 @@ def carried(values: Sequence[Fraction], momentum: Fraction) -> Fraction:
     values
         v_0 .. v_(t-1).
     momentum
-        beta.
+        Momentum beta.
     """
     return reduce(lambda buffer, value: momentum * buffer + value, values, Fraction(0))
 
 
 LAST = 8
-"""Number of rounds of a path."""
+"""Number of rounds in a path."""
 Round = Annotated[int, integers(0, 6)]
 STARTS = tuple(Fraction(*ratio) for ratio in ((1, 2), (1, 1), (2, 1), (10, 1), (1, 4), (1, 10), (1, 100)))
 
 
 @dataclass(frozen=True)
 class IdenticalClients:
-    """A run of N clients phi = a (chi - chi*)^2 / 2 in one cluster, eta = 1, from rest, in rational arithmetic.
+    """A run of N clients with phi = a (chi - chi*)^2 / 2 in one cluster, with eta = 1, in rational arithmetic.
 
     Attributes
     ----------
     clients, curvature, momentum
-        |C_p| = N, eta L = a in (0, 1], beta.
+        |C_p| = N, eta L = a in (0, 1], and beta.
     start
-        e_0 = chi_p^0 - chi*_p.
+        Initial error e_0 = chi_p^0 - chi*_p.
     """
 
     clients: Annotated[int, integers(1, 4, upwards=True)]
@@ -92,7 +93,7 @@ class IdenticalClients:
 
     @cached_property
     def path(self) -> tuple[Fraction, ...]:
-        """Errors e_0, e_1, ..."""
+        """The errors e_0, e_1, ..."""
         return tuple(exact_path(self.curvature, self.momentum, self.start, LAST))
 
     def error(self, t: int) -> Fraction:
@@ -105,17 +106,17 @@ class IdenticalClients:
 
     @property
     def growth(self) -> Fraction:
-        """1 + eta L / |C_p|."""
+        """Return 1 + eta L / |C_p|."""
         return 1 + self.curvature / self.clients
 
     @property
     def weight(self) -> Fraction:
-        """beta (1 + beta)."""
+        """Return beta (1 + beta)."""
         return self.momentum * (1 + self.momentum)
 
     @property
     def base(self) -> Fraction:
-        """M = max(1 + eta L / |C_p|, beta (1 + beta))."""
+        """Return M = max(1 + eta L / |C_p|, beta (1 + beta))."""
         return max(self.growth, self.weight)
 
     def ratio(self, t: int) -> Fraction:

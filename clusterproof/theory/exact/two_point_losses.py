@@ -1,8 +1,8 @@
-"""Two scalar clusters whose losses have two-valued noise, in rational arithmetic: the laws with the largest errors.
+"""Two scalar clusters with two-valued noise, in rational arithmetic: the distributions with the largest errors.
 
-``synthetic.TwoPointMixture`` with optima 1 and -1 and basin 1/2, for a client of cluster 2. Its loss is f(chi; z) =
-(chi + 1)^2 / 2 + z (chi - c), where z is a jump with probability ``rarity`` and has mean 0. The unit of z is the least
-jump in one of its n' samples that makes a client err.
+The task is ``synthetic.TwoPointMixture`` with optima 1 and -1 and basin radius 1/2. A client of cluster 2 has the loss
+f(chi; z) = (chi + 1)^2 / 2 + z (chi - c), where z has mean 0 and is a jump with probability ``rarity``. The unit of z
+is the smallest jump that makes a client err if it occurs in one of the n' samples.
 """
 
 from __future__ import annotations
@@ -19,27 +19,27 @@ from clusterproof.checker.claims import choice, integers, rationals
 from clusterproof.synthetic import TwoPointMixture
 
 Offset = Annotated[Fraction, rationals(Fraction(-1, 2), Fraction(1, 2), 2)]
-"""Displacement of a model, within the basin."""
+"""Displacement of a model from its optimum, in the basin."""
 RARE = Fraction(1, 1000)
-"""Rarity at which the mean over a few samples also nearly attains Chebyshev's inequality."""
+"""Rarity for which Chebyshev's inequality is nearly attained also for the mean over a few samples."""
 
 
 @dataclass(frozen=True)
 class TwoPointLosses:
-    """A two-point law, and two models in the basin.
+    """A two-point distribution, and two models in the basin.
 
     Attributes
     ----------
     samples
-        n'.
+        Number of samples n'.
     rarity
-        Probability of the jump.
+        Probability of a jump.
     reach
-        The jump, in units of the least jump for which a single rare sample makes a client err.
+        Size of the jump, in units of the smallest jump for which a single rare sample makes a client err.
     lever
-        c, from 0 at the own model to 1 at the other model.
+        Position of c, from 0 at the client's own model to 1 at the other model.
     first, second
-        chi_1 - 1 and chi_2 + 1.
+        Displacements chi_1 - 1 and chi_2 + 1.
     """
 
     samples: Annotated[int, integers(1, 3, upwards=True)]
@@ -51,50 +51,50 @@ class TwoPointLosses:
 
     @property
     def models(self) -> tuple[Fraction, Fraction]:
-        """chi_1 and chi_2."""
+        """The two models chi_1 and chi_2."""
         return 1 + self.first, -1 + self.second
 
     @cached_property
     def expected(self) -> tuple[Fraction, Fraction]:
-        """phi_2(chi_1) and phi_2(chi_2)."""
+        """The expected losses phi_2(chi_1) and phi_2(chi_2)."""
         at_other, at_own = ((model + 1) ** 2 / 2 for model in self.models)
         return at_other, at_own
 
     @property
     def midpoint(self) -> Fraction:
-        """delta, the mean of the two expected losses."""
+        """The level delta: the mean of the two expected losses."""
         at_other, at_own = self.expected
         return (at_other + at_own) / 2
 
     @cached_property
     def noise(self) -> tuple[Fraction, Fraction]:
-        """The rare and the common value of z; the rare value favours chi_1."""
+        """The rare value and the common value of z; the rare value favours chi_1."""
         apart = self.models[0] - self.models[1]
         gap = self.expected[0] - self.expected[1]
         odds = self.rarity / (1 - self.rarity)
-        # one rare row and n' - 1 common ones: (1 - (n' - 1) odds) of the jump, divided by n'
+        # the mean over one rare and n' - 1 common samples is the jump times (1 - (n' - 1) odds) / n'
         share = 1 - (self.samples - 1) * odds
         jump = -self.reach * gap / apart * (self.samples / share if share > 0 else 1)
         return jump, -jump * odds
 
     @property
     def center(self) -> Fraction:
-        """c."""
+        """The point c."""
         at_other, at_own = self.models
         return at_own + self.lever * (at_other - at_own)
 
     @property
     def loss_variance(self) -> Fraction:
-        """sigma^2: the larger variance of f(chi; z) at the two models."""
+        """The larger of the variances of f(chi; z) at the two models, sigma^2."""
         return _error_and_variance(self)[1]
 
     @property
     def needed_samples(self) -> Fraction:
-        """(P - 1) sigma^2 / (mu^2 Delta^4)."""
+        """The bound (P - 1) sigma^2 / (mu^2 Delta^4)."""
         return self.loss_variance / 16
 
     def probability(self, factor: Fraction, level: Fraction, *, strictly: bool = False) -> Fraction:
-        """Return P(factor times the mean of z >= level), or > level if ``strictly``."""
+        """Return P(factor * mean of z >= level); if ``strictly``, return P(factor * mean of z > level)."""
         rare, common = self.noise
         chance = Fraction(0)
         for k in range(self.samples + 1):
@@ -106,7 +106,7 @@ class TwoPointLosses:
 
     @property
     def error_probability(self) -> Fraction:
-        """P(phi_i(chi_2) >= phi_i(chi_1))."""
+        """The probability P(phi_i(chi_2) >= phi_i(chi_1))."""
         return _error_and_variance(self)[0]
 
     def own_exceeds(self, level: Fraction) -> Fraction:
@@ -118,7 +118,7 @@ class TwoPointLosses:
         return self.probability(self.center - self.models[0], self.expected[0] - level)
 
     def task(self, own: int = 1, foreign: int = 1) -> TwoPointMixture:
-        """Return the task, with clients of both clusters; cluster 1 has no noise."""
+        """Return the task with clients of both clusters; cluster 1 has no noise."""
         rare, common = self.noise
         deviation = math.sqrt(self.rarity * (1 - self.rarity)) * float(rare - common)
         return TwoPointMixture(
@@ -133,7 +133,7 @@ class TwoPointLosses:
 
 @lru_cache(maxsize=4096)
 def _error_and_variance(law: TwoPointLosses) -> tuple[Fraction, Fraction]:
-    """Return the error probability and the variance of a law, cached for all constants that are compared with it."""
+    """Return the error probability and the variance of a distribution; several comparisons share the cached result."""
     rare, common = law.noise
     reach = max(abs(model - law.center) for model in law.models)
     at_other, at_own = law.models
@@ -144,7 +144,7 @@ def _error_and_variance(law: TwoPointLosses) -> tuple[Fraction, Fraction]:
 
 
 def tightest(samples: int = 1, **others: Fraction) -> TwoPointLosses:
-    """Return Cantelli's law: models displaced towards each other, to the boundary, and the least jump for an error."""
+    """Return Cantelli's extreme case: models on the boundary, nearest to each other, and the smallest harmful jump."""
     half = Fraction(1, 2)
     known = {"rarity": RARE, "reach": Fraction(1), "lever": half, "first": -half, "second": half}
     return TwoPointLosses(samples, **(known | others))

@@ -1,4 +1,4 @@
-"""Convergence bounds in one setting, compared with the best possible bounds and with true values."""
+"""The leaderboard: compare convergence bounds in one setting with the best possible bounds and with true values."""
 
 from clusterproof.theory.leaderboard.bounds import Bound, leaderboard_bound
 from clusterproof.theory.leaderboard.rows import Row, leaderboard, violations

@@ -1,4 +1,4 @@
-"""Bounds of a leaderboard, from the library and from users; each is a function of the setting."""
+"""Bounds for the leaderboard, from the library and from users. Each bound is a function of the setting."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ from clusterproof.theory.rates.rounds import Algorithm
 Value = float | Fraction
 
 STATED: list[tuple[Bound, list[dict[str, Any]]]] = []
-"""Every decorated bound, with the namespaces of the modules that were being executed when it was decorated."""
+"""Every decorated bound, with the namespaces of the modules that were being imported at that time."""
 
 
 @dataclass(frozen=True)
@@ -40,11 +40,11 @@ class Bound:
     id
         Name of the bound's column.
     algorithm, client_class
-        The bound's algorithm, and the largest class of tasks for which it is proved.
+        The algorithm, and the largest class of tasks for which the bound is proved.
     function
         Function of a ``Setting`` that states the hypotheses with ``suppose`` and returns the bound.
     remark
-        Text that is printed with every value; None if there is none.
+        Text that is printed with every value, or None.
     """
 
     id: str
@@ -54,7 +54,7 @@ class Bound:
     remark: str | None = None
 
     def __call__(self, setting: Setting) -> tuple[float | None, str | None]:
-        """Return the bound and the remark, or None and the hypothesis that fails.
+        """Return the bound and the remark; if a hypothesis fails, return None and the hypothesis.
 
         Raises
         ------
@@ -73,10 +73,10 @@ class Bound:
             return None, "the bound is infinite"
         except ZeroDivisionError:
             return None, "the bound divides by 0"
-        except Exception as error:  # any error of a user's function
+        except Exception as error:  # a user's function can raise any error
             rule = f"must return a number ({type(error).__name__}: {error_text(error)})"
             raise InvalidArgument(
-                "bound", self.id, rule, "state hypotheses by suppose(name, holds)"
+                "bound", self.id, rule, "state hypotheses with suppose(name, holds)"
             ) from error
         if not value >= 0:
             raise InvalidArgument(
@@ -90,14 +90,14 @@ class Bound:
 def leaderboard_bound(
     bound_id: str, *, algorithm: str, client_class: str, remark: str | None = None
 ) -> Callable[[Callable[[Setting], Value]], Bound]:
-    """Turn a function of a ``Setting`` into a bound of the leaderboard.
+    """Decorate a function of a ``Setting`` as a bound for the leaderboard.
 
     Parameters
     ----------
     bound_id
         Name of the bound's column.
     algorithm
-        The algorithm of the bound.
+        The algorithm to which the bound applies.
     client_class
         The largest class of tasks for which the bound is proved: ``"convex"`` contains ``"strong"``, which contains
         ``"quadratic"``.
@@ -121,12 +121,12 @@ def leaderboard_bound(
 
 
 def load_bounds(source: str | Path, taken: Sequence[str]) -> list[Bound]:
-    """Import and execute a file or module; return the bounds stated there or in a module that it imports.
+    """Import a file or module; return the bounds that it or one of its imports defines.
 
     Raises
     ------
     InvalidArgument
-        If the module cannot be imported or states no bound, or the name of a bound is taken.
+        If the module cannot be imported or defines no bound, or the name of a bound is already used.
     """
     own = vars(sys.modules[load_module(source)])
     named = [value for value in own.values() if isinstance(value, Bound)]
@@ -147,9 +147,9 @@ TRANSCRIBED = "as transcribed; the published page was not compared"
 
 
 def _weaker_condition(largest: Fraction, least: Fraction, steps: int) -> bool:
-    """Return whether eta (L - mu) sum sigma_n^2 <= (2 - eta (L + mu)) (q^(2K) - sigma_K^2), sums over n <= K.
+    """Return whether eta (L - mu) sum_(n <= K) sigma_n^2 <= (2 - eta (L + mu)) (q^(2K) - sigma_K^2).
 
-    With q = 1 - eta mu, sigma_n = 1 - (1 + q + ... + q^(n-1)) / K, ``largest`` = eta L and ``least`` = eta mu; the sums
+    Here q = 1 - eta mu, sigma_n = 1 - (1 + q + ... + q^(n-1)) / K, ``largest`` = eta L and ``least`` = eta mu. The sums
     have closed forms.
     """
     if largest + least >= 2:
@@ -166,7 +166,7 @@ def _weaker_condition(largest: Fraction, least: Fraction, steps: int) -> bool:
 
 
 def case_of(setting: Setting) -> RoundCase:
-    """Return the exact numbers of a setting as the case of theorems on rounds."""
+    """Convert a setting to a case for theorems on rounds, with exact numbers."""
     return RoundCase(
         smoothness=setting.smoothness,
         strong_convexity=setting.strong_convexity,
@@ -184,7 +184,7 @@ def case_of(setting: Setting) -> RoundCase:
 
 
 def column_of(theorem: RoundTheorem, setting: Setting, *, weaker: bool = False) -> Value:
-    """Return a theorem's bound on E|x_R - x*|^2; if ``weaker``, theorem A's condition may replace eta L K <= 1.
+    """Return a theorem's bound on E|x_R - x*|^2. If ``weaker``, the condition of theorem A may replace eta L K <= 1.
 
     Raises
     ------
@@ -235,7 +235,7 @@ NASTYA = RoundTheorem(
 )
 """NASTYA, Theorem 2.3 without compression and with equal samples (Sadiev et al. 2022).
 
-FedAvg with server step size eta_g is NASTYA with n = K and eta = eta_g gamma n.
+FedAvg with the server step size eta_g equals NASTYA with n = K and eta = eta_g gamma n.
 """
 
 
@@ -272,4 +272,4 @@ def proxskip_sharp(setting: Setting) -> Value:
 
 
 ENTERED = (nastya, drift, scaffold_sharp, proxskip_theorem_6, proxskip_sharp)
-"""The library's bounds."""
+"""All bounds of the library."""

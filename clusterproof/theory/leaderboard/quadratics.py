@@ -1,8 +1,8 @@
-"""Exact expected squared distances on quadratics, and a search for the quadratics with the largest distances.
+"""Compute exact expected squared distances on quadratics, and search for quadratics with the largest distances.
 
-A round multiplies the state z of an algorithm by one of finitely many matrices T_w. The state consists of distances
-from fixed points and, if maps are affine, of a last entry 1. Its second moments follow E z z' <- sum_w p_w T_w (E z
-z') T_w'.
+A round multiplies the state z of an algorithm by one of finitely many matrices T_w. The state consists of differences
+from fixed points and, if the maps are affine, of a last entry 1. The second moments of the state follow E z z' <- sum_w
+p_w T_w (E z z') T_w'.
 """
 
 from __future__ import annotations
@@ -26,33 +26,35 @@ from clusterproof.theory.leaderboard.setting import Setting, TaskClass
 from clusterproof.theory.rates.rounds import Algorithm, Round
 
 FLATTEST = 1e-6
-"""Least curvature of an instance relative to L, if clients need not be strongly convex."""
+"""Smallest curvature of an instance, relative to L, if clients need not be strongly convex."""
 
 GRID, LEVELS = 17, 5
-"""Number of curvatures, or angles, of the first grid, and number of refinements around its best point."""
+"""Number of curvatures, or angles, in the first grid, and number of refinements around the best point."""
 
 
 MOST_ENTRIES, FEW_ROUNDS = 8, 200
-"""Matrix powers replace rounds if a state has at most the first number of entries and there are more rounds than the
-second."""
+"""Largest number of entries of a state, and largest number of rounds.
+
+For smaller states and more rounds, matrix powers replace single rounds.
+"""
 
 
 @dataclass(frozen=True)
 class Moments:
-    """Second moments of an algorithm's state on one task.
+    """Recursion for the second moments of an algorithm's state on one task.
 
     Attributes
     ----------
     maps
-        Maps of the state, z -> T_w z with weight p_w, times the root of p_w, (w, n, n).
+        Matrices T_w times sqrt(p_w), where the map z -> T_w z has the probability p_w, (w, n, n).
     noise
         Covariance that each round adds, (n, n).
     start
-        z_0, (n,).
+        Initial state z_0, (n,).
     readout
-        The squared distance is the sum of the squares of these entries of z, times ``share``.
+        Entries of z; the squared distance is the sum of the squares of these entries, times ``share``.
     share
-        1, or 1 / N for a mean over clients.
+        1, or 1 / N if the distance is a mean over clients.
     """
 
     maps: np.ndarray
@@ -69,20 +71,20 @@ def moments_of(
     start: np.ndarray,
     covariance: np.ndarray | None = None,
 ) -> Moments:
-    """Return the second moments of an algorithm on quadratics, with controls 0 at the start.
+    """Return the recursion of an algorithm on quadratics; controls start at 0.
 
     Parameters
     ----------
     round_
         The algorithm.
     hessians
-        A_i, (N, d, d), invertible.
+        Invertible matrices A_i, (N, d, d).
     gradients
-        grad f_i(x*), of mean 0, (N, d).
+        Gradients grad f_i(x*), with mean 0, (N, d).
     start
-        x_0 - x*, (d,).
+        Difference x_0 - x*, (d,).
     covariance
-        Covariance of the noise of every gradient of FedAvg, (d, d); None if there is no noise.
+        Covariance of the noise in each gradient of FedAvg, (d, d); None if there is no noise.
     """
     clients, size = gradients.shape
     step, server = float(round_.unit), float(round_.server_step_size)
@@ -116,7 +118,7 @@ def moments_of(
             for met, root in ((True, probability**0.5), (False, (1 - probability) ** 0.5))
         ]
     )
-    # the mean of the controls stays 0; the map would never shrink a rounding error in it
+    # the mean of the controls stays 0; otherwise a rounding error in the mean would never shrink
     centred = np.eye(2 * clients * size)
     centred[clients * size :, clients * size :] -= np.kron(
         np.full((clients, clients), 1 / clients), np.eye(size)
@@ -129,7 +131,7 @@ def moments_of(
 def _maps_of_models(
     round_: Round, hessians: np.ndarray, gradients: np.ndarray
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Return the map of (x - x*, 1) to the server's model after a round of all clients, (d, d + 1), and each excess.
+    """Return the map from (x - x*, 1) to the server's model after a round, (d, d + 1), and the excess of each client.
 
     The excess of a client is the server's model after a round of this client alone, minus the model after a round of
     all clients, (N, d, d + 1).
@@ -158,7 +160,7 @@ def _maps_of_models(
 
 
 def _noise(round_: Round, hessians: np.ndarray, covariance: np.ndarray | None) -> np.ndarray:
-    """Return the covariance of a client's model after its local steps, from the covariance of a gradient, (N, d, d)."""
+    """Return the covariance of each client's model after local steps, (N, d, d), from the covariance of a gradient."""
     noise = np.zeros_like(hessians)
     if covariance is not None:
         size = hessians.shape[-1]
@@ -171,9 +173,9 @@ def _noise(round_: Round, hessians: np.ndarray, covariance: np.ndarray | None) -
 
 
 def squared_distances(several: list[Moments], rounds: list[int]) -> np.ndarray:
-    """Return E|x_R - x*|^2 of several tasks of one shape after each number of rounds, in order: (tasks, rounds).
+    """Return E|x_R - x*|^2 for several tasks of the same shape after each number of rounds, (tasks, rounds).
 
-    For small states, rounds are skipped by powers of the matrix that maps second moments, with a last entry 1.
+    For small states, powers of the matrix that maps second moments replace many rounds.
     """
     one, tasks = several[0], len(several)
     maps = np.stack([moments.maps for moments in several], axis=1)
@@ -203,19 +205,19 @@ def squared_distances(several: list[Moments], rounds: list[int]) -> np.ndarray:
 
 @dataclass(frozen=True)
 class Family:
-    """Instances of a setting with two parameters, for a search.
+    """A family of instances with two parameters, for a search.
 
     Attributes
     ----------
     points, widths
-        Parameters of the first grid, (n, 2), and the widths of its refinement around the best point, (2,).
+        Parameters in the first grid, (n, 2), and widths of the refinement around the best point, (2,).
     admitted
-        Function that moves parameters (n, 2) into their range.
+        Function that moves parameters (n, 2) into the admissible range.
     task
-        Function of the parameters that returns Hessians, gradients at x* and x_0 - x*, with one client for each half of
-        the clients.
+        Function of the parameters that returns Hessians, gradients at x*, and x_0 - x*. There are two clients; each
+        stands for half of all clients.
     words
-        Function of the parameters that describes the instance.
+        Function of the parameters that returns a description of the instance.
     """
 
     points: np.ndarray
@@ -229,7 +231,7 @@ def _scalars(setting: Setting, low: float) -> Family:
     """Return the family of scalar quadratics with curvatures a_1, a_2 and gradients zeta*, -zeta*."""
     high, mean = float(setting.smoothness), float(setting.strong_convexity)
     zeta, distance = float(setting.heterogeneity), float(setting.distance)
-    low = max(low, 2 * mean - high)  # below it, no other curvature up to L makes the mean mu-strongly convex
+    low = max(low, 2 * mean - high)  # below it, no second curvature up to L makes the mean mu-strongly convex
 
     def admitted(pairs: np.ndarray) -> np.ndarray:
         pairs = np.clip(pairs, low, high)
@@ -252,10 +254,10 @@ def _scalars(setting: Setting, low: float) -> Family:
 
 
 def _planar(setting: Setting, low: float) -> Family:
-    """Return the family mu I + (L - mu) u u', u = (sin b, +-cos b), with gradients +-zeta* e_2.
+    """Return the family with Hessians mu I + (L - mu) u u', u = (sin b, +-cos b), and gradients +-zeta* e_2.
 
-    The means of their gradients and Hessians are diagonal, and their drift is along e_1. The parameters are b, near
-    sqrt(mu / L) where the bias of small steps is largest, and the angle of x_0 - x*, for which half a circle suffices.
+    The mean Hessian is diagonal, and the drift is along e_1. The first parameter is b; for small steps, the bias is
+    largest near b = sqrt(mu / L). The second parameter is the angle of x_0 - x*, for which half a circle suffices.
     """
     high, zeta, distance = (
         float(value) for value in (setting.smoothness, setting.heterogeneity, setting.distance)
@@ -290,10 +292,10 @@ def _planar(setting: Setting, low: float) -> Family:
 def worst_quadratics(
     setting: Setting, round_: Round, rounds: list[int]
 ) -> dict[int, tuple[float | None, str]]:
-    """Search a grid, refined around its best point, for the largest distance; return it with its instance in words.
+    """Search a grid, which is refined around its best point, for the largest distance; describe the instance found.
 
-    In every class the search tries scalars and, except in class quadratic, vectors in the plane. Every value belongs to
-    an instance, and so is at most the worst case. Return None if no even number of clients can have this sampling
+    In every class the search tries scalars and, except in the class "quadratic", vectors in the plane. Each distance is
+    attained by an instance, so it is at most the worst case. Return None if no even number of clients has this sampling
     factor.
     """
     if not attainable(setting.sampling, 2):
@@ -308,7 +310,7 @@ def worst_quadratics(
 
 
 def _search(family: Family, round_: Round, rounds: list[int]) -> dict[int, tuple[float, str]]:
-    """Return the largest distance of a family after each number of rounds, and a description of its instance."""
+    """Return the largest distance in a family after each number of rounds, and a description of the instance."""
 
     def evaluate(points: np.ndarray, at: list[int]) -> np.ndarray:
         with np.errstate(all="ignore"):
@@ -337,9 +339,9 @@ def _search(family: Family, round_: Round, rounds: list[int]) -> dict[int, tuple
 def expected_errors(
     setting: Setting, round_: Round, task: object, rounds: list[int]
 ) -> tuple[list[float] | None, str | None]:
-    """Return E|x_R - x*|^2 on a task from the model 0; or None and the reason why it is unknown.
+    """Return E|x_R - x*|^2 on a task, from the starting model 0; or None and the reason why it is unknown.
 
-    If the task is not an instance of the setting, the reason is returned beside the values.
+    If the task is not an instance of the setting, return the values and the reason.
 
     Raises
     ------
@@ -348,7 +350,9 @@ def expected_errors(
     """
     if not isinstance(task, QuadraticMixture | NoisyQuadraticMixture):
         rule = "must be a QuadraticMixture or NoisyQuadraticMixture"
-        raise InvalidArgument("task", type(task).__name__, rule, "make one of its Hessians and centres")
+        raise InvalidArgument(
+            "task", type(task).__name__, rule, "make such a task from the same Hessians and centres"
+        )
     noisy = isinstance(task, NoisyQuadraticMixture) and bool(task.covariance.any())
     if noisy and (round_.algorithm is not Algorithm.FEDAVG or round_.sampling > 0):
         return None, "gradient noise: known for FedAvg with all clients only"
@@ -378,11 +382,11 @@ def expected_errors(
             return None, f"the task is outside the setting: {what}"
     reason = None
     if noisy:
-        reason = "the task is outside the setting, where gradients have no noise: no bound is judged by it"
+        reason = "the task is outside the setting, where gradients have no noise: it cannot violate a bound"
     elif at_limit:
-        reason = "the task exceeds the setting by a billionth at most: no bound is judged by it"
+        reason = "the task exceeds the setting by at most a billionth: it cannot violate a bound"
     elif not attainable(setting.sampling, len(gradients)):
-        reason = "no number of participants among copies of its clients has this sampling: no bound is judged by it"
+        reason = "no number of participants among copies of its clients has this sampling: it cannot violate a bound"
     covariance = task.covariance if isinstance(task, NoisyQuadraticMixture) and noisy else None
     with np.errstate(all="ignore"):
         moments = moments_of(round_, task.hessians, gradients, -task.pooled_optimum, covariance)

@@ -1,4 +1,4 @@
-"""The rows of a leaderboard: one for every column and every number of rounds."""
+"""The rows of a leaderboard, one per column and number of rounds."""
 
 from __future__ import annotations
 
@@ -21,18 +21,18 @@ from clusterproof.theory.rates.rounds import Algorithm, ClientClass, Round
 
 ONE_ROUND = {"one-round-convex": ClientClass.CONVEX, "one-round-strong": ClientClass.STRONG}
 COMPUTED = (*ONE_ROUND, "exact", "worst-quadratic", "expected")
-"""Computed columns; all other columns are entered bounds."""
+"""Names of computed columns; all other columns are bounds from the library or from users."""
 
 MARGIN = {
     "expected": (1e-6, 1e-10, 1e-12),
     "worst-quadratic": (1e-8, 1e-10, 1e-12),
     "exact": (1e-5, 0.0, 1e-6),
 }
-"""Margins by which a column must exceed a bound to violate it; each column has three numbers:
+"""Margins by which a column must exceed a bound to show that the bound is violated. Each column has three numbers:
 
-1. Relative margin of the value (a task may be outside the setting by 1e-12).
-2. Margin of the root, in units of D + R M. Gradients that cancel at x* except for rounding move a model by M = eta_g K
-   eta zeta* at most.
+1. Relative margin of the value, because a task may be outside the setting by 1e-12.
+2. Margin of the square root, in units of D + R M. Here M = eta_g K eta zeta* is the largest move of a model if
+   gradients cancel at x* up to rounding.
 3. Margin of the value, in units of (D + M)^2, for rounding errors in second moments and for the solver.
 """
 
@@ -41,20 +41,20 @@ ROUNDS = (1, 3, 10, 30, 100, 300, 1000)
 
 
 class Row(TypedDict):
-    """One value of a leaderboard.
+    """One row of a leaderboard.
 
     Attributes
     ----------
     round
-        R, the number of rounds.
+        Number of rounds R.
     column
         Name of the bound or of the computed quantity.
     value
-        Value of E|x_R - x*|^2; None if there is none.
+        Bound on, or value of, E|x_R - x*|^2; None if there is none.
     reason
         The hypothesis that fails, the reason for a missing value, or a remark; otherwise None.
     violated
-        Whether the row is a bound that an instance or the exact worst case exceeds.
+        Whether the row is a violated bound: an instance or the exact worst case exceeds it.
     """
 
     round: int
@@ -90,37 +90,39 @@ def leaderboard(
     Parameters
     ----------
     algorithm
-        ``"fedavg"``, ``"fedprox"`` (local problems solved exactly; local steps and step size are not used),
+        ``"fedavg"``, ``"fedprox"`` (clients solve local problems exactly, so local steps and step size are not used),
         ``"scaffold"`` or ``"proxskip"`` (a round is one iteration, and the distance is a mean over clients).
     client_class
         ``"strong"``: every client is L-smooth and mu-strongly convex. ``"convex"``: clients are convex and L-smooth,
-        and their mean is mu-strongly convex. ``"quadratic"``: each client has one of two scalar quadratics.
+        and their mean is mu-strongly convex. ``"quadratic"``: each client has one of two scalar quadratic losses.
     smoothness, strong_convexity, local_steps, step_size
-        L, mu, K and eta. Numbers, or strings such as ``"1/64"``, are taken exactly.
+        L, mu, K and eta, as numbers or strings such as ``"1/64"``; all values are exact.
     heterogeneity, distance
         zeta*, the root of the mean of |grad f_i(x*)|^2, and |x_0 - x*|. Controls start at 0.
     sampling
         (N - S) / (S (N - 1)) if S of N clients take part in a round.
     server_step_size, proximal, probability, option
-        eta_g, m of FedProx (L if None), p of ProxSkip (1 / K if None), and "I" or "II" of SCAFFOLD (II if None).
+        eta_g, m of FedProx (by default L), p of ProxSkip (by default 1 / K), and "I" or "II" for SCAFFOLD (by default
+        "II").
     rounds
         Numbers of rounds.
     task
-        A ``QuadraticMixture`` or ``NoisyQuadraticMixture``, on which the error from the model 0 is computed.
-        A bound below this error is violated if the task is in the setting.
+        A ``QuadraticMixture`` or ``NoisyQuadraticMixture`` for the column ``expected``, which starts from the model 0.
+        If the task is in the setting, it violates every bound below its error.
     module
-        File or module that states bounds with ``leaderboard_bound``; it is executed.
+        File or module that defines bounds with ``leaderboard_bound``. The file or module is executed.
     more_steps
-        Compute the exact worst case for up to 40 local gradients in total instead of 24. This takes about ten seconds.
+        Whether to compute the exact worst case for up to 40 local gradients in total instead of 24, in about ten
+        seconds.
 
     Returns
     -------
     list of dict
         ``{"round", "column", "value", "reason", "violated"}`` for every number of rounds and every column: the entered
         bounds,
-        ``one-round-convex`` and ``one-round-strong`` (the best bound by proofs of single rounds, certified),
-        ``exact`` (the worst case over class strong, a solver's value), ``worst-quadratic`` (the largest instance
-        found) and ``expected`` (the error on ``task``).
+        ``one-round-convex`` and ``one-round-strong`` (the best certified bound that proofs of single rounds give),
+        ``exact`` (the worst case over the class "strong", computed by a solver), ``worst-quadratic`` (the largest error
+        found on quadratics) and ``expected`` (the error on ``task``).
 
     Raises
     ------
@@ -183,7 +185,7 @@ def leaderboard(
 def with_defaults(
     algorithm: str, smoothness: object, local_steps: int, proximal: object, probability: object
 ) -> tuple[object, object]:
-    """Return m of FedProx and p of ProxSkip; by default L and 1 / K."""
+    """Return m of FedProx and p of ProxSkip, with the defaults L and 1 / K."""
     if algorithm == Algorithm.FEDPROX and proximal is None:
         proximal = smoothness
     if algorithm == Algorithm.PROXSKIP and probability is None:
@@ -194,7 +196,7 @@ def with_defaults(
 def _one_round(
     setting: Setting, round_: Round, kind: ClientClass, numbers: list[int]
 ) -> dict[int, tuple[float | None, str | None]]:
-    """Return the column of the best bound from proofs of single rounds for a class."""
+    """Return the name of the column with the best bound from proofs of single rounds, for a class."""
 
     def nothing(reason: str) -> dict[int, tuple[float | None, str | None]]:
         return dict.fromkeys(numbers, (None, reason))
@@ -243,5 +245,5 @@ def judged(
 
 
 def violations(rows: Iterable[Row]) -> list[Row]:
-    """Return the rows of bounds that an instance or the exact worst case exceeds."""
+    """Return the rows of violated bounds."""
     return [row for row in rows if row["violated"]]

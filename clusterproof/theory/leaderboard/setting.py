@@ -1,4 +1,4 @@
-"""The setting: the quantities on which a bound on the distance after a number of rounds may depend."""
+"""The setting of a leaderboard: the quantities on which a bound on the distance after some rounds may depend."""
 
 from __future__ import annotations
 
@@ -20,12 +20,15 @@ class TaskClass(StrEnum):
     """Every f_i is L-smooth and mu-strongly convex."""
 
     QUADRATIC = "quadratic"
-    """f_i(x) = a_i (x - b_i)^2 / 2 with mu <= a_i <= L; half of the clients have one loss, and half have another."""
+    """f_i(x) = a_i (x - b_i)^2 / 2 with mu <= a_i <= L.
+
+    The clients have only two different losses, half of them each.
+    """
 
 
 @dataclass(frozen=True, kw_only=True)
 class Setting:
-    """An algorithm, a class of tasks, and a start; every number is exact.
+    """An algorithm, a class of tasks, and a start. All numbers are exact.
 
     Attributes
     ----------
@@ -36,7 +39,7 @@ class Setting:
     smoothness, strong_convexity
         L and mu.
     local_steps, step_size, server_step_size
-        K, eta and eta_g. For FedProx 1, 1 / m and 1: its clients solve their problems exactly.
+        K, eta and eta_g. For FedProx, where clients solve their problems exactly, the values are 1, 1 / m and 1.
     sampling
         theta = (N - S) / (S (N - 1)) if S of N clients take part in a round, drawn without replacement.
     proximal, probability, option
@@ -68,7 +71,7 @@ class Setting:
     def from_round(
         cls, round_: Round, task_class: TaskClass, heterogeneity: Fraction, distance: Fraction, rounds: int
     ) -> Setting:
-        """Return the setting of an algorithm's round, a start and a number of rounds.
+        """Make the setting for an algorithm, a start and a number of rounds.
 
         Raises
         ------
@@ -77,7 +80,7 @@ class Setting:
         """
         for name, value in (("heterogeneity", heterogeneity), ("distance", distance)):
             if value < 0:
-                raise InvalidArgument(name, str(value), "must be at least 0", "give a length")
+                raise InvalidArgument(name, str(value), "must be at least 0", "give a number, at least 0")
         if distance == 0 == heterogeneity:
             raise InvalidArgument(
                 "distance", 0, "must be greater than 0 if heterogeneity is 0", "give |x_0 - x*|"

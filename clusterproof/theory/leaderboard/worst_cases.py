@@ -1,8 +1,9 @@
-"""Bounds on the worst case over all clients: the best bound by proofs of single rounds, and a solver's exact value.
+"""Worst cases over all clients: the best bound that proofs of single rounds give, and the exact value from a solver.
 
-For FedAvg and FedProx, phi(E) = sup E|x+ - x*|^2 over |x - x*|^2 <= E is concave, and each certificate of one round is
-a line above it: E_(r+1) = min_j (rho_j E_r + c_j zeta*^2). For SCAFFOLD and ProxSkip each weight a has a rate rho of
-the Lyapunov function |x - x*|^2 + a G, and the last round has a rate that bounds |x+ - x*|^2 alone.
+For FedAvg and FedProx, let phi(E) be the supremum of E|x+ - x*|^2 over |x - x*|^2 <= E. This function is concave, and
+each certificate of one round is a line above phi, so E_(r+1) = min_j (rho_j E_r + c_j zeta*^2). For SCAFFOLD and
+ProxSkip, there is one rate rho for each weight a in the Lyapunov function |x - x*|^2 + a G. A separate rate for the
+last round bounds |x+ - x*|^2 alone.
 """
 
 from __future__ import annotations
@@ -24,24 +25,27 @@ from clusterproof.theory.rates.rounds import Algorithm, Round
 from clusterproof.theory.rates.traced_rounds import trace_rounds
 
 SPACING = 1.2
-"""Ratio between the values of E at which neighbouring certificates are best."""
+"""Ratio between the values of E for which two neighbouring certificates are best."""
 
 WEIGHTS = [Fraction(4) ** k for k in range(-3, 4)]
-"""Weights of the Lyapunov functions, as multiples of the usual weight."""
+"""Weights in the Lyapunov functions, as multiples of the usual weight."""
 
 STORED = Path(__file__).with_name("stored")
-"""Files of certificates, which are checked again before their use."""
+"""Files with certificates; each certificate is checked again before use."""
 
 
 def one_round_bounds(setting: Setting, round_: Round, rounds: list[int]) -> dict[int, float]:
-    """Return the bound after each number of rounds, for FedAvg and FedProx; empty if there is no certificate."""
+    """Return the bounds for FedAvg and FedProx, indexed by number of rounds.
+
+    The result is empty without certificates.
+    """
     noise = float(setting.heterogeneity**2)
     unit, error = float(round_.unit**2) * noise, float(setting.distance**2)
     stored, tried = stored_for(round_), set[int]()
     values, lines = {}, list[tuple[float, float]]()
     for number in range(1, max(rounds) + 1):
         relative = error / unit if unit else math.inf
-        # beyond these values of E the tangents hardly change
+        # beyond these values of E, the tangents hardly change
         place = round(math.log(min(max(relative, 1e-8), 1e4)) / math.log(SPACING))
         if place not in tried:
             tried.add(place)
@@ -56,14 +60,14 @@ def one_round_bounds(setting: Setting, round_: Round, rounds: list[int]) -> dict
 
 
 def _tangent(round_: Round, place: int, stored: dict[int, RoundRate]) -> RoundRate | None:
-    """Return the certificate that is best at E / zeta*^2 = SPACING^place, in units of the squared step."""
+    """Return the certificate that is best for E / zeta*^2 = SPACING^place, in units of the squared step size."""
     if place in stored and not any(stored[place].failures()):
         return stored[place]
     return prove_round(round_, distance=Fraction(f"{SPACING**place:.6e}") * round_.unit**2)
 
 
 def lyapunov_bounds(setting: Setting, round_: Round, rounds: list[int]) -> dict[int, float]:
-    """Return the least bound over the weights after each number of rounds, for SCAFFOLD and ProxSkip."""
+    """Return the smallest bound over all weights for SCAFFOLD and ProxSkip, indexed by number of rounds."""
     error, noise = setting.distance**2, setting.heterogeneity**2
     best = dict.fromkeys(rounds, math.inf)
     usual = default_weight(round_)
@@ -80,7 +84,7 @@ def lyapunov_bounds(setting: Setting, round_: Round, rounds: list[int]) -> dict[
         if repeated is None or any(repeated.failures()):
             continue
         for number in rounds:
-            with np.errstate(over="ignore"):  # a rate above 1
+            with np.errstate(over="ignore"):  # the rate is above 1
                 before, after = (float(np.float64(repeated.rate) ** power) for power in (number - 1, number))
             once = math.inf if last is None else float(last.rate) * before
             best[number] = min(best[number], after * start, once * start)
@@ -97,7 +101,7 @@ def _read(path: Path) -> dict[int, RoundRate]:
 
 
 def stored_for(round_: Round) -> dict[int, RoundRate]:
-    """Return the stored certificates of a round, by file and place."""
+    """Return the stored certificates of a round, indexed by file and place."""
     for path in sorted(STORED.glob("*.json")):
         certificates = _read(path)
         if next(iter(certificates.values())).round == round_:
@@ -112,16 +116,16 @@ STEPS, MORE_STEPS = 24, 40
 def exact_worst_case(
     setting: Setting, round_: Round, rounds: int, *, more: bool = False
 ) -> tuple[float | None, str | None]:
-    """Return sup E|x_R - x*|^2 over the strongly convex class and every N >= 2, or None and the reason.
+    """Return sup E|x_R - x*|^2 over the class "strong" and every N >= 2, or None and the reason.
 
     Parameters
     ----------
     setting, round_
-        The class, the start and the algorithm.
+        Class and start, and the round of the algorithm.
     rounds
-        R.
+        Number of rounds R.
     more
-        Whether ``MORE_STEPS`` are allowed.
+        Whether to allow ``MORE_STEPS`` local gradients.
     """
     if setting.client_class == TaskClass.CONVEX:
         return None, "class convex: the semidefinite program is a relaxation"
@@ -139,7 +143,7 @@ def exact_worst_case(
         return None, f"more than {limit} local gradients in all{offer}"
     unit, noise, squared = float(round_.unit**2), float(setting.heterogeneity**2), float(setting.distance**2)
     scale = min(max(squared / (unit * noise), 1 / MAX_SCALE), MAX_SCALE) if noise else MAX_SCALE
-    # rate D^2 + constant eta^2 zeta*^2 with rate = 1 + gain / scale
+    # the bound is rate D^2 + constant eta^2 zeta*^2 with rate = 1 + gain / scale
     goal = (squared / scale, unit * noise)
     best = Search(trace_rounds(round_, rounds), scale).least((goal[0] / max(goal), goal[1] / max(goal)))
     if best is None:

@@ -73,7 +73,7 @@ class OnRun:
     allowed
         Largest rho_0 that (A38) allows.
     rounds
-        T.
+        Number of rounds T.
     factor
         1 - l mu / 8L.
     known

@@ -42,7 +42,7 @@ class ScalarRun:
     clients, own
         m, and the clients of cluster 1, which come first.
     momentum
-        beta.
+        Momentum beta.
     start
         Distance between each first model and its optimum; both models are displaced towards each other.
     round
