@@ -150,7 +150,7 @@ NESTED = 'measure = ["error"]\nsettings.clients = ' + "[" * 20_000 + "]" * 20_00
         ("\x00", "must be a TOML file"),
         (NESTED, "nested more than 100 levels deep"),
         ('command = "train"\nmeasure = ["round"]', "measure is 'round', but it must be one of"),
-        ('command = "train"\nmeasure = ["purity"]\nreplicates = 2', "must be left out for training runs"),
+        ('command = "train"\nmeasure = ["purity"]\nreplicates = 2', "must be left out for training"),
         ('command = "train"\nmeasure = ["purity"]\n[grid]\ndata = ["digit"]', "Write digits"),
         ('command = "train"\nmeasure = ["purity"]\n[grid]\nnetwork = ["x.py:Net"]', "is code"),
         ('command = "train"\nmeasure = ["purity"]\n[grid]\nhidden = ["wide"]', "wrong type"),
