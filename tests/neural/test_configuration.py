@@ -203,7 +203,9 @@ def test_parameters_of_user_supplied_code_are_stored_or_refused(
     algorithm: Any = found.make_algorithm()
     assert (algorithm.rates, algorithm.sub, algorithm.made) == ((1.0, 2.0), {"on": True}, 2.0)
     assert configuration_from(json.loads(json.dumps(found.sections))) == found
-    with pytest.raises(InvalidArgument, match=r"algorithm.farthest .* must consist of strings, finite numbers"):
+    with pytest.raises(
+        InvalidArgument, match=r"algorithm.farthest .* must consist of strings, finite numbers"
+    ):
         configuration_from({"algorithm": {"name": "own.py:Unbounded", "step_size": 0.5}})
     sections = {"algorithm": given}
     with pytest.raises(

@@ -54,7 +54,10 @@ def with_(**changes: Any) -> Any:
 
 MISTAKES: dict[str, tuple[dict[str, Any], str]] = {
     "writes models": ({"answer": write_models}, "it writes to the state's `models`. Compute a new array"),
-    "writes buffers": ({"answer": write_buffers}, "it writes to the state's `buffers.0`. Compute a new array"),
+    "writes buffers": (
+        {"answer": write_buffers},
+        "it writes to the state's `buffers.0`. Compute a new array",
+    ),
     "target": ({"target": "pool"}, "a `target` among clusters, pooled, clients, not 'pool'"),
     "count": ({"model_count": lambda self, task: 0}, "from `model_count`, not 0"),
     "start": (
@@ -79,7 +82,10 @@ MISTAKES: dict[str, tuple[dict[str, Any], str]] = {
         {"answer": with_(clients=CLIENTS + 1)},
         "`clients` from `step` between 0 and 5, not 6",
     ),
-    "fewer": ({"answer": with_(assignments=np.zeros(3, int))}, "6 assignments from `step`, one per participant, not 3"),
+    "fewer": (
+        {"answer": with_(assignments=np.zeros(3, int))},
+        "6 assignments from `step`, one per participant, not 3",
+    ),
 }
 
 
