@@ -1,7 +1,7 @@
 (* What theorems about functions rest on, proved once. Vectors and numbers that depend on functions are written symbol
    by symbol, and multiplied out by computation. A theorem's statement names nothing of this file. *)
 From Coq Require Import Rbase Rfunctions R_sqrt List Lra Lia.
-From Clusterproof Require Import statements prelude.
+From Clusterproof Require Import statements clients prelude.
 Import ListNotations.
 Open Scope R_scope.
 
@@ -101,17 +101,29 @@ Definition product_of (l : list (list formula * formula)) : formula := fold_righ
 Definition all_positive (es : list entry) (l : list (list formula * formula)) : bool :=
   forallb (fun t => (forallb (fun p => shows es (Never (Le p (Num 0)))) (fst t) &&
                      shows es (Below (fold_right Mul (Num 1) (fst t)) (snd t) []))%bool) l.
+(* With clients: the vectors that all clients share, and the vectors with mean 0. Their products are 0. *)
+Definition kinds : Type := list nat * list nat.
+Definition within (n : nat) (l : list nat) : bool := existsb (Nat.eqb n) l.
+Definition orthogonal (ks : kinds) (k : key) : bool :=
+  match k with
+  | Product i j => ((within i (fst ks) && within j (snd ks)) || (within j (fst ks) && within i (snd ks)))%bool
+  | _ => false end.
+(* The mean of a vector, by what the shared vectors contribute to it, is another one. *)
+Definition is_mean (es : list entry) (ks : kinds) (later : meanings) (e w : vector) : bool :=
+  let known := all_known later [] in let l := flattened known (Num 1) e in
+  (are_right es later [] && forallb (fun t => within (snd t) (fst ks) || within (snd t) (snd ks))%bool l &&
+   vanishing Nat.eqb es (filter (fun t => within (snd t) (fst ks)) l ++ flattened known (Opp (Num 1)) w))%bool.
 (* A number is at least 0: it times positive numbers is a sum of multiples of numbers that are, of squares, of a matrix without
    negative eigenvalues, and of 1. *)
 Definition proves (es : list entry) (same : list (nat * nat)) (later : meanings) (scale : list (list formula * formula)) (e : form) (given : list (formula * form))
-    (squares : list (formula * vector)) (matrix : list (list Z)) (rest : formula) : bool :=
+    (squares : list (formula * vector)) (matrix : list (list Z)) (rest : formula) (ks : kinds) : bool :=
   let known := all_known later [] in
   (are_right es later [] && forallb (fun t => shows es (Below (Num 0) (fst t) [])) given &&
    forallb (fun t => shows es (Below (Num 0) (fst t) [])) squares && shows es (Below (Num 0) rest []) &&
    all_positive es scale && semidefinite (length matrix) 1 matrix &&
-   vanishing same_key es (expanded same known (product_of scale) e ++ flat_map (fun t => expanded same known (Opp (fst t)) (snd t)) given ++
+   vanishing same_key es (filter (fun t => negb (orthogonal ks (snd t))) (expanded same known (product_of scale) e ++ flat_map (fun t => expanded same known (Opp (fst t)) (snd t)) given ++
      flat_map (fun t => expanded same known (Opp (fst t)) (Inner (snd t) (snd t))) squares ++ matrix_of 0 matrix ++
-     [(Opp rest, One)]))%bool.
+     [(Opp rest, One)])))%bool.
 
 Section Meaning.
 Variable S : space.
@@ -227,6 +239,45 @@ Proof.
   rewrite <- (plus_origin S (vec a)), <- (plus_opposite S (vec b)), (plus_comm S (vec b)), plus_assoc.
   change (vec a [-] vec b [+] vec b = vec b). rewrite N, plus_comm. apply plus_origin.
 Qed.
+Variable mean : V S -> V S.
+Fixpoint all_shared (l : list nat) : Prop := match l with [] => True | i :: l => mean (v i) = v i /\ all_shared l end.
+Fixpoint all_apart (l : list nat) : Prop := match l with [] => True | i :: l => mean (v i) = origin S /\ all_apart l end.
+Definition right_kinds (ks : kinds) : Prop := all_shared (fst ks) /\ all_apart (snd ks).
+Lemma shared_one i l : within i l = true -> all_shared l -> mean (v i) = v i.
+Proof. induction l; simpl; intros E H. discriminate. destruct H as [H K]. apply Bool.orb_prop in E as [E|E]; auto. apply Nat.eqb_eq in E as ->. exact H. Qed.
+Lemma apart_one i l : within i l = true -> all_apart l -> mean (v i) = origin S.
+Proof. induction l; simpl; intros E H. discriminate. destruct H as [H K]. apply Bool.orb_prop in E as [E|E]; auto. apply Nat.eqb_eq in E as ->. exact H. Qed.
+Lemma orthogonal_ok ks k : projection mean -> right_kinds ks -> orthogonal ks k = true -> at_key k = 0.
+Proof.
+  intros [_ A] [H K] E. destruct k as [i j| |]; try discriminate. simpl in *.
+  assert (G : forall m n, within m (fst ks) = true -> within n (snd ks) = true -> <<v m, v n>> = 0).
+  { intros m n M N. rewrite <- (shared_one _ _ M H), A, (apart_one _ _ N K). apply ip_origin_r. }
+  apply Bool.orb_prop in E as [E|E]; apply andb_prop in E as [E F]; auto. rewrite ip_sym. auto.
+Qed.
+Lemma without_orthogonal ks l : projection mean -> right_kinds ks ->
+  sum_of_terms env at_key (filter (fun t => negb (orthogonal ks (snd t))) l) = sum_of_terms env at_key l.
+Proof.
+  intros A H. unfold sum_of_terms. induction l as [|t l IH]; simpl. reflexivity.
+  destruct (orthogonal ks (snd t)) eqn:E; simpl; rewrite IH. rewrite (orthogonal_ok _ _ A H E). ring. reflexivity.
+Qed.
+Theorem same_mean ks later e w : projection mean -> right_kinds ks -> mean_it later -> is_mean es ks later e w = true ->
+  like (mean (vec e)) (vec w).
+Proof.
+  unfold is_mean. intros [_ A] [H N] M E z. apply andb_prop in E as [E F]. apply andb_prop in E as [E G].
+  assert (K : all_right (all_known later [])) by (apply are_right_ok; auto; intros n l X; discriminate).
+  apply (vanishing_ok nat Nat.eqb (fun i j => proj1 (Nat.eqb_eq i j)) env (fun i => <<v i, z>>)) in F; auto.
+  rewrite sum_of_terms_app in F. change (sum_of_terms env (fun i => <<v i, z>>)) with (sum_along z) in F.
+  rewrite flattened_ok in F by exact K. simpl in F.
+  assert (X : sum_along (mean z) (flattened (all_known later []) (Num 1) e) =
+    sum_along z (filter (fun t => within (snd t) (fst ks)) (flattened (all_known later []) (Num 1) e))).
+  { revert G. generalize (flattened (all_known later []) (Num 1) e). intro l. induction l as [|t l IH]; intro G. reflexivity.
+    cbn [forallb] in G. apply andb_prop in G as [G L]. specialize (IH L). cbn [filter].
+    change (sum_along (mean z) (t :: l)) with (den env (fst t) * <<v (snd t), mean z>> + sum_along (mean z) l). rewrite IH, <- A.
+    destruct (within (snd t) (fst ks)) eqn:W.
+    - rewrite (shared_one _ _ W H). reflexivity.
+    - simpl in G. rewrite (apart_one _ _ G N), ip_origin. ring. }
+  rewrite flattened_ok in X by exact K. simpl in X. rewrite A. lra.
+Qed.
 Fixpoint hold (given : list (formula * form)) : Prop :=
   match given with [] => True | t :: given => 0 <= sem (snd t) /\ hold given end.
 Lemma same_key_ok k l : same_key k l = true -> k = l.
@@ -249,13 +300,13 @@ Proof.
   simpl in E. apply Rmult_lt_0_compat; auto. lra.
 Qed.
 
-Theorem proves_ok same later scale e given squares matrix rest :
-  proves es same later scale e given squares matrix rest = true -> equal_values same -> mean_it later -> hold given -> 0 <= sem e.
+Theorem proves_ok same later scale e given squares matrix rest ks : projection mean -> right_kinds ks ->
+  proves es same later scale e given squares matrix rest ks = true -> equal_values same -> mean_it later -> hold given -> 0 <= sem e.
 Proof.
-  unfold proves. intros E W M G. repeat (apply andb_prop in E as [E ?F]). rename F into Z, F0 into T, F1 into N, F2 into C, F3 into Q, F4 into P.
+  intros A R. unfold proves. intros E W M G. repeat (apply andb_prop in E as [E ?F]). rename F into Z, F0 into T, F1 into N, F2 into C, F3 into Q, F4 into P.
   apply (semidefinite_ok S _ _ _ v) in T; [|lia]. pose proof (matrix_ok matrix 0) as U. change (shifted_by 0) with v in U.
   assert (K : all_right (all_known later [])) by (apply are_right_ok; auto; intros n l H; discriminate).
-  apply (vanishing_ok key same_key same_key_ok env at_key) in Z; auto. rewrite !sum_of_terms_app, expanded_ok in Z by assumption.
+  apply (vanishing_ok key same_key same_key_ok env at_key) in Z; auto. rewrite (without_orthogonal _ _ A R), !sum_of_terms_app, expanded_ok in Z by assumption.
   apply shown_nonneg in C.
   apply positive_product in N.
   assert (X : sum_of_terms env at_key (flat_map (fun t => expanded same (all_known later []) (Opp (fst t)) (snd t)) given) <= 0).
@@ -388,6 +439,14 @@ End Operators.
 
 (* ---- What a file's proofs use *)
 
+Lemma every_vector (S : space) : projection (fun x : V S => x).
+Proof. split; reflexivity. Qed.
+Lemma by_parts (S : space) (mean : V S -> V S) (x : V S) : like S x (mean x [+] (x [-] mean x)).
+Proof. intro z. rewrite ip_plus, ip_difference. ring. Qed.
+Lemma mean_of_mean (S : space) (mean : V S -> V S) (x : V S) : projection mean -> mean (mean x) = mean x.
+Proof. intros [P _]. apply P. Qed.
+Lemma mean_of_rest (S : space) (mean : V S -> V S) (x : V S) : projection mean -> mean (x [-] mean x) = origin S.
+Proof. intros [P A]. apply ip_definite. rewrite A, !ip_difference, <- A, (P (x [-] mean x)). rewrite <- A. ring. Qed.
 Lemma by_zero (S : space) env v e c n : vec S env v e = origin S -> like S (v n) (vec S env v (Less (Base n) (Multiple c e))).
 Proof. intros E z. simpl. rewrite ip_difference, ip_times, E, ip_origin. ring. Qed.
 Lemma strictly env es a b : fst (defined env 0 es) = snd (defined env 0 es) -> bounded env 0 es ->

@@ -8,9 +8,10 @@ from typing import Any
 
 from clusterproof.checker.export.family_cases import Case
 from clusterproof.checker.export.function_classes import members
+from clusterproof.checker.export.function_proposition import Proposition
 from clusterproof.checker.export.function_source import Loop, Source, conclusions
 from clusterproof.checker.export.function_words import Frame, Symbols, Words, number_text, with_lets
-from clusterproof.checker.export.rocq_dual import equation_of, statement
+from clusterproof.checker.export.rocq_dual import equation_of, given, statement
 from clusterproof.checker.export.rocq_patterns import quoted, tuple_of
 from clusterproof.checker.export.rocq_text import comment
 from clusterproof.checker.export.traced import Comparison, Traced, View, in_order, operands
@@ -24,8 +25,8 @@ class FamilyStatement:
 
     Attributes
     ----------
-    lines
-        Lines of the proposition.
+    proposition
+        The proposition.
     frame, places, counts
         Names of the case. Indices of the claim's quantities that are symbols. Names of the numbers of rounds.
     state, kinds, named, state_points
@@ -34,8 +35,6 @@ class FamilyStatement:
         Names of the round, of the first state and of the last state. Type of a state.
     supposed, hypotheses
         The hypotheses of the claim, and their names by the kernel's facts.
-    intros
-        All names that the proposition binds, in order.
     """
 
     def __init__(self, case: Case, source: Source) -> None:
@@ -67,7 +66,7 @@ class FamilyStatement:
         self.supposed = [source.supposed[id(fact)] for fact in known if id(fact) in source.supposed]
         self.hypotheses = {id(c.fact): f"X_{k}'" for k, (_, c) in enumerate(self.supposed)}
         self._names()
-        self.lines = self._stated()
+        self.proposition = self._stated()
 
     def symbols(self, states: Mapping[int, str] | None = None) -> Symbols:
         """Return the writer of coefficients; ``states`` maps symbols for rounds and states to Rocq's notation."""
@@ -93,7 +92,7 @@ class FamilyStatement:
 
     # ---- what is stated
 
-    def _stated(self) -> list[str]:
+    def _stated(self) -> Proposition:
         case, frame, loop = self.case, self.frame, self.loop
         inline = Words(frame, self.first, [], {}, self.symbols(), only=set())
         definitions = case.view.trace.definitions
@@ -109,11 +108,9 @@ class FamilyStatement:
             (f"X_{k}'", f"{comment(words)} {inline.proposition(c)}", type(c.fact.slack) is Quotient)
             for k, (words, c) in enumerate(self.supposed)
         ]
-        before = [*self.ranges, *((own, text) for own, text, early in supposed if early), *classes]
+        before = [*self.ranges, *((own, text) for own, text, early in supposed if early)]
         later = [(own, text) for own, text, early in supposed if not early]
         reals = [frame.quantities[n] for n in self.places if n not in self.counts]
-        binders = [f"({' '.join(reals)} : R)"] if reals else []
-        binders += [f"({frame.quantities[n]} : nat)" for n in self.counts]
         roots = [
             value
             for measured, bounds in self.entries
@@ -125,31 +122,17 @@ class FamilyStatement:
             for n, v in case.instance.items()
             if type(v) in (int, Fraction)
         ]
-        self.intros = [own for own, _ in lets]
         if loop is None:
             words = Words(frame, case.view, roots, self.source.names, inline.symbols)
             conclusion = self._concluded(words)
         else:
             lets_before, conclusion = self._with_loop(loop, roots, inline.symbols)
             lets += lets_before
-        points = " ".join(frame.points.values())
-        self.intros = [
-            *reals,
-            *(frame.quantities[n] for n in self.counts),
-            frame.bound(),
-            *(own for own, _ in before),
-            *frame.points.values(),
-            *["M'"] * bool(equation),
-            *(own for own, _ in later),
-            *(own for own, _ in lets),
-        ]
-        return [
-            f"forall (S : space) {' '.join([*binders, frame.binders()])},",
-            *(f"{text} ->" for _, text in before),
-            f"forall {points} : V S,{equation}",
-            *(f"{text} ->" for _, text in later),
-            with_lets(lets, conclusion),
-        ]
+        parameters = reals, [frame.quantities[n] for n in self.counts]
+        words_of_case = given(case.chosen)
+        return Proposition(
+            words_of_case, frame, parameters, before, classes, equation, later, lets, conclusion
+        )
 
     def _concluded(self, words: Words) -> str:
         return " /\\\n  ".join(

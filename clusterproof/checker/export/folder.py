@@ -41,9 +41,11 @@ axioms: $(FILES:.v=.vo)
 \t! grep '^[A-Za-z]' $@.txt | grep -vE '$(KNOWN)'
 statements.vo: statements.v
 \tcoqc -q -Q . Clusterproof $<
+clients.vo: clients.v statements.vo
+\tcoqc -q -Q . Clusterproof $<
 prelude.vo: prelude.v statements.vo
 \tcoqc -q -Q . Clusterproof $<
-duals.vo: duals.v prelude.vo
+duals.vo: duals.v prelude.vo clients.vo
 \tcoqc -q -Q . Clusterproof $<
 language.vo: language.v
 \tcoqc -q -Q . Clusterproof $<

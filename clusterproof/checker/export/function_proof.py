@@ -79,7 +79,8 @@ class Place:
         for (k, i), triplet in sorted(view.triplets.items()):
             self._define(f"at_{k}_{i}", "", f"Triplet {' '.join(map(words.code, triplet))}")
         meanings, self._known = list[str](), list[str]()
-        if view.equation is not None:
+        self._kinds = words.kinds()
+        if view.equation is not None and not words.frame.mean:
             total, right = view.equation
             last = view.triplets[len(view.trace.definitions) - 1, 0][1]
             place, inverse = words.base(last), number_code(1 / view.trace.weights[-1])
@@ -93,8 +94,15 @@ class Place:
         self._again: list[tuple[str, str, str]] = []
         self._equalities: list[str] = []
         self._conditions: dict[int, list[str]] = {}
+        parts = {id(whole): (mean, rest) for whole, mean, rest in words.split}
         for node in words.vectors:
-            if node.operator == "gradient":
+            if id(node) in parts:
+                self._known.append(f"(by_parts S {words.frame.mean} ({words.text(node)}))")
+                what = f"(Sum {' '.join(map(words.code, parts[id(node)]))})"
+            elif node.operator == "mean":
+                self._known.append(self._mean(node))
+                what = words.direction(node.value)
+            elif node.operator == "gradient":
                 first = next(triplet for other, triplet in words.again if other is node)
                 equal = self._same(node, first[0])
                 self._known.append(f"(by_equation S _ _ (f_equal {words.gradient(node)} {equal}))")
@@ -113,6 +121,8 @@ class Place:
         ]
         self._define("same", "list (nat * nat)", listed(pairs))
         self._define("meanings", "meanings", listed(meanings))
+        kinds = (f"[{'; '.join(map(str, each))}]%nat" for each in self._kinds)
+        self._define("kinds", "kinds", f"({', '.join(kinds)})")
         self._define("basic", "list entry", listed(self.entries))
         kind = "list (list formula * formula)"
         for k, factors in enumerate(self.positive):
@@ -129,6 +139,35 @@ class Place:
 
     def _define(self, name: str, kind: str, text: str) -> None:
         self.definitions.append(f"Definition {self.own(name)}{f' : {kind}' if kind else ''} :=\n  {text}.")
+
+    def _mean(self, node: Traced) -> str:
+        """Return the name of the equality of a mean and a combination of shared vectors."""
+        name, own = f"N_{len(self._known)}'", f"(firstn {len(self._known)} {self.own('meanings')})"
+        of, what = self.words.code(node.parts[0]), self.words.direction(node.value)
+        mean = self.words.frame.mean
+        self._equalities += [
+            f"assert ({name} : like S ({mean} (vec S env' v' {of})) (vec S env' v' {what})).",
+            f"{{ refine (same_mean S env' v' {self.own('entries')} D' B' {mean} {self.own('kinds')} {own} {of} {what}",
+            f"    PM' RK' {conjunction(self._known)} _); vm_cast_no_check (eq_refl true). }}",
+        ]
+        return name
+
+    def _kinds_shown(self) -> list[str]:
+        """Return the steps that show which base vectors are shared, and which have the mean 0."""
+        words, mean = self.words, self.words.frame.mean
+        if not mean:
+            return [
+                "pose (mean' := fun x' : V S => x'). pose proof (every_vector S) as PM'.",
+                "assert (RK' : right_kinds S v' mean' ([], [])) by exact (conj Logic.I Logic.I).",
+            ]
+        texts = [words.text(whole) for whole, *_ in words.split]
+        shared = [f"shared_{each}'" for each in words.frame.shared]
+        shared += [f"(mean_of_mean S {mean} ({text}) PM')" for text in texts]
+        apart = ["M'", *(f"(mean_of_rest S {mean} ({text}) PM')" for text in texts)]
+        return [
+            f"assert (RK' : right_kinds S v' {mean} {self.own('kinds')})",
+            f"  by exact (conj {conjunction(shared)} {conjunction(apart)}).",
+        ]
 
     def _same(self, node: Traced, first: Traced) -> str:
         """Return the name of the equality of two points, which is shown from the facts known so far."""
@@ -167,6 +206,7 @@ class Place:
             steps += member.begin(entries)
         return [
             *steps,
+            *self._kinds_shown(),
             *self._equalities,
             f"assert (K' : mean_it S env' v' {self.own('meanings')}) by exact {conjunction(self._known)}.",
             f"assert (W' : equal_values val' {self.own('same')})",
@@ -236,11 +276,11 @@ class Place:
         )
         return [
             f"assert (P_{k}' : proves {self.own('entries')} {self.own('same')} {self.own('meanings')} {scale}",
-            f"  {form} {given} {squares} {matrix} {rest} = true)",
+            f"  {form} {given} {squares} {matrix} {rest} {self.own('kinds')} = true)",
             "  by (vm_cast_no_check (eq_refl true)).",
             f"assert (H_{k}' : hold S env' v' val' {given})",
             f"  by exact {conjunction(self._conditions[k])}.",
-            f"pose proof (proves_ok S env' v' val' _ D' B' _ _ _ _ _ _ _ _ P_{k}' W' K' H_{k}') as E_{k}'.",
+            f"pose proof (proves_ok S env' v' val' _ D' B' _ _ _ _ _ _ _ _ _ _ PM' RK' P_{k}' W' K' H_{k}') as E_{k}'.",
         ]
 
     def _form(self, value: Any) -> str:

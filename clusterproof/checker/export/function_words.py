@@ -8,7 +8,15 @@ from fractions import Fraction
 from typing import Any
 
 from clusterproof.checker.export.rocq_text import Names, listed, whole
-from clusterproof.checker.export.traced import Comparison, Traced, Triplet, View, in_order, operands
+from clusterproof.checker.export.traced import (
+    Comparison,
+    Traced,
+    Triplet,
+    View,
+    in_order,
+    mean_of,
+    operands,
+)
 from clusterproof.checker.kernel.evaluation import Refused
 from clusterproof.checker.kernel.interpolation import OperatorClass
 from clusterproof.checker.kernel.polynomials import Polynomial, constant
@@ -109,7 +117,10 @@ class Frame:
         self.numbers = {
             name: f"INR {own}" if name in counts else own for name, own in self.quantities.items()
         }
+        is_of_clients = view.trace.any_number
+        self.mean, self.count = (self.names.new(each) if is_of_clients else "" for each in ("mean", "n"))
         self.points = {id(each): self.names.new(each.parts[0]) for each in view.free}
+        self.shared = list(self.points.values())[:2] if is_of_clients else []
 
     def binders(self) -> str:
         """Write the functions, gradients and operators with their types."""
@@ -168,7 +179,10 @@ class Words:
         self.frame, self.view, self.symbols = frame, view, symbols
         self._given = {**frame.points, **(given or {})}
         triplets = [view.triplets[at] for at in sorted(view.triplets)]
-        self.bases = [*view.free, *(gradient for _, gradient, _ in triplets)]
+        gradients = [gradient for _, gradient, _ in triplets]
+        self.bases, self.split = [*view.free, *gradients], list[tuple[Traced, Traced, Traced]]()
+        if view.trace.any_number and only is None:
+            self._split(view.free[:2], [*view.free[2:], *gradients[1:]], gradients[0])
         self.heights = [height for *_, height in triplets if height.operator == "height"]
         nodes = in_order([*(point for point, *_ in view.triplets.values()), *roots])
         uses = Counter(id(part) for node in nodes for part in operands(node))
@@ -179,7 +193,7 @@ class Words:
         self._named: dict[int, str] = {}
         self.lets: list[tuple[str, Traced]] = []
         self.again: list[tuple[Traced, Triplet]] = []
-        self.vectors: list[Traced] = []
+        self.vectors: list[Traced] = [whole for whole, *_ in self.split]
         for node in nodes:
             if node.operator == "height" and id(node) not in self._height and only is None:
                 self._ask_again(node, triplets)
@@ -193,15 +207,25 @@ class Words:
                 self._ask_again(node, triplets)
             else:
                 name = wanted.get(id(node), (None, ""))[1]
-                if not (id(node) in points or uses[id(node)] > 1 or name) or (
-                    only is not None and id(node) not in only
-                ):
+                is_own = id(node) in points or uses[id(node)] > 1 or name or node.operator == "mean"
+                if not is_own or (only is not None and id(node) not in only):
                     continue
-                self._named[id(node)] = frame.names.new(name or "x")
+                self._named[id(node)] = frame.names.new(
+                    name or ("common" if node.operator == "mean" else "x")
+                )
                 self.lets.append((self._named[id(node)], node))
             self._place[id(node)] = len(self.bases)
             self.bases.append(node)
             self.vectors.append(node)
+
+    def _split(self, common: Sequence[Traced], own: Sequence[Traced], at_solution: Traced) -> None:
+        """Take as base vectors the means of the clients' vectors and the rests; at the solution, the mean is 0."""
+        trace = self.view.trace
+        for whole in own:
+            mean = mean_of(trace, whole)
+            self.split.append((whole, mean, whole - mean))
+        parts = [part for _, *both in self.split for part in both]
+        self.bases = [*common, at_solution, *parts, *own]
 
     def _ask_again(self, node: Traced, triplets: Sequence[Triplet]) -> None:
         """Store a gradient or value at a point with a second expression, with the known triplet of this point."""
@@ -242,6 +266,8 @@ class Words:
             raise Refused(
                 "a Rocq file about functions cannot yet contain points that are given in each round"
             )
+        if value.operator == "mean":
+            return f"{self.frame.mean} {self._within(value.parts[0], 9)}", 8
         if value.operator in ("gradient", "height"):
             names = self.frame.gradients if value.operator == "gradient" else self.frame.functions
             place, point = value.parts
@@ -342,14 +368,16 @@ class Words:
         view = self.view
         origin = next(self.base(each) for each in view.free if each.value.terms.keys() == {0})
         found: dict[int, dict[int, Any]] = {0: {origin: 1}}
-        for each in view.free:
-            for vector in each.value.terms.keys() - {0}:
-                found[vector] = {self.base(each): 1, origin: -1}
-        for at in sorted(view.triplets):
-            gradient = view.triplets[at][1]
-            if len(gradient.value.terms) == 1 and not gradient.value.terms.keys() <= found.keys():
-                (vector,) = gradient.value.terms
-                found[vector] = {self.base(gradient): 1}
+        for each in self.bases[: len(self.bases) - len(self.vectors)]:
+            terms = each.value.terms
+            new = [vector for vector in terms if vector not in found]
+            if len(new) != 1 or terms[new[0]] != 1:
+                continue
+            of_new: dict[int, Any] = {self.base(each): 1}
+            for vector, factor in terms.items():
+                for base, share in found.get(vector, {}).items():
+                    of_new[base] = of_new.get(base, 0) - factor * share
+            found[new[0]] = of_new
         return found
 
     def multiples(self, point: Point | Mapping[int, Any]) -> str:
@@ -372,17 +400,26 @@ class Words:
                     rows[min(i, j)][abs(i - j)] += share if i == j else share / 2
         return rows
 
-    def direction(self, point: Mapping[int, Any]) -> str:
+    def direction(self, point: Point | Mapping[int, Any]) -> str:
         """Write a combination of the kernel's free vectors as a vector."""
         parts = [
             f"(Multiple {self.symbols.code(factor)} (Base {base}))"
             for base, factor in sorted(self.in_bases(point).items())
             if not _is_zero(factor)
         ]
+        if not parts:
+            return "(Multiple (Num 0) (Base 0))"
         text = parts[-1]
         for part in reversed(parts[:-1]):
             text = f"(Sum {part} {text})"
         return text
+
+    def kinds(self) -> tuple[list[int], list[int]]:
+        """Return the indices of the base vectors that all clients share, and of the base vectors with mean 0."""
+        if not self.frame.mean:
+            return [], []
+        means, rests = ([self.base(each[k]) for each in self.split] for k in (1, 2))
+        return [0, 1, *means], [2, *rests]
 
 
 def _is_zero(factor: Any) -> bool:

@@ -10,6 +10,7 @@ from typing import Any
 
 from clusterproof.checker.export.function_classes import members
 from clusterproof.checker.export.function_proof import Place, Sum
+from clusterproof.checker.export.function_proposition import Proposition, Proved, composed, proved
 from clusterproof.checker.export.function_source import Source, conclusions
 from clusterproof.checker.export.function_words import (
     Frame,
@@ -19,7 +20,7 @@ from clusterproof.checker.export.function_words import (
     number_text,
     with_lets,
 )
-from clusterproof.checker.export.rocq_text import PROOF, comment, conj, every, listed, whole
+from clusterproof.checker.export.rocq_text import listed, whole
 from clusterproof.checker.export.traced import Traced, View
 from clusterproof.checker.kernel.evaluation import Refused, limited
 from clusterproof.checker.kernel.numbers import read, write
@@ -31,43 +32,8 @@ def dual(text_of_claim: str, record: Mapping[str, Any], name: str = "certified")
     """Write the theorem ``name``: each component of the line holds at each instance."""
     source = Source(text_of_claim, record["statement"])
     with limited(10**9):
-        cases = [_proved(case, source, str(k)) for k, case in enumerate(_cases(source, record), start=1)]
+        cases = [_proved(case, source, k) for k, case in enumerate(_cases(source, record), start=1)]
     return composed(name, cases)
-
-
-@dataclass(frozen=True)
-class Proved:
-    """A proposition about functions in one case, with its proof.
-
-    Attributes
-    ----------
-    words
-        The case, for a comment; empty if there is only one case.
-    statement
-        Lines of the proposition.
-    definitions, steps
-        Data for the checker, and tactics.
-    """
-
-    words: str
-    statement: Sequence[str]
-    definitions: Sequence[str]
-    steps: Sequence[str]
-
-
-def composed(name: str, cases: Sequence[Proved]) -> list[str]:
-    """Write the theorem that the propositions of all cases hold."""
-    lines = [PROOF, *(line for case in cases for line in case.definitions), "", f"Theorem {name} :"]
-    for k, case in enumerate(cases, start=1):
-        *own, last = case.statement
-        brackets, end = (("(", ")") if len(cases) > 1 else ("", "")), " /\\" if k < len(cases) else "."
-        lines += [f"  {comment(case.words)}"] if case.words else []
-        own = [*own, last + brackets[1] + end]
-        lines += [f"  {brackets[0]}{own[0]}", *(f"  {line}" for line in own[1:])]
-    lines += ["Proof.", f"  refine {conj(['_'] * len(cases))}."]
-    for case in cases:
-        lines += ["  {", *(f"  {step}" for step in case.steps), "  }"]
-    return [*lines, "Qed.", "", every([name])]
 
 
 @dataclass(frozen=True)
@@ -116,8 +82,8 @@ def _key(setting: Mapping[str, Any]) -> tuple[Any, ...]:
     return tuple(sorted((str(key), str(value)) for key, value in setting.items()))
 
 
-def _proved(case: _Case, source: Source, suffix: str) -> Proved:
-    """Return the proposition of a case with its proof, whose own names have the suffix."""
+def _proved(case: _Case, source: Source, number: int) -> Proved:
+    """Return the proposition of a case with its proof; the number is a part of the proof's own names."""
     numbers = [key for key, value in case.setting.items() if type(value) in (int, Fraction)]
     frame = Frame(case.view, numbers)
     several = case.measured.numbers if type(case.measured) is Least else (case.measured,)
@@ -128,8 +94,7 @@ def _proved(case: _Case, source: Source, suffix: str) -> Proved:
     definitions = case.view.trace.definitions
     classes = [each for member in members(frame, definitions, words.symbols) for each in member.hypotheses()]
     equation = equation_of(words, case.view)
-    points = " ".join(frame.points.values())
-    place = Place(words, suffix)
+    place = Place(words, str(number))
     large, evidence = total_of(case.bounds.values()), _sum(case, words)
     if type(case.measured) is Least:
         weights = [number_code(each) for each in case.weights]
@@ -137,16 +102,8 @@ def _proved(case: _Case, source: Source, suffix: str) -> Proved:
     else:
         pair = (large, case.measured) if case.sign == ">=" else (case.measured, large)
         steps, proof = place.below(*pair, evidence)
-    intros = [frame.bound(), *(own for own, _ in classes), points, *["M'"] * bool(equation)]
-    intros += [own for own, _ in lets]
-    statement_lines = [
-        f"forall (S : space) {frame.binders()},",
-        *(f"{text} ->" for _, text in classes),
-        f"forall {points} : V S,{equation}",
-        with_lets(lets, stated),
-    ]
-    proof_steps = [f"intros S {' '.join(intros)}.", *place.begin(), *steps, f"exact {proof}."]
-    return Proved(given(case.setting), statement_lines, place.definitions, proof_steps)
+    proposition = Proposition(given(case.setting), frame, ((), ()), (), classes, equation, (), lets, stated)
+    return proved(proposition, number, place.definitions, [*place.begin(), *steps, f"exact {proof}."])
 
 
 def given(setting: Mapping[str, Any]) -> str:
@@ -159,7 +116,7 @@ def equation_of(words: Words, view: View) -> str:
     if view.equation is None:
         return ""
     left, right = view.equation
-    return f" {words.text(left)} = {'origin S' if right is None else words.text(right)} ->"
+    return f"{words.text(left)} = {'origin S' if right is None else words.text(right)}"
 
 
 def statement(words: Words, sign: str, measured: Any, bounds: Mapping[str, Any]) -> str:

@@ -9,9 +9,10 @@ from typing import Any
 from clusterproof.checker.export.family_cases import Case, cases_of
 from clusterproof.checker.export.family_statement import FamilyStatement, sides_of_parts
 from clusterproof.checker.export.function_proof import Place
+from clusterproof.checker.export.function_proposition import Proved, composed, proved
 from clusterproof.checker.export.function_source import Loop, Said, Source
 from clusterproof.checker.export.function_words import Symbols, Words
-from clusterproof.checker.export.rocq_dual import Proved, composed, given, total_of
+from clusterproof.checker.export.rocq_dual import total_of
 from clusterproof.checker.export.rocq_patterns import destructed, opened, quoted, split_by
 from clusterproof.checker.export.sum_of_symbols import divisor_pairs, sum_of
 from clusterproof.checker.export.traced import Comparison, Traced, View, in_order
@@ -46,11 +47,11 @@ class _Proof:
         """Return the proposition with its proof."""
         loop = self._of.loop
         self._definitions: list[str] = []
-        steps = [f"intros S {' '.join(self._of.intros)}."]
+        steps = list[str]()
         if loop is not None:
             steps += self._induction(loop)
         steps += self._conclusion(loop)
-        return Proved(given(self._of.case.chosen), self._of.lines, self._definitions, steps)
+        return proved(self._of.proposition, self._number, self._definitions, steps)
 
     def _place(
         self,

@@ -18,7 +18,10 @@ LONGEST = 40
 """Number of digits above which a number is written in base 16, which Rocq reads faster."""
 PLACES = 64
 """Least index in the list of values that has a name; Rocq would write large natural numbers in base 1."""
-LIBRARY = [Path(__file__).with_name(name) for name in ("statements.v", "prelude.v", "duals.v", "language.v")]
+LIBRARY = [
+    Path(__file__).with_name(name)
+    for name in ("statements.v", "clients.v", "prelude.v", "duals.v", "language.v")
+]
 """Libraries that the Rocq files import, in order; the first has only definitions, the last is about programs."""
 FUNCTIONS = {"min": "Rmin", "max": "Rmax", "abs": "Rabs"}
 """Rocq's functions, by the operator of an expression."""
@@ -32,7 +35,7 @@ OWN = """
     admissible violated vacuous theorems shown place
     string bool nat list option prod sum unit tt nil cons Some None True False true false not and or conj proj1 proj2
     fst snd eq eq_refl or_introl or_intror ex_intro Logic I INR IZR Rnot_le_lt Rle_antisym lra Case Lemma Formulas
-    case cases nth map holds stated
+    case cases nth map holds stated line
 """
 DECLARED = r"(?:Definition|Fixpoint|Lemma|Theorem|Inductive|Record) (\w\w+)|\| ([A-Z]\w+)"
 """Pattern for names that the library declares, and for its constructors."""

@@ -39,7 +39,7 @@ class Traced(Abstract):
     ----------
     operator
         One of + - * / ^ inner number; quantity and point (with their names); gradient and height (with index and
-        point).
+        point); and the mean of a clients' vector.
     parts
         The operands.
     value
@@ -224,6 +224,8 @@ class View:
         """The equation at the solution: a sum of gradients is 0 (None), or the operator maps it to itself."""
         if self.trace.solution is None:
             return None
+        if self.trace.any_number:
+            return mean_of(self.trace, self.triplets[0, 0][1]), None
         if getattr(self.trace.definitions[0], "has_fixed_point", False):
             return self.triplets[0, 0][1], self.free[1]
         total: Any = 0
@@ -263,6 +265,10 @@ class Asked:
         self.solution: Traced | None = None
         self.minimum: Traced = Traced("minimum", (), trace.minimum)
         if trace.solution is None:
+            if trace.any_number:
+                raise Refused(
+                    "a Rocq file about clients cannot yet contain functions that need not be convex"
+                )
             return
         are_functions = all(isinstance(each, FunctionClass) for each in trace.definitions)
         name = "minimiser" if are_functions else "solution"
@@ -317,7 +323,9 @@ class Followed:
         self._problem, self._asked = problem, asked
         self._offers = problem._offers
         self._parts = (
-            (self,) if problem.parts[0] is problem else tuple(Followed(each, asked) for each in problem.parts)
+            (self,)
+            if problem._parts[0] is problem
+            else tuple(Followed(each, asked) for each in problem._parts)
         )
 
     def _combined(self, values: list[Traced]) -> Traced:
@@ -357,13 +365,24 @@ class Followed:
         return Distance(apart @ apart)
 
     def point(self) -> Traced:
-        """Return a further point."""
+        """Return a further point; with clients, all clients share it."""
+        trace = self._asked.trace
+        if trace.any_number:
+            return mean_of(trace, self._asked.point("point", trace.point()))
         return self._asked.point("point", self._problem.point())
+
+    @property
+    def clients(self) -> FollowedClients:
+        """The functions of any number of clients."""
+        assert self._problem.clients is not None
+        return FollowedClients(self._asked)
 
     def gradient(self, point: Any) -> Traced:
         """Return the gradient."""
         if self._parts[0] is self:
-            return self._asked.at(self._problem._places[0], point)[1]
+            self._problem._shared(plain(point))
+            found = self._asked.at(self._problem._places[0], point)[1]
+            return mean_of(self._asked.trace, found) if self._asked.trace.any_number else found
         return self._combined([part.gradient(point) for part in self._parts])
 
     def __call__(self, point: Any) -> Traced:
@@ -371,6 +390,7 @@ class Followed:
         kinds = {type(each._problem._single().definition) for each in self._parts}
         if self._parts[0] is self:
             of_operator = kinds == {OperatorClass}
+            self._problem._shared(plain(point))
             return self._asked.at(self._problem._places[0], point)[1 if of_operator else 2]
         if kinds != {FunctionClass}:
             raise Refused("a sum that contains operators has no values")
@@ -383,6 +403,36 @@ class Followed:
         if name in self._offers:
             raise Refused(f"a Rocq file about functions cannot yet contain f.{name}")
         raise AttributeError(name)
+
+
+def mean_of(trace: Trace, vector: Any) -> Traced:
+    """Return the mean of a clients' vector."""
+    return Traced("mean", (vector,), trace.mean(vector.value))
+
+
+class FollowedClients:
+    """The object ``f.clients`` of a claim; it answers as the kernel's object does, and stores requests."""
+
+    _offers = ("gradient", "mean", "point")
+
+    def __init__(self, asked: Asked) -> None:
+        self._asked = asked
+
+    def gradient(self, point: Any) -> Traced:
+        """Return the clients' gradients at their points."""
+        return self._asked.at(0, point)[1]
+
+    def __call__(self, point: Any) -> Traced:
+        """Return the mean of the clients' values."""
+        return self._asked.at(0, point)[2]
+
+    def mean(self, vector: Any) -> Traced:
+        """Return the mean of a clients' vector."""
+        return mean_of(self._asked.trace, vector)
+
+    def point(self) -> Traced:
+        """Return a further point for each client."""
+        return self._asked.point("point", self._asked.trace.point())
 
 
 def operands(value: Traced) -> Iterator[Traced]:

@@ -71,6 +71,46 @@ def test_a_changed_statement_is_refused(prelude: Path, descent: str, old: str, n
     assert not accepts(prelude, descent.replace(old, new))
 
 
+@pytest.fixture(scope="module")
+def rounds_of_fedlin() -> str:
+    """A round of FedLin for any number of clients."""
+    return file_of("fedlin/every-loss", "")
+
+
+def test_a_line_on_any_number_of_clients_is_a_theorem_about_their_functions(
+    prelude: Path, rounds_of_fedlin: str
+) -> None:
+    theorem = rounds_of_fedlin[rounds_of_fedlin.index("Theorem") :]
+    for said in (
+        "(forall client : Fin.t n, strongly_convex (1 / 10) (f client) (g client)) ->",
+        "vector_average (fun client => g client minimiser) = origin S ->",
+        "line_1 (clients n S) (mean_of_clients n) (mean_value f) (gradients g) (shared n start)",
+    ):
+        assert said in theorem
+    assert accepts(prelude, rounds_of_fedlin)
+
+
+@pytest.mark.parametrize(
+    ("old", "new"),
+    [
+        ("let mean_1 := mean (g start) in", "let mean_1 := g start in"),
+        ("upper_smooth 1 ", "upper_smooth 2 "),
+        (
+            "vector_average (fun client => g client minimiser)",
+            "vector_average (fun client => g client start)",
+        ),
+        ("mean (g minimiser) = origin S -> ", ""),
+        ("(1 - 1 / steps * (1 / 10)) ^ 2 *", "(1 - 1 / steps * (1 / 9)) ^ 2 *"),
+        ("(mean_projects n S)", "(every_vector (clients n S))"),
+    ],
+)
+def test_a_changed_statement_on_clients_is_refused(
+    prelude: Path, rounds_of_fedlin: str, old: str, new: str
+) -> None:
+    assert old in rounds_of_fedlin
+    assert not accepts(prelude, rounds_of_fedlin.replace(old, new))
+
+
 ROUNDS = {
     "baselines/halpern": "let next_state_0 := (1 / (k + 2)) [*] start [+] (1 / (k + 2)) [*] (k + 1) [*] A x in",
     "baselines/best-subgradient-iterate": "if Rle_dec (f x) (f best) then let next_state_0 := x [-] step_size [*] g",
