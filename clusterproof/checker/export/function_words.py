@@ -193,7 +193,7 @@ class Words:
         self._named: dict[int, str] = {}
         self.lets: list[tuple[str, Traced]] = []
         self.again: list[tuple[Traced, Triplet]] = []
-        self.vectors: list[Traced] = [whole for whole, *_ in self.split]
+        self.vectors: list[Traced] = [vector for vector, *_ in self.split]
         for node in nodes:
             if node.operator == "height" and id(node) not in self._height and only is None:
                 self._ask_again(node, triplets)
@@ -221,9 +221,9 @@ class Words:
     def _split(self, common: Sequence[Traced], own: Sequence[Traced], at_solution: Traced) -> None:
         """Take as base vectors the means of the clients' vectors and the rests; at the solution, the mean is 0."""
         trace = self.view.trace
-        for whole in own:
-            mean = mean_of(trace, whole)
-            self.split.append((whole, mean, whole - mean))
+        for vector in own:
+            mean = mean_of(trace, vector)
+            self.split.append((vector, mean, vector - mean))
         parts = [part for _, *both in self.split for part in both]
         self.bases = [*common, at_solution, *parts, *own]
 
