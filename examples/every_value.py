@@ -27,7 +27,8 @@ SMOOTH = functions(smoothness=1)
 CONVEX = functions()
 ROUGH = functions(smoothness=1, convex=False)
 CURVED = functions(smoothness=1, strong_convexity=lambda mu: mu)
-LOSSES = functions(smoothness=1, strong_convexity=lambda mu: mu, count=2)
+TWO_LOSSES = functions(smoothness=1, strong_convexity=lambda mu: mu, count=2)
+LOSSES = functions(smoothness=1, strong_convexity=lambda mu: mu, count="any")
 ON_A_SET = functions(smoothness=1) + sets(diameter=1)
 
 
@@ -156,7 +157,7 @@ def ef21(f: Function = ROUGH, s: Fraction = Q[0:1:12]) -> Sides:
 def drift(
     mu: Fraction = Q[0:1:12], eta: Fraction = Q[0 : Fraction(1, 4) : 12], f: Function = LOSSES
 ) -> Sides:
-    """One step of FedAvg for every mu < L and every eta <= 1 / (4L): contraction + 6 L eta^2 Gamma + 2 drift.
+    """One step of FedAvg, every number of clients, mu < L, eta <= 1 / (4L): contraction + 6 L eta^2 Gamma + 2 drift.
 
     Statement
         `clusterproof improve` finds that 6 L eta^2 Gamma is superfluous; if it stays, 1/8 is enough in place of 2
@@ -164,18 +165,14 @@ def drift(
 
     Source
         Restated after Li, Huang, Yang, Wang and Zhang, *On the convergence of FedAvg on non-IID data* (2020), Lemma 1
-        without noise, with two clients: its sides are means over clients.
+        without noise: both sides are means over the clients.
     """
     suppose("mu < L", mu < 1)
-    first, second = f.parts
-    a, b = f.point(), f.point()
-    mean = (a + b) / 2
-    new = mean - eta * (first.gradient(a) + second.gradient(b)) / 2
-    p, q = f.point(), f.point()
-    suppose("grad F_1(p) = 0", equal((first.gradient(p), 0 * p)))
-    suppose("grad F_2(q) = 0", equal((second.gradient(q), 0 * q)))
-    gamma = f.minimum - (first(p) + second(q)) / 2
-    spread = ((mean - a) @ (mean - a) + (mean - b) @ (mean - b)) / 2
+    w, best = f.clients.point(), f.clients.point()
+    mean = f.clients.mean(w)
+    new = mean - eta * f.clients.mean(f.clients.gradient(w))
+    suppose("every client's gradient is 0 at its own minimiser", equal((f.clients.gradient(best), 0 * best)))
+    gamma, spread = f.minimum - f.clients(best), (mean - w) @ (mean - w)
     after, before = new - f.minimiser, mean - f.minimiser
     return at_most(
         after @ after,
@@ -187,7 +184,7 @@ def drift(
 
 @claim("diana/every-step")
 def diana(
-    mu: Fraction = Q[0:1:12], step: Fraction = Q[0 : Fraction(1, 4) : 12], f: Function = LOSSES
+    mu: Fraction = Q[0:1:12], step: Fraction = Q[0 : Fraction(1, 4) : 12], f: Function = TWO_LOSSES
 ) -> Sides:
     """E V+ <= (1 - gamma mu) V in a round of DIANA for every mu < L and every gamma <= 1 / (4L).
 
