@@ -30,8 +30,6 @@ OFFERS = {
     "operator": ("solution", "resolvent", "lipschitz", "strong_monotonicity", "cocoercivity"),
     "sum": ("solution", "minimiser", "minimum"),
 }
-NOT_OF_CLIENTS = ("parts", "prox")
-"""What the mean of any number of clients' functions does not offer."""
 NAMES = {kind: name for name, kind in KINDS.items()}
 """Name of each kind of class."""
 
@@ -51,9 +49,7 @@ class Problem:
         self._kind = kinds.pop() if len(kinds) == 1 else "sum"
         if self._kind != "function" and len(parts) > 1:
             self._kind = "sum"
-        self._offers = ("start", "distance", "point", "parts", *OFFERS[self._kind])
-        if world.any_number:
-            self._offers = ("clients", *(name for name in self._offers if name not in NOT_OF_CLIENTS))
+        self._offers = ("start", "distance", "point", "parts", "clients", *OFFERS[self._kind])
         if len(places) < len(world.definitions):  # unknown for a part of a sum
             whole = ("minimum", "minimiser", "solution")
             self._offers = tuple(name for name in self._offers if name not in whole)

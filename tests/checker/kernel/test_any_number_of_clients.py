@@ -214,7 +214,7 @@ def test_what_is_known_of_no_mean_is_refused(statement: Callable[..., Sides]) ->
     instance = functions_of(TILTED, ((0, 1), (0, 2), Fraction(3, 2)), further=[(0, 1)])
     for found in (shown(statement, **DUAL), shown(statement, rule="instance", instance=instance)):
         assert found.word is OPEN
-        assert "clients" in found.why or "not of the language" in found.why
+        assert "clients" in found.why
 
 
 def test_f_clients_is_of_any_number_only() -> None:
