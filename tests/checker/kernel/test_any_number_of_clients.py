@@ -265,12 +265,14 @@ def test_the_second_function_is_the_mirror_image() -> None:
     others = ([first], [first, first], [first, []], [first, second, second], [first, [[[0, 0], [0, -1], 1]]])
     for triplets in others:
         instance = {"f": {**good["f"], "triplets": triplets}}
-        assert shown(no_heterogeneity, rule="instance", instance=instance).word is OPEN
+        found = shown(no_heterogeneity, rule="instance", instance=instance)
+        assert found.word is OPEN
+        assert "client" in found.why
 
 
 TEXT = """
 def stated(f):
-    return at_most(0, bound=f.distance**2)
+    return at_most(0, bound=f.gradient(f.start) @ f.gradient(f.start))
 
 
 claim("test/one")
@@ -282,7 +284,6 @@ SMOOTH = "'function', {'smoothness': 1}"
 @pytest.mark.parametrize(
     "member",
     [
-        "('some', 'function', {'smoothness': 1})",
         "('any', 'operator', {})",
         "('any', 'set', {})",
         "('any', 'function', {'smoothness': 1, 'convex': False})",
@@ -293,8 +294,13 @@ SMOOTH = "'function', {'smoothness': 1}"
 def test_only_convex_functions_without_further_summands_are_any_number(member: str) -> None:
     record = {"statement": "", "line": "", **DUAL}
     assert replayed(kernel.read(TEXT.format(member=f"('any', {SMOOTH})")), record).word is CERTIFIED
-    with pytest.raises(kernel.Refused):
+    with pytest.raises(kernel.Refused, match="stands alone|one class"):
         kernel.show(kernel.read(TEXT.format(member=member)), record)
+
+
+def test_a_count_is_a_number_or_any() -> None:
+    with pytest.raises(kernel.Refused):
+        kernel.read(TEXT.format(member=f"('some', {SMOOTH})"))
 
 
 # ---- the theorem, by functions of three clients
