@@ -294,7 +294,7 @@ SMOOTH = "'function', {'smoothness': 1}"
 def test_only_convex_functions_without_further_summands_are_any_number(member: str) -> None:
     record = {"statement": "", "line": "", **DUAL}
     assert replayed(kernel.read(TEXT.format(member=f"('any', {SMOOTH})")), record).word is CERTIFIED
-    with pytest.raises(kernel.Refused, match="stands alone|one class"):
+    with pytest.raises(kernel.Refused, match=r"stands alone|one class"):
         kernel.show(kernel.read(TEXT.format(member=member)), record)
 
 
