@@ -134,27 +134,6 @@ def test_cfl_mgd_s_rows_are_the_accuracies_of_the_algorithms() -> None:
     assert set(values) == {("CFL-MGD", "accuracy %"), ("CFL-MGD", "right model %"), ("FedAvg", "accuracy %")}
 
 
-@pytest.mark.slow(reason="several seconds")
-def test_sofl_s_rows_have_both_accuracies_and_one_experiment_two_columns() -> None:
-    table: Any = toy("sofl/tables-3-to-5")
-    results = results_of(table)
-    values = values_of(table, results)
-    for method in ("FedAvg", "FedProx", "CFL", "IFCA", "SoFL"):
-        for kind in ("server's model %", "after local training %"):
-            assert values[method, f"Table 3, relabelled, {kind}"] == values[method, f"Table 4, K = 4, {kind}"]
-            assert (method, f"Table 4, K = 2, {kind}") in values
-    sections = table.sections()["FedAvg, K = 2"]
-    sections["training"] |= {"seed": 0, "threads": 1}
-    task, state, _ = trained(sections)
-    clients = np.arange(task.clients)
-    accuracies = np.asarray(task.accuracies(state.models[np.zeros(task.clients, dtype=int)], clients))
-    expected = 100 * accuracies.astype(float).mean()
-    assert values["FedAvg", "Table 4, K = 2, server's model %"] == pytest.approx(expected, rel=1e-6)
-    after = values["FedAvg", "Table 4, K = 2, after local training %"]
-    assert after == pytest.approx(100 * results["FedAvg, K = 2"]["accuracy_after_local_training"][-1])
-    assert not any("rotated" in column or "phi" in column for _, column in values)
-
-
 def test_gradient_loss_s_savings_by_hand() -> None:
     """From made curves: IFCA arrives after 4 iterations, GL-CFL after 1; its accuracy never, which is no saving."""
     table: Any = toy("gradient-loss/figures-4-and-5")
@@ -378,22 +357,6 @@ def test_fpfc_s_settings_reach_the_algorithms() -> None:
         table: Any = TABLES["fpfc/table-1"].from_values({**others, "as_coded": as_coded})
         for method, algorithm in expected.items():
             assert fpfc_table_1.make_algorithm(method, table) == algorithm
-
-
-def test_fpfc_s_variant_has_its_own_threshold_and_cfl_its_own_batches() -> None:
-    """FPFC-l1 is grouped by its own threshold, and CFL takes passes over batches of 50."""
-
-    def row(method: str, **settings: Any) -> dict[str, float]:
-        return fpfc_table_1.run_method(method, 0, {**TOY["fpfc/table-1"], **settings})
-
-    assert row("FPFC-l1", l1_threshold=1e9, threshold=0.0)["clusters"] == 1
-    assert row("FPFC", l1_threshold=0.0, threshold=1e9)["clusters"] == 1
-    sizes = {name: TOY["fpfc/table-1"][name] for name in ("clients", "features", "classes", "largest")}
-    options: dict[str, Any] = {**sizes, "precision": "single", "seed": 0}
-    passes, task = SoftmaxMixture(**options, batch_size=50), SoftmaxMixture(**options)
-    state, _ = softmax_run(AbsentAsZeroCFL(step_size=0.1, participation=0.5), passes, 3)
-    accuracies = task.accuracies(state.models, np.arange(12))
-    assert row("CFL")["accuracy"] == pytest.approx(100 * float(accuracies.mean()))
 
 
 # ------------------------------------------------------------------ rows and stored results

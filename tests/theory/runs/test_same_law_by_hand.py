@@ -123,3 +123,46 @@ def test_replicates_in_half_precision_are_found_where_they_move() -> None:
     models[:, 4, 1] = models[:, 4, 0, 1:] = 0.5  # moves in one coordinate, with all bits
     (found,) = (one for one in statistics_of_models(models, 1e-14) if one.name == "runs in half precision")
     assert (found.round, found.values.tolist()) == (8, [[0], [1], [0], [0], [0]])
+
+
+def test_the_statistics_of_models_by_hand() -> None:
+    models = np.random.default_rng(1).standard_normal((3, 300, 2, 2)).cumsum(axis=0) + 2.0
+    flat = models.reshape(3, 300, 4)
+    found = {(each.name, each.round): each for each in statistics_of_models(models, 1e-12)}
+
+    def scaled(values: np.ndarray) -> np.ndarray:
+        return (values - values.mean(axis=0)) / values.std(axis=0)
+
+    def residual(step: int, column: int) -> np.ndarray:
+        p = column // 2
+        known = [models[step - 1][:, p], *([models[1][:, p] - models[0][:, p]] if step > 1 else [])]
+        rows = np.column_stack([np.ones(300), *known])
+        values = flat[step][:, column] - flat[step - 1][:, column]
+        return values - rows @ np.linalg.pinv(rows) @ values
+
+    moves = [scaled(flat[step] - flat[step - 1]) for step in (1, 2)]
+    news = [scaled(np.stack([residual(step, column) for column in range(4)], axis=-1)) for step in (1, 2)]
+    expected = {
+        "mean of the models": flat[2],
+        "mean of the increments": flat[2] - flat[1],
+        "variance of the models, relative": scaled(flat[2]) ** 2,
+        "correlation of the increments": np.stack(
+            [moves[1][:, j] * moves[1][:, (j + lag) % 4] for lag in (1, 2) for j in range(4)], axis=-1
+        )[:, 4:],  # those of a lag replace those of the one before under their name
+        "covariance of consecutive increments": moves[1] * moves[0],
+        "variance of the innovations, relative": news[1] ** 2,
+        "mean absolute value of the innovations, relative": np.abs(news[1]),
+        "covariance of consecutive innovations": news[1] * news[0],
+    }
+    for name, values in expected.items():
+        np.testing.assert_allclose(found[name, 2].values, values, atol=1e-8, err_msg=name)
+    along = found["mean of the models along a direction, in standard deviations", 2]
+    assert along.labels == [f"model {p}, along its {what}" for p in (0, 1) for what in ("mean", "path")]
+    for p in (0, 1):
+        points = models[2][:, p]
+        inverse = np.linalg.inv(np.cov(points.T))
+        shifts = points.mean(axis=0), points.mean(axis=0) - models[0][:, p].mean(axis=0)
+        for column, shift in enumerate(shifts):
+            np.testing.assert_allclose(
+                along.values[:, 2 * p + column], scaled(points @ inverse @ shift), atol=1e-6
+            )
