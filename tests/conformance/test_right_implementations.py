@@ -181,21 +181,6 @@ def test_a_torch_optimiser_is_the_local_step_of_fedavg() -> None:
     assert conform(proximal, "fedprox", checks=PROBES).verdict == "conforms"
 
 
-@pytest.mark.slow(reason="draws two samples of replicates")
-def test_how_often_proxskip_communicates_is_a_law() -> None:
-    from clusterproof.algorithms import ALGORITHMS
-    from clusterproof.running import run
-    from clusterproof.synthetic import QuadraticMixture
-    from clusterproof.theory import assert_same_law
-
-    task = QuadraticMixture.random(clusters=4, clients=4, dimension=2, condition_number=4, seed=0)
-    method: Any = ALGORITHMS["proxskip"]
-    trace = run(method(step_size=0.5, probability=0.5), task, rounds=6, replicates=300)
-    assert_same_law(task, trace)
-    with pytest.raises(AssertionError, match="mean of the models"):
-        assert_same_law(task, trace, algorithm=method(step_size=0.5, probability=0.3))
-
-
 @pytest.mark.parametrize(
     ("algorithm", "declared", "written", "words"),
     [

@@ -180,17 +180,6 @@ def test_a_session_of_twenty_calls_of_which_five_are_wrong(tmp_path: Path) -> No
     assert sum(answer.is_error or False for answer in answers) == 5
 
 
-@pytest.mark.slow(reason="checks a lemma with six constants or more")
-def test_the_best_constant_of_a_lemma_is_its_own(tmp_path: Path) -> None:
-    async def visit(door: Door) -> None:
-        found = await door("improve", text=TRUE)
-        assert Fraction(record(found)["certified"]["value"]) == 1  # at x = y both sides are 2 x^2
-        assert 0 < Fraction(record(found)["violated"]["value"]) < 1
-        is_mistake(await door("improve", text=TRUE, of="cubes"), "cubes")
-
-    session(visit, tmp_path)
-
-
 @pytest.mark.slow(reason="proves a lemma")
 def test_the_session_of_the_page_is_answered_as_the_page_says(tmp_path: Path) -> None:
     page = (ROOT / "docs/how-to/agent.md").read_text(encoding="utf-8")
