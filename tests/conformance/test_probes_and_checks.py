@@ -413,3 +413,9 @@ def test_the_guide_explains_every_check() -> None:
     guide = (ROOT / "docs/how-to/compare-code-with-a-paper.md").read_text(encoding="utf-8")
     table = guide.partition("| check | what it tests |")[2].partition("\n\n")[0]
     assert {*re.findall(r"`([\w-]+)`", table)} == {*PLANS, *CHECKS}
+
+
+def test_a_run_is_compared_up_to_1e8() -> None:
+    assert is_bounded({"model": np.array([1e8, -1e8])})
+    for size in (1.001e8, -1.001e8, np.nan, np.inf):
+        assert not is_bounded({"model": np.array([0.0, size])})
