@@ -24,6 +24,7 @@ from clusterproof.conformance import (
 from clusterproof.conformance.further_checks import CHECKS
 from clusterproof.conformance.known_mistakes import KNOWN_MISTAKES
 from clusterproof.conformance.probes import PLANS
+from clusterproof.conformance.tolerance import is_bounded
 
 
 def with_mistake(algorithm: str, name: str) -> Callable[..., Any]:
