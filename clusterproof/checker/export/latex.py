@@ -13,6 +13,7 @@ from clusterproof.checker.export.formulas import Exporter, Formulas
 from clusterproof.checker.export.ranges_in_words import Notation, ranges_of
 from clusterproof.checker.kernel import printed
 from clusterproof.checker.kernel.evaluation import Refused
+from clusterproof.checker.kernel.functions import noun_of
 from clusterproof.checker.kernel.numbers import read
 from clusterproof.checker.report.verdict import Verdict
 
@@ -140,17 +141,21 @@ def _table(rows: Iterable[tuple[str, Any]]) -> Iterator[str]:
         )
 
 
-def _points(function: str, groups: Iterable[Iterable[Any]]) -> Iterator[str]:
-    """Write the points at which a function of a class is known, with its gradients and values there, as tables."""
+def _points(function: str, groups: Iterable[Iterable[Any]], *, images: bool) -> Iterator[str]:
+    """Write the points at which a member of a class is known as tables.
+
+    The tables have the gradients and values of a function; if ``images``, they have the images of an operator.
+    """
     for k, triplets in enumerate(groups, start=1):
         own = _symbol(function) if k == 1 else rf"{_symbol(function)}_{{{k}}}"
-        yield r"\begin{center}\renewcommand{\arraystretch}{1.3}\begin{tabular}{lll}"
-        yield rf"$x$ & $\nabla {own}(x)$ & ${own}(x)$\\\hline"
+        yield rf"\begin{{center}}\renewcommand{{\arraystretch}}{{1.3}}\begin{{tabular}}{{{'ll' if images else 'lll'}}}"
+        yield rf"$x$ & ${own}(x)$\\\hline" if images else rf"$x$ & $\nabla {own}(x)$ & ${own}(x)$\\\hline"
         for point, gradient, value in triplets:
             vectors = (
                 f"({', '.join(_number(read(each)) for each in vector)})" for vector in (point, gradient)
             )
-            yield " & ".join(f"${text}$" for text in (*vectors, _number(read(value)))) + r"\\"
+            heights = () if images else (_number(read(value)),)
+            yield " & ".join(f"${text}$" for text in (*vectors, *heights)) + r"\\"
         yield r"\end{tabular}\end{center}"
 
 
@@ -197,7 +202,9 @@ def _counterexample(exporter: Exporter, record: Mapping[str, Any]) -> Iterator[s
         yield "The hypotheses hold, but the conclusion fails, at"
         yield from _table(rows)
     if function:
-        yield from _points(function, record["instance"][function]["triplets"])
+        of_class: Any = exporter.stated.space.ranges[function]
+        images = noun_of([kind for _, kind, _ in of_class.groups]) == "operator"
+        yield from _points(function, record["instance"][function]["triplets"], images=images)
     assert formulas.sides is not None
     for slack in formulas.sides.slacks:
         for each in slack if type(slack) is tuple else (slack,):

@@ -204,8 +204,9 @@ def _line(
     if worst is not None:
         doubts = [] if proof else sentences.doubts_of_worst(worst, noun, findings.instances)
         if worst.at or worst.family:
-            drawn = f"; on drawn {noun}s it {reason}" if findings.instances else ""
-            reason = sentences.of_worst(worst, tried.space, proved=proof is not None, refused=refused) + drawn
+            found = sentences.of_worst(worst, tried.space, proved=proof is not None, refused=refused)
+            drawn = f"on drawn {noun}s it {reason}" if findings.instances else ""
+            reason = "; ".join(filter(None, (found, drawn)))
     verdict = Kind.CONSISTENT if shown is None else shown[0]
     if doubts:
         verdict, reason = Kind.INCONCLUSIVE, "; ".join([*dict.fromkeys(doubts), reason])

@@ -249,28 +249,39 @@ def of_worst(worst: WorstCase, space: Space, *, proved: bool, refused: str = "")
     if proved:
         where = f" at {plural('setting', settings)} of {', '.join(others)}" if others else ""
         whom = f"every {noun} of the class" + (" and any number of clients" if clients else "")
-        text = f"proved for {whom}{where} (exact multipliers)"
+        parts = [f"proved for {whom}{where} (exact multipliers)"]
     elif worst.family:
-        text = f"multipliers were found for every value, but the kernel does not accept them: {refused}"
+        parts = [f"multipliers were found for every value, but the kernel does not accept them: {refused}"]
     else:
         above = " by more than 1e-6 of it" if worst.ratio is not None and worst.ratio > 1 else ""
-        tried = f" at the {settings} settings of {', '.join(others)} that were tried" if others else ""
-        text = f"a solver finds no {noun} of the class above the bound{above}{tried}"
+        which = plural("other setting" if worst.exceeding else "setting", settings - worst.exceeding)
+        tried = f" at the {which} of {', '.join(others)} that were tried" if others else ""
+        parts = [f"a solver finds no {noun} of the class above the bound{above}{tried}"]
+        if worst.exceeding == settings:  # the reason for the doubt says so
+            parts = []
         if worst.certified:
-            text += "; exact multipliers prove the bound" + (
-                f" at {worst.certified} of them" if others else ""
+            parts.append(
+                "exact multipliers prove the bound" + (f" at {worst.certified} of them" if others else "")
             )
         if worst.raised:
-            text += "; exact multipliers prove 1 + 1e-6 times it" + (f" at {worst.raised}" if others else "")
+            parts.append(
+                "exact multipliers prove 1 + 1e-6 times it" + (f" at {worst.raised}" if others else "")
+            )
         if others and not worst.complete:
-            text += "; these are not all: a range of few values, such as choice(Fraction(1, 2), 1), can be certified"
+            parts.append(
+                "these are not all: a range of few values, such as choice(Fraction(1, 2), 1), can be certified"
+            )
         if worst.not_shown:
-            text += f"; there is no proof of every value: {worst.not_shown}"
-    if worst.ratio is not None:
+            parts.append(f"there is no proof of every value: {worst.not_shown}")
+    if worst.ratio is not None and not worst.exceeding:
         largest = "worst case" if worst.complete else "largest found"
-        text += f"; the {largest} attains the bound" * (abs(worst.ratio - 1) <= ROUNDING)
-        text += f"; the {largest} is {worst.ratio:.7g} of the bound" * (abs(worst.ratio - 1) > ROUNDING)
-    return text
+        attained = abs(worst.ratio - 1) <= ROUNDING
+        parts.append(
+            f"the {largest} attains the bound"
+            if attained
+            else f"the {largest} is {worst.ratio:.7g} of the bound"
+        )
+    return "; ".join(parts)
 
 
 def doubts_of_worst(worst: WorstCase, noun: str, instances: int) -> list[str]:
@@ -283,7 +294,8 @@ def doubts_of_worst(worst: WorstCase, noun: str, instances: int) -> list[str]:
             f"no {noun} was found that meets the hypotheses: multipliers would prove the bound of nothing"
         ]
     if worst.exceeded is not None:
-        by = f"by {worst.exceeded:.2g} at a scale of 1"
+        where = f" at {worst.exceeding} of {len(worst.at)} settings" if len(worst.at) > 1 else ""
+        by = f"by {worst.exceeded:.2g} at a scale of 1{where}"
         return [f"a solver exceeds the bound {by}, and no {noun} in fractions was found that does"]
     above = 0.0 if worst.ratio is None else worst.ratio - 1
     if above > ROUNDING and worst.certified < len(worst.at):

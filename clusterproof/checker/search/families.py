@@ -167,14 +167,24 @@ class _Fitted:
             support = [n for n in self.open if np.abs(table[:, n]).max() > PRESENT * largest]
             if (found := self._through(quotients, support, table)) is not None:
                 return found
-            few = self.programs.least(support, table) if costs > 1 and not self.given else support
-            for fewer in (few, support):
+            for fewer in self._supports(support, table, least=costs > 1 and not self.given):
                 if fewer not in tried:
                     tried.append(fewer)
-                    for share in SHARES[:costs]:
+                    for share in (*SHARES[:costs], None):
                         if (found := self._by_intervals(quotients, fewer, share)) is not None:
                             return found
         return None
+
+    def _supports(self, support: list[int], table: np.ndarray, *, least: bool) -> Iterator[list[int]]:
+        """Yield sets of conditions to try: a least set, least sets without one of its conditions, and the support."""
+        if least:
+            few = self.programs.least(support, table)
+            yield few
+            for n in few:
+                others = [m for m in self.open if m != n]
+                if self.programs.suffice(others):
+                    yield self.programs.least(others, table)
+        yield support
 
     def _costs(self) -> Iterator[np.ndarray]:
         """Yield cost functions for the multipliers: first nearly equal weights, then random weights."""
@@ -209,8 +219,14 @@ class _Fitted:
             return solved(self.programs.need, slack.get(key, 0), terms, own)
         return None
 
-    def _by_intervals(self, quotients: Quotients, support: Sequence[int], share: float) -> Proof | None:
-        """Search for a proof: fix one multiplier after another at a quotient that lies in its interval."""
+    def _by_intervals(
+        self, quotients: Quotients, support: Sequence[int], share: float | None
+    ) -> Proof | None:
+        """Search for a proof: fix one multiplier after another at a quotient that lies in its interval.
+
+        Each interval is shortened by ``share`` at both ends. If this is None, a quotient at an end comes first, because
+        ends are often simple.
+        """
         fits = dict(self.given)
         for n in support:
             if (known := self._determined(n, support, fits)) is not None:
@@ -220,15 +236,28 @@ class _Fitted:
             ends = self.programs.interval(n, rest, {m: quotients.at(ratio) for m, ratio in fits.items()})
             if ends is None:
                 return None
-            low, high = ends
-            room = 3 * self.near * (1 + np.abs(low))
-            thin = high - low < 1e-3 * (1 + np.abs(low))
-            inner = np.where(thin, 0.0, share * (high - low))
-            outer = np.where(thin | (share == 0), room, 0.0)
-            if (found := quotients.between(low + inner - outer, high - inner + outer)) is None:
+            found = self._at_an_end(quotients, *ends) if share is None else None
+            found = found or self._inside(quotients, *ends, share or 0.0)
+            if found is None:
                 return None
             fits[n] = found
         return self._accepted(fits)
+
+    def _at_an_end(self, quotients: Quotients, low: np.ndarray, high: np.ndarray) -> Ratio | None:
+        """Return a quotient at the lower ends of intervals, or at the upper ends."""
+        for end in (low, high):
+            room = self.near * (1 + np.abs(end))
+            if (found := quotients.between(end - room, end + room)) is not None:
+                return found
+        return None
+
+    def _inside(self, quotients: Quotients, low: np.ndarray, high: np.ndarray, share: float) -> Ratio | None:
+        """Return the simplest quotient in intervals that are shortened by a share at both ends."""
+        room = 3 * self.near * (1 + np.abs(low))
+        thin = high - low < 1e-3 * (1 + np.abs(low))
+        inner = np.where(thin, 0.0, share * (high - low))
+        outer = np.where(thin | (share == 0), room, 0.0)
+        return quotients.between(low + inner - outer, high - inner + outer)
 
     def _accepted(self, fits: Mapping[int, Ratio]) -> Proof | None:
         return _checked(self.programs.need, {self.names[n]: ratio for n, ratio in fits.items()}, ())

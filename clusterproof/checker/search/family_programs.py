@@ -203,16 +203,18 @@ class Programs:
 
     def least(self, support: Sequence[int], table: np.ndarray) -> list[int]:
         """Return a set of conditions from which none can be left out at all points."""
-        kept, places = (
-            sorted(support, key=lambda n: float(np.abs(table[:, n]).max())),
-            range(len(self.points)),
-        )
+        kept = sorted(support, key=lambda n: float(np.abs(table[:, n]).max()))
         for n in list(kept):
             fewer = [m for m in kept if m != n]
-            some = places[:: max(1, len(places) // 4)]
-            if all(self._has_some(place, fewer) for place in (*some, *places)):
+            if self.suffice(fewer):
                 kept = fewer
         return sorted(kept)
+
+    def suffice(self, active: Sequence[int]) -> bool:
+        """Return whether ``active`` conditions have multipliers at all points; a few points are tried first."""
+        places = range(len(self.points))
+        some = places[:: max(1, len(places) // 4)]
+        return all(self._has_some(place, active) for place in (*some, *places))
 
     def _has_some(self, place: int, active: Sequence[int]) -> bool:
         found = self.solved(place, np.ones(len(active)), active, {}, RAISED[:3:2])

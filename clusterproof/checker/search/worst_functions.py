@@ -97,6 +97,11 @@ class WorstCase:
         return max((each.exceeded for each in self.at if each.exceeded is not None), default=None)
 
     @property
+    def exceeding(self) -> int:
+        """Number of settings at which a solver exceeds the bound."""
+        return sum(each.exceeded is not None for each in self.at)
+
+    @property
     def certified(self) -> int:
         """Number of settings at which multipliers prove the line."""
         return sum(each.proofs is not None for each in self.at)

@@ -13,11 +13,14 @@ import pytest
 
 from clusterproof.checker.claims.claim import REGISTRY
 from clusterproof.checker.claims.kind import Kind
+from clusterproof.checker.claims.space import Space
 from clusterproof.checker.kernel import Refused
 from clusterproof.checker.report.decide import decide
 from clusterproof.checker.report.replay import replay
+from clusterproof.checker.report.sentences import doubts_of_worst, of_worst
 from clusterproof.checker.report.tables import to_json
 from clusterproof.checker.report.verdict import Verdict
+from clusterproof.checker.search.worst_functions import AtSetting, WorstCase
 from clusterproof.common import InvalidArgument
 from clusterproof.theorem import (
     Function,
@@ -325,3 +328,27 @@ def test_a_wrong_call_is_an_error_with_its_line() -> None:
         verdict_on(two_conditions)
     line = two_conditions.__code__.co_firstlineno + 2
     assert f"test_every_function.py, line {line}" in "".join(caught.value.__notes__)
+
+
+def test_settings_that_exceed_the_bound_are_not_said_to_keep_it() -> None:
+    def stated(step: Annotated[Fraction, rationals(0, 1, 12)], f: Smooth) -> Sides:
+        """Suppose nothing."""
+        return at_most(f.minimum, f(f.start))
+
+    def at(ratio: float | None, exceeded: float | None) -> AtSetting:
+        return AtSetting({}, ratio, None, False, exceeded)
+
+    space = Space.of(stated)
+    for cases, phrase in (
+        ((at(1.0, None), at(1.0, None)), "the 2 settings of step"),
+        ((at(1.0, None), at(None, 0.5)), "the 1 other setting of step"),
+        ((at(1.0, 0.5), at(None, 0.5)), ""),
+    ):
+        worst = WorstCase(cases)
+        text = of_worst(worst, space, proved=False)
+        assert ("finds no function" in text) is bool(phrase)
+        assert phrase in text
+        exceeding = sum(case.exceeded is not None for case in cases)
+        assert ("of the bound" in text or "attains the bound" in text) is (exceeding == 0)
+        doubts = doubts_of_worst(worst, "function", 3)
+        assert doubts == [] if not exceeding else f"at {exceeding} of 2 settings" in doubts[0]

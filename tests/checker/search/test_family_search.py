@@ -25,6 +25,7 @@ from clusterproof.theorem import (
     iterate,
     least,
     operators,
+    rationals,
     suppose,
 )
 
@@ -394,3 +395,38 @@ def falls_too_much(length: Share, h: Rough, steps: int = Z[1:]) -> Sides:
 def test_a_line_that_no_condition_shows_is_not_shown() -> None:
     with pytest.raises(NotShown, match="line 0"):
         family_of(in_language(falls_too_much).statements[""], "")
+
+
+Short = Annotated[Operator, operators(strong_monotonicity=lambda mu: mu, lipschitz=1)]
+
+
+def extragradient(
+    mu: Share, step: Annotated[Fraction, rationals(0, Fraction(2, 5), 12)], a: Short, rounds: int = Z[1:]
+) -> Sides:
+    """|x_N - x*|^2 <= (1 - s mu)^N |x_0 - x*|^2; one multiplier is s^2, an end of its interval."""
+
+    def one(state):
+        x, power = state
+        return x - step * a(x - step * a(x)), (1 - step * mu) * power
+
+    def potential(state, n):
+        x, power = state
+        return power >= 0, (x - a.solution) @ (x - a.solution) <= power * (start @ start)
+
+    start = a.start - a.solution
+    x, power = iterate(one, (a.start, 1), rounds, invariant=potential)
+    return at_most((x - a.solution) @ (x - a.solution), rate=power * (start @ start))
+
+
+def compressed(mu: Share, delta: Share, f: Curved) -> Sides:
+    """f(x - c) - f* <= (1 - delta mu) (f(x) - f*); of two least sets of conditions, one has simple multipliers."""
+    suppose("mu < 1", mu < 1)
+    x, c = f.start, f.point()
+    gradient = f.gradient(x)
+    suppose("contractive", (c - gradient) @ (c - gradient) <= (1 - delta) * (gradient @ gradient))
+    return at_most(f(x - c) - f.minimum, (1 - delta * mu) * (f(x) - f.minimum))
+
+
+@pytest.mark.parametrize("statement", [extragradient, compressed], ids=lambda each: each.__name__)
+def test_multipliers_at_ends_and_of_other_conditions_are_found(statement: Callable[..., Sides]) -> None:
+    assert family_of(in_language(statement).statements[""], "")["rule"] == "family"

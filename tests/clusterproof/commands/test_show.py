@@ -6,6 +6,7 @@ from typing import Any
 import pytest
 
 from clusterproof.checker.claims.claim import REGISTRY
+from clusterproof.checker.export.latex import of_verdict
 from clusterproof.checker.report.decide import decide
 from clusterproof.commands.show import Page, _show_counterexample
 from clusterproof.theorem import Sides, at_most, claim, functions, operators, sets
@@ -46,5 +47,7 @@ def test_each_member_has_the_words_of_its_kind(
         REGISTRY.pop(f"toy/{statement.__name__}", None)
     _show_counterexample(found, Page(), 100)
     printed = capsys.readouterr().out
+    gradients = r"$\nabla " in of_verdict(Page(), found)
+    assert gradients is (statement is normal)
     assert all(each in printed for each in words), printed
     assert not any(each in printed for each in absent), printed
