@@ -65,16 +65,6 @@ def test_what_coincides_is_drawn_once():
     ]
 
 
-def test_two_lists_make_a_run_for_each_combination_and_parameters_of_other_algorithms_are_left_out():
-    figure = ErrorPerRound(algorithm=("cfl-mgd", "ifca"), kappa=(4, 100), momentum=(0.5, 0.9), **SMALL)
-    kappas = [r"$\kappa$ = 4", r"$\kappa$ = 100"]
-    momenta = [r", $\beta$ = 0.5", r", $\beta$ = 0.9"]
-    expected = [f"cfl-mgd, {kappa}{momentum}" for kappa in kappas for momentum in momenta]
-    assert list(figure.runs()) == [*expected, *(f"ifca, {kappa}" for kappa in kappas)]
-    with pytest.raises(InvalidArgument, match="must make 1 to 7 runs, and 8"):
-        ErrorPerRound(momentum=[0, 0.1, 0.2, 0.3], kappa=[1, 2])
-
-
 @pytest.mark.slow(reason="several seconds")
 @pytest.mark.parametrize("algorithm", ["cfl-mgd", "ifca", "fedavg", "scaffold", "fedlin"])
 def test_every_algorithm_has_a_run(algorithm):
@@ -104,13 +94,6 @@ def test_traces_of_different_tasks_are_named_by_what_differs():
     ]
 
 
-@pytest.mark.slow(reason="draws one figure twice")
-def test_a_legend_as_wide_as_its_figure_takes_fewer_columns_in_place_of_a_refusal():
-    figure = ErrorPerRound(momentum=MOMENTA, kappa=10, **SMALL).plot(width=12)
-    (legend,) = figure.legends
-    assert legend.get_window_extent().x1 <= figure.bbox.x1
-
-
 def test_distances_to_different_optima_are_not_drawn_on_one_axis():
     """FedAvg's errors are distances to the optimum of the mean, those of IFCA to the clusters' optima."""
     with pytest.raises(InvalidArgument, match="fedavg to the optimum of the mean of all losses"):
@@ -137,8 +120,3 @@ def test_bounds_of_ones_own_stand_beside_a_run_and_a_single_model_has_no_number(
     for wrong in ({"Lemma 1": [1, 2]}, {"Lemma 1": "high"}, [1, 2, 3, 4], dict.fromkeys("abcde", 1.0)):
         with pytest.raises(InvalidArgument, match="bounds"):
             trace.plot(bounds=wrong)
-
-
-def test_rounds_are_whole_numbers():
-    (panel,) = run(FedAvg(step_size=1.0), regression(), rounds=3, seed=0).plot().axes
-    assert all(float(place).is_integer() for place in panel.get_xticks())
