@@ -4,17 +4,20 @@ from __future__ import annotations
 
 import itertools
 import re
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from fractions import Fraction
 from typing import Any, Protocol
 
 from clusterproof.checker.export.expressions import Expression, sides_of
 from clusterproof.checker.export.formulas import Exporter, Formulas
+from clusterproof.checker.export.latex_squares import MOST, squares_in
 from clusterproof.checker.export.ranges_in_words import Notation, ranges_of
+from clusterproof.checker.export.rocq_lemma import Lemma
 from clusterproof.checker.kernel import printed
 from clusterproof.checker.kernel.evaluation import Refused
 from clusterproof.checker.kernel.functions import noun_of
 from clusterproof.checker.kernel.numbers import read
+from clusterproof.checker.kernel.quotients import Fact
 from clusterproof.checker.report.verdict import Verdict
 
 DOCUMENT = r"""\documentclass{article}
@@ -184,13 +187,16 @@ def _evidence(text: str, record: Mapping[str, Any]) -> Iterator[str]:
         yield SHOWN[rule]
         if rule in ("signs", "squares", "induction"):
             exporter = Exporter(text, record["statement"], record)
-            reached = (
-                each
-                for each in exporter.paths(record["line"], next(exporter.cases()))
-                if each.sides is not None
-            )
-            for formulas in itertools.islice(reached, 1):
-                yield from _invariants(formulas) if rule == "induction" else _formula(formulas)
+            cases = list(itertools.islice(exporter.cases(), 2))
+            reached = [each for each in exporter.paths(record["line"], cases[0]) if each.sides is not None]
+            if rule == "induction":
+                yield from _loops(reached[0])
+                return
+            whole = exporter.without_branches(record["line"])
+            if whole is not None or (len(cases) == 1 and len(reached) == 1):
+                yield from _formula(whole or reached[0])
+            if rule == "squares" and len(cases) == 1:
+                yield from _squares(reached, iter(record["blocks"]))
 
 
 def _counterexample(exporter: Exporter, record: Mapping[str, Any]) -> Iterator[str]:
@@ -224,28 +230,88 @@ def _counterexample(exporter: Exporter, record: Mapping[str, Any]) -> Iterator[s
 
 def _formula(formulas: Formulas) -> Iterator[str]:
     assert formulas.sides is not None
+    names = {key: _symbol(name) for key, (_, name) in formulas.record.names.items()}
     for slack in formulas.sides.slacks:
         larger, smaller = sides_of(slack)
         sign = "=" if formulas.sides.equation else r"\le"
-        left, right = (
-            _math(side) for side in ((larger, smaller) if formulas.sides.equation else (smaller, larger))
+        pair = (larger, smaller) if formulas.sides.equation else (smaller, larger)
+        left, right = (_math(side, names=names) for side in pair)
+        lengths = [len(re.sub(r"\\[a-z]+|[{}]", "", side)) for side in (left, right)]
+        if sum(lengths) < WIDEST // 2:
+            yield rf"\[ {left} {sign} {right}. \]"
+        elif max(lengths) < WIDEST // 2:
+            yield rf"\begin{{multline*}} {left}\\ {sign} {right}. \end{{multline*}}"
+
+
+def _squares(paths: Sequence[Formulas], blocks: Iterator[Any]) -> Iterator[str]:
+    """Write the sums of squares, one for each path and each fact that needs one."""
+    for formulas in paths:
+        assert formulas.path is not None
+        lemma = Lemma(formulas, formulas.path)
+        names = [_symbol(q.name) for q in formulas.quantities if not q.options]
+        factors = list(_factors(formulas, lemma.known))
+        for fact, slack in lemma.in_symbols():
+            needed = lemma.squares(slack, blocks)
+            if not needed:
+                continue
+            terms = list(itertools.islice(squares_in(needed, names, factors, _number), MOST + 1))
+            more = [r"\cdots"] if len(terms) > MOST else []
+            branches = dict.fromkeys(_fact(each, {}) for each, _ in formulas.path.decisions)
+            where = f" if ${', '.join(branches)}$" if branches else ""
+            yield ""
+            yield f"Up to positive denominators, the right side minus the left side is, for ${_fact(fact, {})}${where},"
+            rows = r"\\ & + ".join([*terms[:MOST], *more]).replace("+ -", "- ")
+            yield rf"\begin{{align*}} & {rows} \end{{align*}}"
+
+
+def _factors(formulas: Formulas, facts: Sequence[Fact]) -> Iterator[str]:
+    """Write the numbers that are at least 0 by the ranges and hypotheses, in the order of the evidence."""
+
+    def between(small: Any, large: Any) -> str:
+        return (
+            _math(large, 3)
+            if not isinstance(small, Expression) and small == 0
+            else (f"({_math(large, 1)} - {_math(small, 2)})")
         )
-        if max(len(re.sub(r"\\[a-z]+|[{}]", "", side)) for side in (left, right)) < WIDEST // 2:
-            yield rf"\begin{{multline*}} {left}\\ {sign} {right} \end{{multline*}}"
+
+    for q in formulas.quantities:
+        if not q.options:
+            yield from () if q.low is None else (between(q.low, q.expression),)
+            yield from () if q.high is None else (between(q.expression, q.high),)
+    for fact in facts:
+        larger, smaller = sides_of(fact.slack)
+        yield from (between(smaller, larger), between(larger, smaller))[: 2 if fact.equation else 1]
 
 
-def _invariants(formulas: Formulas) -> Iterator[str]:
-    """Write the invariant of each loop: the facts that hold for the state at the start and after every round."""
+def _loops(formulas: Formulas) -> Iterator[str]:
+    """Write for each loop its state, a round, and the invariant: the facts that hold after every round."""
     assert formulas.path is not None
     sourced = {key: _symbol(name) for key, (_, name) in formulas.record.names.items()}
     for loop in formulas.path.unknowns:
         if loop.count is None or not loop.said:
             continue
-        own = {id(leaf): rf"x_{{{k}}}" for k, leaf in enumerate(loop.leaves, start=1)}
-        facts = [_fact(fact, sourced | own) for fact in loop.said]
-        state = ", ".join(own.values())
-        yield rf"Invariant of the state $({state})$ after $t = {_math(loop.count)}$ rounds:"
-        yield r"\begin{gather*} " + r"\\ ".join(facts) + r" \end{gather*}"
+        state = {id(leaf): sourced.get(id(leaf), rf"x_{{{k}}}") for k, leaf in enumerate(loop.state, start=1)}
+        names = sourced | state | {id(loop.passed): "t"}
+
+        def rows(sign: str, values: Sequence[Any], state: Any = state, names: Any = names) -> str:
+            return r"\\ ".join(
+                f"{own} {sign} {_math(value, names=names)}"
+                for own, value in zip(state.values(), values, strict=True)
+            )
+
+        yield ""
+        yield rf"A loop of ${_math(loop.count, names=names)}$ rounds begins with"
+        yield rf"\begin{{gather*}} {rows('=', loop.start[0].values)}. \end{{gather*}}"
+        if len(loop.paths) == 1 and len(rows("=", loop.paths[0].values)) < 3 * WIDEST:
+            yield "A round replaces the state:"
+            yield rf"\begin{{gather*}} {rows(chr(92) + 'leftarrow', loop.paths[0].values)}. \end{{gather*}}"
+        yield "After $t$ rounds, the state satisfies"
+        facts = [_fact(fact, names) for fact in loop.before[2:]]
+        yield r"\begin{gather*} " + r"\\ ".join(facts) + r". \end{gather*}"
+    written = list(_formula(formulas))
+    if written:
+        yield "The conclusion is"
+        yield from written
 
 
 def _fact(fact: Any, names: Mapping[int, str]) -> str:
@@ -318,6 +384,10 @@ def _math(value: Any, level: int = 0, names: Mapping[int, str] | None = None) ->
             return rf"\frac{{{part(0)}}}{{{part(1)}}}"
         case "^":
             return f"{part(0, 3)}^{{{value.parts[1]}}}"
+        case "min" | "max":
+            return rf"\{value.operator}\{{{part(0)}, {part(1)}\}}"
+        case "abs":
+            return rf"\lvert {part(0)}\rvert"
         case "negative":
             text, strength = f"-{part(0, 2)}", 1
         case "*":

@@ -90,6 +90,17 @@ class Lemma:
         )
         self.made = Section(own, on_symbols=True, states=states, decided=decided)
 
+    def squares(self, slack: Quotient, blocks: Blocks) -> Sequence[Mapping[str, Any]]:
+        """Return the next squares of the evidence if a number needs them to be at least 0; otherwise nothing."""
+        with suppress(Refused):  # Rocq's checker also ignores it
+            target = slack_of(slack, self._box, self._known) if slack.top else slack.top
+            return () if is_nonnegative(target, self._box) else next(blocks, ())
+        return ()
+
+    def in_symbols(self) -> list[tuple[Fact, Quotient]]:
+        """Return the facts to show, each with its slack in the kernel's form."""
+        return [(fact, own.slack) for fact, own in zip(self._path.shown, self._shown, strict=True)]
+
     def proof(self, blocks: Blocks) -> tuple[list[str], list[str]]:
         """Return goals for the checker, and proofs of the facts to show, in which {k} is the proof of goal k."""
         goals: list[str] = []
@@ -100,11 +111,7 @@ class Lemma:
             return f"{{{len(goals) - 1}}}"
 
         def below(sides: tuple[str, str], slack: Quotient) -> str:
-            needed: Sequence[Mapping[str, Any]] = ()
-            with suppress(Refused):  # Rocq's checker also ignores it
-                target = slack_of(slack, self._box, self._known) if slack.top else slack.top
-                needed = () if is_nonnegative(target, self._box) else next(blocks, ())
-            return goal(f"Below {sides[1]} {sides[0]} {self._squares(needed)}")
+            return goal(f"Below {sides[1]} {sides[0]} {self._squares(self.squares(slack, blocks))}")
 
         with evaluating():
             for fact, own in zip(self._path.shown, self._shown, strict=True):

@@ -9,12 +9,15 @@ from fractions import Fraction
 from pathlib import Path
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from clusterproof import checker
 from clusterproof.checker.claims.claim import find_claim
 from clusterproof.checker.export.exported import Decided
 from clusterproof.checker.export.folder import decided, folder_names, write_folder
 from clusterproof.checker.export.latex import of_verdict, page, text_of
+from clusterproof.checker.export.latex_squares import squares_in
 from clusterproof.checker.export.rocq_text import LIBRARY
 
 NAMES = (
@@ -216,8 +219,8 @@ def test_the_page_has_the_invariant_and_the_points_of_a_function() -> None:
         for name in ("gradient-loss/purity-bound", "cfl-mgd/lemma-2-every-loss")
         for each in decided(find_claim(name))
     }
-    invariant = r"x_{1} = \mathit{devices}"
-    assert invariant in pages["gradient-loss/purity-bound#singletons"]
+    for said in (r"\mathit{sum\_} \leftarrow \mathit{sum\_} + 1. \end", r"\mathit{sum\_} = t. \end"):
+        assert said in pages["gradient-loss/purity-bound#singletons"]
     (each,) = decided(find_claim("cfl-mgd/lemma-2-every-loss"))
     triplets = each.record["instance"]["f"]["triplets"][0]
     rows = re.findall(
@@ -225,6 +228,32 @@ def test_the_page_has_the_invariant_and_the_points_of_a_function() -> None:
     )
     written = [[_exact(text) for text in row] for row in rows]
     assert written == [[Fraction(code) for code in (*x, *g, value)] for x, g, value in triplets]
+
+
+def test_the_page_states_a_minimum_and_names_the_squares() -> None:
+    (each,) = (each for each in decided(find_claim("cfl-mgd/a7-step")) if each.name.endswith("#at least"))
+    text = page(each.claim, each.text, each.record, str(each.word))
+    assert r"\min\{\mathit{own}, \mathit{clients} - \mathit{own}\}" in text
+    assert r"\,\bigl(-8\,\mathit{shared} + \mathit{clients}\bigr)^2" in text
+
+
+@given(
+    matrix=st.lists(st.lists(st.integers(-3, 3), min_size=3, max_size=3), min_size=3, max_size=3),
+    at=st.tuples(st.integers(-9, 9), st.integers(-9, 9)),
+)
+def test_the_named_squares_add_up_to_the_form(matrix: list[list[int]], at: tuple[int, int]) -> None:
+    """Q = M' M with the basis 1, x - 2 y and x y, times x + 20."""
+    x, y = at
+    form = [[sum(row[i] * row[j] for row in matrix) for j in range(3)] for i in range(3)]
+    basis = [[[[0, 0], 1]], [[[1, 0], 1], [[0, 1], -2]], [[[1, 1], 1]]]
+    block = {"factors": [1], "basis": basis, "matrix": form}
+    terms = squares_in([block], ["x", "y"], ["(y)", "(x + 20)"], lambda value: f"Fraction('{value}')")
+    values = 1, x - 2 * y, x * y
+    wanted = sum(form[i][j] * values[i] * values[j] for i in range(3) for j in range(3)) * (x + 20)
+    written = "+".join(terms) or "0"
+    for old, new in ((r"\,\bigl", "*"), (r"\bigl", "*"), (r"\,", "*"), (r"\bigr)^2", ")**2")):
+        written = written.replace(old, new)
+    assert eval(written, {"Fraction": Fraction, "x": x, "y": y}) == wanted  # noqa: S307 - the text above
 
 
 def test_mathematics_stands_between_dollars() -> None:
