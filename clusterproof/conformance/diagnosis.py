@@ -46,9 +46,9 @@ class Hypothesis:
     forms: Mapping[str, Any] = field(default_factory=dict)
 
     def __str__(self) -> str:
-        """Return the sentence, followed by the names of the mistakes and the forms."""
-        names = [*self.mistakes, *(f"{name} = {value}" for name, value in self.forms.items())]
-        return f"{self.sentence} ({' with '.join(names)})"
+        """Return the sentence, followed by the form if it is not the declared one."""
+        form = ", ".join(f"{name} = {value}" for name, value in self.forms.items())
+        return f"{self.sentence} (with {form})" if form else self.sentence
 
 
 Cause = str | tuple[str, Any]

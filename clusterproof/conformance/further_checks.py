@@ -112,7 +112,7 @@ def _absent(report: Report, run: Run) -> Outcome:
     one = {one.probe.name: one for one in report.runs}.get("participation")
     names = [name for name in ("controls", "personal") if name in report.runs[0].states[0]]
     if one is None or not names:
-        return "skipped", "no states of absent clients were observed"
+        return "skipped", "only for runs with states of clients (controls, personal)"
     for before, after, participants in zip(one.states, one.states[1:], one.probe.schedule, strict=False):
         absent = [i for i in range(one.probe.task.clients) if i not in participants]
         for name in names:
@@ -124,7 +124,7 @@ def _absent(report: Report, run: Run) -> Outcome:
 def _control_mean(report: Report, run: Run) -> Outcome:
     """Check in every round that the server's control is the mean of the clients' controls."""
     if not {"control", "controls"} <= set(report.runs[0].states[0]):
-        return "skipped", "control and controls are not both offered"
+        return "skipped", "only for runs with control and controls, as in SCAFFOLD"
     for one in report.runs:
         for number, state in enumerate(one.states):
             mean = state["controls"].mean(axis=0)
@@ -150,8 +150,8 @@ def _aliasing(report: Report, run: Run) -> Outcome:
             states = []
         if not states or first_difference(states, last.states, report.dtype) is not None:
             return "skipped", (
-                f"`run.{name}` is the array that the next round computes with: code that writes into it between two "
-                "rounds changes the run; return a copy (this check does not decide the verdict)"
+                f"no mistake now, but a caller that writes into `run.{name}` changes the next round; return a copy to "
+                "prevent this"
             )
     return "passed", ""
 

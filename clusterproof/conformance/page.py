@@ -119,8 +119,9 @@ def describe(definition: type[Definition]) -> str:
 
 def _origin(source: str, equation: str, paper_was_read: bool) -> Iterator[str]:
     yield from _entry("source", [source])
-    checked = "checked" if paper_was_read else "could not check"
-    yield from _entry("", [f"We {checked} it against the paper."])
+    checked = "We checked it against the paper."
+    unchecked = "We did not have the paper, so we could not check the definition against it."
+    yield from _entry("", [checked if paper_was_read else unchecked])
     yield from _entry("round", equation.split("; "))
     used = [f"{symbol}: {meaning}" for symbol, meaning in SYMBOLS.items() if symbol in equation]
     yield from _entry("symbols", ["; ".join(used)] if used else [])

@@ -64,7 +64,7 @@ class Difference:
         names = ("client",) if self.quantity in ("assignments", "groups") else names
         place = ", ".join(f"{name} {number}" for name, number in zip(names, self.index, strict=True))
         values = f"observed {self.observed:.6g}, expected {self.expected:.6g}"
-        return f"{self.quantity} after round {self.round}, {place}: {values}"
+        return f"{self.quantity} after round {self.round}, {place} (counted from 0): {values}"
 
 
 @np.errstate(all="ignore")

@@ -119,7 +119,9 @@ def test_a_threshold_that_the_probes_do_not_reach_is_found_by_the_scaled_task() 
         for participants in probe.schedule[:2]:
             start.round(list(participants))
         models[scale] = start.model[0]
-    (numbers,) = re.findall("after round 2, coordinate 0: observed (\\S+), expected (\\S+)$", report.sentence)
+    (numbers,) = re.findall(
+        "after round 2, coordinate 0 \\(counted from 0\\): observed (\\S+), expected (\\S+)$", report.sentence
+    )
     assert [float(number) for number in numbers] == pytest.approx([models[4.0], 4 * models[1.0]], rel=1e-5)
     assert [one.name for one in report.checks if one.outcome == "failed"] == ["scale"]
     assert "is there a length that is fixed, such as clipping?" in report.sentence

@@ -91,11 +91,11 @@ def test_an_algorithm_of_the_library_is_an_implementation() -> None:
 
 
 @pytest.mark.parametrize(
-    ("algorithm", "words"), [("fedavg", "We checked it"), ("fedprox", "We could not check it")]
+    ("algorithm", "words"), [("fedavg", "We checked it"), ("fedprox", "We did not have the paper")]
 )
 def test_the_page_states_whether_the_paper_was_read(algorithm: str, words: str) -> None:
     report = conform(DEFINITIONS[algorithm], algorithm, checks=("one-step",), explained=False)
-    assert f"{words} against the paper." in str(report)
+    assert words in " ".join(str(report).split())
     assert report.paper_was_read == (words == "We checked it")
 
 
