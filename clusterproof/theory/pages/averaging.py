@@ -36,7 +36,7 @@ def method_facts(of: MethodRun) -> Facts:
 
 
 def rest_facts(of: MethodRun) -> Rest:
-    """Return the fixed point of the rounds."""
+    """Return the facts about the fixed point of the rounds."""
     assert of.rest is not None
     assumes = ("all clients",) * (of.participants < of.task.clients) + ("exact gradients",) * of.inexact
     end = None
@@ -46,7 +46,7 @@ def rest_facts(of: MethodRun) -> Rest:
 
 
 def rest_rate(of: MethodRun) -> Rate:
-    """Return the factor by which a run approaches the fixed point of its rounds."""
+    """Measure the factor by which a run approaches the fixed point of its rounds."""
     name = "distance from where the rounds rest"
     if of.rest is None:
         if getattr(of.algorithm, "reshuffle", False):
@@ -96,7 +96,7 @@ def _dissimilarity(of: AveragingRun) -> Mapping[str, Value]:
 
 
 NEVER = Outcome("inconclusive")
-"""Outcome of every theorem about a kind of run that the library cannot make."""
+"""Outcome of theorems about kinds of runs that the library cannot make."""
 FEDPROX = (
     Theorem("fedprox/theorem-4", NEVER, _exact_solves, _dissimilarity),
     Theorem("fedprox/corollary-7", NEVER, _large_proximal_term, _dissimilarity),

@@ -1,4 +1,4 @@
-"""The page of CFL: its cuts, the resulting groups, and theorems about both."""
+"""The page of CFL: cuts, the resulting groups, and theorems about both."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from clusterproof.theory.pages.outcomes import Outcome
 from clusterproof.theory.runs.groups import CutRun
 
 STATIONARY = 1e-6
-"""Largest ratio of the mean update to every client's update at which the pooled model counts as stationary."""
+"""Largest ratio of the mean update to any client's update, in norm, at which the pooled model counts as stationary."""
 
 
 def _linkage_needs(run: CutRun, linkage: str) -> Iterator[Hypothesis]:
@@ -38,7 +38,7 @@ def _linkage_needs(run: CutRun, linkage: str) -> Iterator[Hypothesis]:
 
 
 def _linkage(run: CutRun) -> Outcome:
-    """Compare each cut of a run with the best cut, which a spanning tree gives."""
+    """Compare each cut of a run with the best cut, which is computed with a spanning tree."""
     found = [run.across(cut) for cut in run.cuts]
     worst = int(np.argmax([across - best for across, best, _, _ in found]))
     across, best, tolerance, _ = found[worst]
@@ -69,14 +69,14 @@ def _ids(run: CutRun) -> Outcome:
 
 
 def _before_the_first_cut(run: CutRun) -> Iterator[np.ndarray]:
-    """Yield the clients' updates of each run in the round of its first cut, or in the last round if there is none."""
+    """Yield for each run the clients' updates in the round of its first cut, or in the last round without cuts."""
     for one in range(run.runs):
         apart = [len(np.unique(groups)) > 1 for groups in run.labels[:, one]]
         yield run.updates(apart.index(True) if True in apart else len(apart) - 1, one)
 
 
 def _mean_and_least(updates: np.ndarray) -> tuple[float, float]:
-    """Return the length of the mean of updates (m, d), and the least length of an update."""
+    """Return the length of the mean of updates (m, d), and the smallest length of an update."""
     return float(np.linalg.norm(updates.mean(axis=0))), float(np.linalg.norm(updates, axis=-1).min())
 
 
@@ -102,7 +102,7 @@ def _cosine(run: CutRun) -> Outcome:
         mean, least = _mean_and_least(updates)
         cosines = cosine_similarities(updates)
         away = float(np.abs(cosines - np.where(same, 1.0, value)).max())
-        # a mean that is not 0 moves every update by its own length
+        # if the mean is not 0, it moves every update by its length
         tolerance = 4 * mean / least + ROUNDING * (1 + run.size / least)
         if away - tolerance >= furthest - limit:
             furthest, limit = away, tolerance
@@ -188,7 +188,7 @@ def recursive_facts(run: CutRun) -> Facts:
 
 
 def _cuts(run: CutRun) -> Cuts:
-    """Return the cuts of the first run."""
+    """Return the facts about the cuts of the first run."""
     own = [cut for cut in run.cuts if cut.run == 0]
     return Cuts(
         tuple(

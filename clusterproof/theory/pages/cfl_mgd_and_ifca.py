@@ -1,4 +1,4 @@
-"""The page of CFL-MGD and of IFCA on tasks with known optima, with a model for each cluster."""
+"""The page of CFL-MGD and IFCA, for runs with one model per cluster on tasks with known optima."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ from clusterproof.theory.runs.factor import last_rounds
 from clusterproof.theory.runs.run import FEWEST_RUNS
 
 BESIDE = ("cfl-mgd/theorem-a",)
-"""Theorems that appear only in the page's table."""
+"""Theorems that appear only in the table of the page."""
 
 D = "cfl-mgd/theorem-d"
 OPTION_1: dict[str, Value] = {
@@ -55,7 +55,7 @@ OPTION_1: dict[str, Value] = {
     "update_order": "momentum-first",
     "reset_momentum": False,
 }
-"""Settings of CFL-MGD for which a round is covered by our theorem without noise."""
+"""Settings of CFL-MGD for which our theorem without noise covers a round."""
 
 
 def _printed_needs(run: ClusterRun) -> Iterator[Hypothesis]:
@@ -138,7 +138,7 @@ def _without_noise_needs(run: ClusterRun) -> Iterator[Hypothesis]:
 
 
 def _lengths(run: ClusterRun) -> np.ndarray:
-    """Return eta L l_p of each cluster."""
+    """Return eta L l_p for each cluster."""
     return np.asarray(run.algorithm.step_size * run.task.smoothness * run.task.proportions)
 
 
@@ -182,7 +182,7 @@ def _basin_needs(run: ClusterRun) -> Iterator[Hypothesis]:
 
 
 def _basin(run: ClusterRun) -> Outcome:
-    """Compare with ``ifca/basin``: from within Delta/(1 + sqrt(L/mu)), exact losses find all clusters."""
+    """Compare with ``ifca/basin``: if models start within Delta/(1 + sqrt(L/mu)), exact losses find all clusters."""
     task, errors = run.task, run.errors
     kept = contraction(
         run.algorithm.step_size, task.proportions, task.strong_convexity, np.arange(len(errors))
@@ -212,7 +212,7 @@ BASIN = Theorem("ifca/basin", _basin, _basin_needs, _radii)
 
 
 def clustered_page(run: ClusterRun) -> Page:
-    """Return the page of a run of CFL-MGD or IFCA with a model for each cluster, and known optima."""
+    """Return the page of a run of CFL-MGD or IFCA with one model per cluster and known optima."""
     theorems, others = judge_all((BASIN,) if run.is_ifca else (*PRINTED, WITHOUT_NOISE), run)
     theorem_d, bound, compared = _theorem_d(run)
     results: list[Result] = [_choices(run)]
@@ -240,7 +240,7 @@ def clustered_page(run: ClusterRun) -> Page:
 
 
 def _theorem_d(run: ClusterRun) -> tuple[Outcome, TraceBound | None, list[Compared]]:
-    """Return the outcome of Theorem D, with both its bounds (on error and deviation), and these bounds."""
+    """Return the outcome of Theorem D, for its bounds on error and deviation together, and the two bounds."""
     found, allowed = outcome_of_claim(D, run, law_differs=run.law_differs)
     if allowed is None:
         return found, None, []
@@ -255,10 +255,10 @@ def _theorem_d(run: ClusterRun) -> tuple[Outcome, TraceBound | None, list[Compar
 
 
 def _choices(run: ClusterRun) -> Choices:
-    """Return which clusters were found, how many choices were wrong, and the probability of a wrong one at the start.
+    """Return which clusters were found, the number of wrong choices, and a choice's error probability at the start.
 
-    The last choices match models to clusters. If they do not, a model belongs to the cluster whose optimum is nearest
-    to its start.
+    The last choices match models to clusters. If they give no match, a model belongs to the cluster with the optimum
+    nearest to the model's start.
     """
     task, trace = run.task, run.trace
     ended, took_part = trace.last_assignments.reshape(-1, task.clients), run.votes >= 0
@@ -277,7 +277,7 @@ def _choices(run: ClusterRun) -> Choices:
 
 
 def _lost_clusters(last: np.ndarray, labels: np.ndarray, clusters: int) -> Iterator[Lost]:
-    """Yield the lost clusters, counted from 1, and the models that their clients chose, from last choices (R, m)."""
+    """Yield each lost cluster, counted from 1, and the models that its clients chose, from the last choices (R, m)."""
     for cluster in range(clusters):
         chosen = last[:, labels == cluster]
         known = (chosen >= 0).sum(axis=1)
@@ -344,7 +344,7 @@ def _next(run: ClusterRun) -> tuple[Next, ...]:
 
 
 def _curve_d(run: ClusterRun, found: Outcome, bound: TraceBound, compared: Compared) -> Curve:
-    """Return the bound on the largest error: for all rounds before the last one at once, and for the last round."""
+    """Return bounds on the largest error: for all rounds before the last round together, and for the last round."""
     every = np.asarray(bound.bound, dtype=float)
     values, last = every.reshape(len(every), -1).max(axis=1), float(compared.allowed[-1].max())
     values[-1] = np.nan
@@ -358,7 +358,7 @@ def _curve_d(run: ClusterRun, found: Outcome, bound: TraceBound, compared: Compa
 
 
 def _printed_curves(run: ClusterRun) -> tuple[Curve, Curve]:
-    """Return a curve of Theorem 1's rho, and a curve of its factor without rho."""
+    """Return a curve for rho of Theorem 1, and a curve for the factor without rho."""
     one, rounds = run.printed, np.arange(len(run.errors))
     level = "" if one.known else r"$\rho$, at least "
     words = rf"Theorem 1 (reading): error $\leq$ {level}{one.conclusion:.3g}"
@@ -370,7 +370,7 @@ def _printed_curves(run: ClusterRun) -> tuple[Curve, Curve]:
 
 
 def _picture(run: ClusterRun, bounds: tuple[Curve, ...]) -> ErrorPicture:
-    """Return the picture of a model's largest error: the runs, their path without noise, and bounds."""
+    """Return the picture of the largest error of a model: the runs, the path without noise, and bounds."""
     errors, several = run.errors.max(axis=-1), run.task.clusters > 1
     roles = {one.role for one in bounds}
     parts = [f"{run.name.upper()}: error of the run{'s' * (run.runs > 1)}"]

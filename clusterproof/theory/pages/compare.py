@@ -1,4 +1,4 @@
-"""``compare`` makes the page of a run's algorithm from a task and a run, with theorems that are only in the table."""
+"""``compare`` makes the page of a run; theorems about other options appear only in the table."""
 
 from __future__ import annotations
 
@@ -60,7 +60,7 @@ PAGES: dict[str, tuple[type[Run], Callable[[Any], Facts | Page]]] = {
     "fedlin": (CorrectedRun, corrected_facts),
     "proxskip": (RunOfCoins, skipping_facts),
 }
-"""For each dynamics, the class with the content of a run's page, and the function that returns the page or its
+"""For each dynamics, the class that computes the content of a run's page, and the function that returns the page or its
 facts."""
 
 
@@ -75,12 +75,13 @@ def compare(task: Mixture, trace: Trace, claims: Sequence[str] | None = None) ->
     trace
         The run.
     claims
-        Ids of further claims that bound runs, for example your own.
+        Ids of further claims that bound runs, for example claims in your own file.
 
     Returns
     -------
     Page
-        The page; print it. ``.facts`` has its numbers and names, ``.frame()`` is a table of the theorems.
+        The page, which you can print. ``.facts`` has the numbers and names, and ``.frame()`` is a table of the
+        theorems.
 
     Raises
     ------
@@ -96,9 +97,9 @@ def compare(task: Mixture, trace: Trace, claims: Sequence[str] | None = None) ->
                 "claims", name, "must be the id of a claim that bounds runs", "leave it out"
             )
     run, page_of = Run(task, trace), _page_of(trace)
-    # theorems of CFL-MGD and IFCA concern as many models as clusters
+    # theorems on CFL-MGD and IFCA assume equally many models and clusters
     fits = trace.errors is not None and trace.models.shape[-2] == task.clusters
-    with np.errstate(all="ignore"):  # a diverged run overflows
+    with np.errstate(all="ignore"):  # a diverged run may overflow
         if page_of is None or not hasattr(task, "optima") or (page_of[0] is ClusterRun and not fits):
             found: Facts | Page = short_facts(run)
         else:
@@ -115,12 +116,14 @@ def compare(task: Mixture, trace: Trace, claims: Sequence[str] | None = None) ->
 
 
 def short_facts(run: Run) -> Facts:
-    """Return the facts of task, run and errors, and every bound of the catalogue that applies."""
+    """Return facts about task, run and errors, and every bound of the catalogue that applies."""
     judged = [outcome_of_claim(name, run)[0] for name, claim in REGISTRY.items() if claim.bound is not None]
     theorems = tuple(one for one in judged if one.outcome != "does not apply")
     results: list[Result] = []
     known = np.unique(run.votes[run.votes >= 0])
-    if run.models.shape[2] > 1 and 0 < len(known) < len(run.trace.labels):  # clients share models
+    if run.models.shape[2] > 1 and 0 < len(known) < len(
+        run.trace.labels
+    ):  # here, several clients share a model
         results.append(group_facts(run))
     error = error_facts(run, "distance of the worst model from its optimum")
     results += [] if error is None else [error]
@@ -129,7 +132,7 @@ def short_facts(run: Run) -> Facts:
 
 
 def _page_of(trace: Trace) -> tuple[type[Run], Callable[[Any], Facts | Page]] | None:
-    """Return the facts of a run and its page, or a one-model method's; None if neither exists."""
+    """Return the class and the function for the page of a run, or None if there is no page for its algorithm."""
     try:
         followed = dynamics_of(trace)
     except InvalidArgument:
@@ -150,7 +153,7 @@ def _why_none(run: Run) -> str:
 
 
 def _dynamics(trace: Trace) -> str:
-    """Return the name of the algorithm whose recursion a run followed; empty if it is unknown."""
+    """Return the name of the algorithm with the recursion that a run followed, or "" if it is unknown."""
     try:
         return dynamics_of(trace).name
     except InvalidArgument:

@@ -1,4 +1,4 @@
-"""The facts of a run's page: numbers and names. ``words`` makes sentences from them; the sentences decide nothing."""
+"""Records of the facts on a run's page, as numbers and names. ``words`` converts facts to sentences."""
 
 from __future__ import annotations
 
@@ -19,13 +19,13 @@ class TaskFacts:
     kind
         Name of the task for the option ``--task``.
     data
-        ``"fresh"``, ``"fixed"``, ``"exact"`` or ``"noisy"``: how clients see their losses.
+        How clients evaluate their losses: ``"fresh"``, ``"fixed"``, ``"exact"`` or ``"noisy"``.
     clients, dimension
         m and d.
     sizes
         Number of clients of each cluster.
     constants
-        Numbers of the task, by names of the glossary.
+        Numbers of the task, indexed by names in the glossary.
     """
 
     kind: str
@@ -49,9 +49,9 @@ class RunFacts:
     same_start
         Whether all runs start from the same models.
     participants
-        Number of clients in a round.
+        Number of participants in a round.
     step
-        Step size times L.
+        Step size, in units of 1 / L.
     settings
         All settings of the algorithm.
     usual
@@ -72,7 +72,10 @@ class RunFacts:
 
 @dataclass(frozen=True)
 class Lost:
-    """A lost cluster, whose model at most half of its clients choose at the end: number of runs, and the choices."""
+    """A cluster that lost its model: at the end, at most half of its clients choose the model.
+
+    Number of runs, and choices.
+    """
 
     cluster: int
     clients: int
@@ -82,18 +85,18 @@ class Lost:
 
 @dataclass(frozen=True)
 class Choices:
-    """The clients' choices of models, in a run with one model for every cluster.
+    """The clients' choices of models, in a run with one model per cluster.
 
     Attributes
     ----------
     clusters
         Number of clusters.
     found
-        Whether the clients of every cluster choose its model in the end, in every run.
+        Whether, in every run, all clients choose the model of their cluster at the end.
     wrong, total
         Number of wrong choices, and number of all choices.
     chance
-        Upper bound on the probability of a wrong choice at the start; None if it is unknown.
+        Upper bound on the probability of a wrong choice at the start; None if no bound is known.
     lost
         Clusters that lost their model.
     """
@@ -115,21 +118,21 @@ class GroupFacts:
     true
         Number of true clusters.
     fewest, most
-        Least and largest number of groups over the runs.
+        Smallest and largest number of groups among the runs.
     right, runs
-        Number of runs whose groups are the true clusters, and number of all runs.
+        Number of runs in which the groups equal the true clusters, and number of all runs.
     since
-        Round since which the groups do not change; None for a run without rounds.
+        Last round in which the groups change; None for a run without rounds.
     purity, least_purity
-        Median and least purity over the runs; None if the page does not show them.
+        Median and smallest purity among the runs; None if the page does not show the purity.
     absent
-        Number of clients that never took part in some run.
+        Number of clients that have never taken part in some run.
     merged
-        Pairs of true clusters in one group, for the first run with such a pair.
+        Pairs of true clusters that share a group, for the first run with such a pair.
     empty, empty_runs
-        Models without clients in the first run with such models, and the number of runs with such models.
+        Models without clients in the first run that has such models, and number of runs that have such models.
     distance
-        Largest distance of the groups' means from the optima; None if it is unknown.
+        Largest distance between the mean model of a group and its optimum; None if it is unknown.
     remedy
         An option that may separate merged clusters, or fill empty ones.
     """
@@ -152,7 +155,7 @@ class GroupFacts:
 
 @dataclass(frozen=True)
 class CutFacts:
-    """A cut of a cluster in two: its round, the numbers of clients, and the largest cosine across."""
+    """A cut of a cluster in two: round, numbers of clients, and largest cosine across the cut."""
 
     round: int
     sizes: tuple[int, int]
@@ -177,12 +180,13 @@ class ErrorFacts:
     start, end
         Medians over the runs.
     upper, largest
-        95 % quantile over the runs of the errors after the last round (None for few runs), and the largest of these
-        errors (None for one run).
+        95 % quantile and largest value, over the runs, of the error after the last round. The quantile is None for few
+        runs, and the largest value is None for one run.
     nearest, farthest
-        Distances of the one model from the clusters' optima after the last round; None for several models.
+        Smallest and largest distance between the single model and a cluster's optimum after the last round; None if
+        there are several models.
     stepped
-        These distances after one step of each client, the least and the largest; None for other algorithms.
+        The same two distances after one personal step of each client; None for algorithms without such a step.
     """
 
     quantity: str
@@ -204,15 +208,15 @@ class Rest:
     point
         Name of the point in the glossary.
     distance
-        Exact distance of the point from the common optimum; None if the page does not show it.
+        Exact distance between the fixed point and the common optimum; None if the page does not show it.
     end
-        Distance of the last models from the point; None if randomness moves the run.
+        Distance between the last models and the fixed point; None if the run is random.
     rounding
-        Length up to which ``end`` counts as rounding.
+        Largest ``end`` that counts as rounding.
     factor
         Factor by which the distance shrinks per round after many rounds; None if it is unknown.
     assumes
-        Conditions that the run does not meet: ``"all clients"``, ``"exact gradients"``.
+        Conditions for the fixed point that the run does not meet: ``"all clients"``, ``"exact gradients"``.
     constants
         Further distances.
     """
@@ -235,11 +239,12 @@ class Rate:
     of
         Name of the distance.
     value
-        Factor measured over the rounds ``first`` to ``last``; None if there is a ``reason`` or a hypothesis that fails.
+        Factor measured over the rounds ``first`` to ``last``. None if there is a ``reason`` or an ``unmet`` hypothesis.
     low, high
-        Ends of the 95 % interval, or of the runs' factors.
+        Ends of the 95 % confidence interval, or of the range of the runs' factors.
     spread
-        Whether ``low`` and ``high`` are the ends of the runs' factors, or of 95 % of the factors from 20 runs on.
+        Whether ``low`` and ``high`` are the ends of the range of the runs' factors. With 20 or more runs, this is the
+        range of 95 % of the factors.
     exact
         Factor of the same rounds without noise.
     limit
@@ -247,19 +252,19 @@ class Rate:
     root_mean_square
         Exact factor of the root mean square error.
     floor, computed_floor
-        The error over the last rounds, and its computed value.
+        Error over the last rounds, as measured and as computed.
     floor_reached
         Whether the error has reached the floor.
     window
-        Number of the last rounds in the floor.
+        Number of last rounds that determine the floor.
     cluster
-        The slowest cluster, from 1; None for one model.
+        The slowest cluster, counted from 1; None for one model.
     of_all
         Whether every cluster has a factor.
     reason, remedy
         Why there is no factor, and an option that may help.
     unmet
-        A failing hypothesis without which there is no factor.
+        The hypothesis that fails, because of which there is no factor.
     """
 
     of: str
@@ -285,7 +290,7 @@ class Rate:
 
 @dataclass(frozen=True)
 class Law:
-    """Comparison of the run with the exact path or law of its settings.
+    """Comparison of the run with the exact path, or the exact distribution ("law"), for its settings.
 
     Attributes
     ----------
@@ -294,15 +299,16 @@ class Law:
     outcome
         Whether the run follows the path or law.
     noise
-        Size of the noise, divided by its size in the law.
+        Size of the noise, divided by the size according to the law.
     path_differs, noise_differs
         The parts that differ.
     round, distance
-        Round and distance where the run leaves the path; if it follows the path, the largest distance.
+        Round in which the run leaves the path, and distance from the path in this round. If the run follows the path,
+        the largest distance.
     coins, heads
-        Number of coins that the models determine, and number of these coins with communication.
+        Number of coins that the models determine, and number of these coins that lead to communication.
     reason
-        Why there is no comparison, if no hypothesis says it.
+        Why there is no comparison, if no hypothesis is the reason.
     unmet
         The failing hypothesis.
     """
@@ -327,7 +333,7 @@ class Law:
 
 @dataclass(frozen=True)
 class Told:
-    """Further numbers of a result, printed in a sentence of the glossary."""
+    """Further numbers for a result, which a sentence of the glossary prints."""
 
     sentence: str
     constants: Mapping[str, Value]
@@ -338,7 +344,7 @@ Result = Choices | GroupFacts | Cuts | ErrorFacts | Rest | Rate | Law | Told
 
 @dataclass(frozen=True)
 class Next:
-    """A command that shows something else, and the name of its purpose."""
+    """A command that shows something else, and the name of the command's purpose."""
 
     command: str
     shows: str
@@ -353,13 +359,13 @@ class Facts:
     task, run
         The task and the run.
     results
-        Results of measurements, in the order of the page.
+        Results of measurements, in the order on the page.
     theorems
         The theorems that the page describes, and the claims that the user named.
     others
         Theorems about other options of the algorithm, which the page does not describe.
     no_theorem
-        Name in the glossary of the reason why no theorem is listed; or ``""``.
+        Name, in the glossary, of the reason why no theorem is listed; or ``""``.
     next
         Commands to try next.
     """
@@ -373,5 +379,5 @@ class Facts:
     no_theorem: str = ""
 
     def result(self, kind: type[Any]) -> Any:
-        """Return the first result of a kind; None if there is none."""
+        """Return the first result of a kind, or None if there is none."""
         return next((one for one in self.results if isinstance(one, kind)), None)

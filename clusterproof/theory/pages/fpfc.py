@@ -1,4 +1,4 @@
-"""The page of a run of FPFC: its groups, and its mean residuals beside Theorem 1, as printed and as repaired."""
+"""The page of a run of FPFC: groups, and mean residuals compared with Theorem 1, as printed and as repaired."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ from clusterproof.theory.runs.bound import FAILURE, bound
 from clusterproof.theory.runs.fpfc import FusionRun
 
 SETTLED = 0.1
-"""The first rounds dominate a mean if the second half contributes at most this share of the sum over all rounds."""
+"""Largest share of the second half in the sum over all rounds at which the first rounds dominate a mean."""
 
 MOST_STEPS = 1000
 """Largest number of local steps that the page proposes."""
@@ -42,7 +42,7 @@ REPAIRED = {
     "fpfc/repaired-duals": DUALS,
     "fpfc/repaired-mapping": MAPPING,
 }
-"""Bounded quantity of each claim."""
+"""The bounded quantity of each claim."""
 
 OPTIONS = {
     "--penalty": "--penalty scad",
@@ -52,15 +52,18 @@ OPTIONS = {
     "clients": "--clients 40",
     "quadratic losses": "--task quadratic",
 }
-"""For each hypothesis on the kind of run, the option that meets it."""
+"""For each hypothesis on the kind of run, an option with which the run meets the hypothesis."""
 
 
 def held(run: FusionRun, quantity: str, values: np.ndarray, bounds: np.ndarray) -> tuple[Outcome, int]:
-    """Compare the means over rounds of values (rounds + 1, R) with bounds (R,); return outcome and nearest run."""
+    """Compare means over rounds of values (rounds + 1, R) with bounds (R,).
+
+    Return outcome and index of the nearest run.
+    """
     means = values[1:].mean(axis=0)
     outside, nearest = int((~(means <= bounds * (1 + 1e-9))).sum()), int(np.argmax(means / bounds))
     mean, limit, start = (float(each[nearest]) for each in (means, bounds, values[0]))
-    few = FAILURE**run.runs > CLAIM_SIGNIFICANCE  # too few runs to show a break
+    few = FAILURE**run.runs > CLAIM_SIGNIFICANCE  # there are too few runs to show a break
     above = () if run.sure else (Above("in the mean", outside, run.runs, math.floor(FAILURE * run.runs)),)
     known: dict[str, Value] = {"falls like K^": _fall(values[1:, nearest])}
     found = Outcome(
@@ -78,14 +81,14 @@ def held(run: FusionRun, quantity: str, values: np.ndarray, bounds: np.ndarray) 
         return replace(found, outcome="says nothing", reason="more than at the start"), nearest
     if not run.sure and (
         few or outside > FAILURE * run.runs
-    ):  # this number of runs can be above the bound by chance
+    ):  # so many runs can be above the bound by chance
         least = math.ceil(math.log(CLAIM_SIGNIFICANCE) / math.log(FAILURE)) if few else 2 * run.runs
         return replace(found, outcome="inconclusive", remedy=f"--replicates {least}"), nearest
     return found, nearest
 
 
 def _printed(run: FusionRun) -> Iterator[Outcome]:
-    """Yield Theorem 1's three inequalities, as printed."""
+    """Yield the three inequalities of Theorem 1, as printed."""
     one, series = run.setting, run.series
     values = {MODELS: (series.models, one.first), DUALS: (series.duals, one.second)}
     for claim, quantity in PRINTED.items():
@@ -99,7 +102,7 @@ def _printed(run: FusionRun) -> Iterator[Outcome]:
 
 
 def _numbers(run: FusionRun) -> dict[str, Value]:
-    """Return the constants of Theorem 1."""
+    """Return the constants of Theorem 1 for the run."""
     one = run.setting
     known: dict[str, Value] = {"q": one.power, "D_0": float(run.height.max()) + one.start}
     if run.admissible:
@@ -127,7 +130,7 @@ def _mean(run: FusionRun, quantity: str, values: np.ndarray, factor: float) -> O
 
 
 def _negative(run: FusionRun, mean: float, worst: int, fall: float | None) -> Outcome:
-    """Return the outcome where C_1 <= 0. The bound is then at most 0, so every positive mean square breaks it."""
+    """Return the outcome for C_1 <= 0. The bound is then at most 0, so every positive mean square breaks it."""
     one = run.setting
     scale, other = (float(run.height[worst]) + one.start) / run.rounds, one.first_of(one.power)
     known: dict[str, Value] = {"C_1": one.first, "falls like K^": fall}
@@ -143,7 +146,7 @@ def _negative(run: FusionRun, mean: float, worst: int, fall: float | None) -> Ou
 
 
 def _mapping(run: FusionRun, limit: float) -> Outcome:
-    """Return the outcome for |G|^2 if pairs follow the printed rule; a bound then holds for all models."""
+    """Return the outcome for |G|^2 if pairs follow the printed rule; in this case, a bound holds for all models."""
     known: dict[str, Value] = {"falls like K^": 0.0}
     measured = float(run.series.mapping[1:].max())
     concavity = Hypothesis("a", ">", 2, float(run.setting.penalty.concavity))
@@ -185,7 +188,7 @@ def _repaired(run: FusionRun) -> Iterator[Outcome]:
 
 
 def _refused(run: FusionRun, error: InvalidArgument) -> Outcome:
-    """Return the outcome of a repaired bound that refuses the run, by the argument that the error names."""
+    """Return the outcome of a repaired bound that does not apply; the error's argument determines the outcome."""
     unmet_by = {
         "pair_rule": Hypothesis("--pair-rule", "=", "all", run.algorithm.pair_rule),
         "concavity": Hypothesis("a", ">", 2, float(run.setting.penalty.concavity)),
@@ -196,7 +199,7 @@ def _refused(run: FusionRun, error: InvalidArgument) -> Outcome:
 
 
 def _fall(values: np.ndarray) -> float | None:
-    """Return the power of K in the running mean of ``values`` (rounds,) over the second half of a run."""
+    """Estimate the power of K at which the running mean of ``values`` (rounds,) changes in a run's second half."""
     counts = np.arange(1, len(values) + 1)
     means, half = np.cumsum(values) / counts, slice(len(values) // 2, None)
     if len(values) < 4 or not ((means[half] > 0) & np.isfinite(means[half])).all():
@@ -206,7 +209,7 @@ def _fall(values: np.ndarray) -> float | None:
 
 
 def _last_round(run: FusionRun) -> list[Told]:
-    """Return the last round's value if the first rounds dominate the mean, or how expectations were bounded."""
+    """Return the last round's value if the first rounds dominate the mean, or how expectations are bounded."""
     if not run.sure:
         return [Told("bounds of expectations", {"times": round(1 / FAILURE), "failure": FAILURE})]
     values = run.series.models[1:]
@@ -238,7 +241,7 @@ def fusion_page(run: FusionRun) -> Page:
 
 
 def _excluded(failing: Hypothesis, scope: tuple[Hypothesis, ...]) -> Outcome:
-    """Return the outcome if no theorem concerns the run."""
+    """Return the outcome for a run to which no theorem applies."""
     if failing.name == "quadratic losses":
         return Outcome("inconclusive", hypotheses=scope, reason="no lower bound of F*")
     if failing.name in ("rounds", "clients"):
@@ -247,7 +250,7 @@ def _excluded(failing: Hypothesis, scope: tuple[Hypothesis, ...]) -> Outcome:
 
 
 def _next_option(run: FusionRun) -> Next | None:
-    """Return an option that changes the theorem's outcome, with the run's other parameters, and its purpose."""
+    """Return an option that changes the theorem's outcome for the same other parameters, and its purpose."""
     one, steps, rho = run.setting, run.local_steps, run.algorithm.augmentation
     least = 2 * one.penalty.lipschitz
     if not rho > least:
@@ -264,7 +267,7 @@ def _next_option(run: FusionRun) -> Next | None:
 
 
 def _sign(setting: Constants, local_steps: int) -> int:
-    """Return C_1's sign for this number of local steps; 0 if the hypotheses fail."""
+    """Return the sign of C_1 for this number of local steps, or 0 if the hypotheses fail."""
     tried = replace(setting, algorithm=replace(setting.algorithm, local_steps=local_steps))
     return int(math.copysign(1, tried.first)) if tried.admissible else 0
 
@@ -281,7 +284,7 @@ def _constants(run: FusionRun) -> dict[str, float]:
 
 
 def _penalty(run: FusionRun) -> dict[str, Value]:
-    """Return the parameters of SCAD; nothing for another penalty."""
+    """Return the parameters of SCAD; for another penalty, return an empty mapping."""
     if run.algorithm.penalty != "scad":
         return {}
     penalty = run.setting.penalty
@@ -289,7 +292,7 @@ def _penalty(run: FusionRun) -> dict[str, Value]:
 
 
 def _groups(run: FusionRun) -> list[Result]:
-    """Return the groups after the last round, and the distances of their means from the optima."""
+    """Return the facts about groups after the last round, with distances between their mean models and the optima."""
     if run.rounds == 0:
         return []
     truth, ends = run.task.labels, run.votes[-1]
@@ -305,7 +308,7 @@ def _groups(run: FusionRun) -> list[Result]:
 
 
 def _picture(run: FusionRun) -> ResidualPicture:
-    """Return the picture of the run whose mean is nearest to the printed bound."""
+    """Return the picture of the run with the mean nearest to the printed bound."""
     one, counts = run.setting, np.arange(1, run.rounds + 1)
     means = run.series.models[1:].mean(axis=0)
     shown = int(np.argmax(means / (run.height + one.start)))
@@ -332,7 +335,7 @@ def _picture(run: FusionRun) -> ResidualPicture:
 
 
 def _repaired_limits(run: FusionRun) -> Iterator[np.ndarray]:
-    """Yield the repaired bounds on the models after the last round, (R,), that apply."""
+    """Yield the repaired bounds on the models after the last round, (R,), that apply to the run."""
     for claim in ("fpfc/repaired-models", "fpfc/one-term"):
         try:
             yield run.last(np.asarray(bound(claim, run.task, run.trace, failure_probability=FAILURE).bound))

@@ -1,4 +1,4 @@
-"""The glossary: meanings of the names of facts, and the sentences for their numbers."""
+"""The glossary: meanings of the names of facts, and sentences that present their numbers."""
 
 from __future__ import annotations
 
@@ -26,13 +26,13 @@ def word(of: str, name: str) -> str:
     Raises
     ------
     KeyError
-        If the glossary does not have the name: everything that is printed must be explained.
+        If the glossary does not have the name, because pages must explain every name that they print.
     """
     return table(of)[name]
 
 
 class _Filler(string.Formatter):
-    """A formatter for names that may have any character but braces and colons; numbers get three digits."""
+    """A formatter that allows all characters in names except braces and colons; it writes numbers with three digits."""
 
     def get_field(self, field_name: str, args: Sequence[Any], kwargs: Mapping[str, Any]) -> Any:
         return kwargs[field_name], field_name
@@ -44,7 +44,7 @@ class _Filler(string.Formatter):
 
 
 def filled(sentence: str, known: Mapping[str, Any]) -> str:
-    """Fill a sentence with numbers; return an empty sentence if a number is None.
+    """Insert numbers into a sentence; if a number is None, return an empty sentence.
 
     Raises
     ------

@@ -1,4 +1,4 @@
-"""The page of GL-CFL: its groups, its rounds, and the rounds that it saves over IFCA on the same data."""
+"""The page of GL-CFL: groups, rounds, and the number of rounds saved compared with IFCA on the same data."""
 
 from __future__ import annotations
 
@@ -24,13 +24,13 @@ from clusterproof.theory.runs.race import first_distances, happens, race_needs, 
 from clusterproof.theory.runs.run import Run
 
 SHARE = 0.5
-"""Largest probability of an event that the claims call an exception."""
+"""Largest probability at which the claims call an event an exception."""
 
 SHARE_RIGHT = "purity"
 
 
 def _starts(of: Run) -> Mapping[str, Value]:
-    """Return the models' first distances from the pooled optimum, in units of Delta."""
+    """Return the distances between the starting models and the pooled optimum, in units of Delta."""
     if not isinstance(of.task, RegressionMixture) or of.task.clusters < 2:
         return {}
     distance = first_distances(of)
@@ -38,7 +38,7 @@ def _starts(of: Run) -> Mapping[str, Value]:
 
 
 def lead_theorems(of: Run) -> tuple[Theorem, ...]:
-    """Return the claims on the rounds that the similarity saves; printed ones first."""
+    """Return the claims about rounds that the similarity saves; printed claims come first."""
     if not all_met(race_needs(of)):
         return (Theorem("gradient-loss/sooner", Outcome("inconclusive"), race_needs, _starts),)
     race = race_of(of)
@@ -73,7 +73,7 @@ def _purity_needs(run: GroupRun) -> Iterator[Hypothesis]:
 
 
 def _purities(run: GroupRun) -> np.ndarray:
-    """Return the last purity, and the share of clients in their cluster if groups match clusters one to one, (R, 2)."""
+    """Return the last purity, and the share of clients in their cluster under a one-to-one match, (R, 2)."""
     from scipy.optimize import linear_sum_assignment
 
     truth, found = run.trace.labels, []
@@ -85,7 +85,7 @@ def _purities(run: GroupRun) -> np.ndarray:
 
 
 def _purity(run: GroupRun) -> Outcome:
-    """Compare the last purity with the share of clients in their cluster, the printed meaning of purity."""
+    """Compare the last purity with the share of clients in their cluster; the paper calls this share purity."""
     shares, clients = _purities(run), len(run.trace.labels)
     above = shares[:, 0] - shares[:, 1]
     wrong, (value, share) = int((above > ROUNDING).sum()), shares[int(np.argmax(above))].tolist()
@@ -106,7 +106,7 @@ def _purity(run: GroupRun) -> Outcome:
 
 
 def _purity_bound(run: GroupRun) -> Outcome:
-    """Compare the last purity with the share of clients in their cluster; this share must not exceed the purity."""
+    """Compare the last purity with the share of clients in their cluster, which must not exceed the purity."""
     shares = _purities(run)
     value, share = shares[int(np.argmax(shares[:, 1] - shares[:, 0]))].tolist()
     broken = share - value > ROUNDING
@@ -120,7 +120,7 @@ def _purity_bound(run: GroupRun) -> Outcome:
 
 
 def _move(run: GroupRun, *, printed: bool) -> Outcome:
-    """Compare moves with the sentence after (2): the average gradient as printed, or minus the rate times it."""
+    """Compare moves with the sentence after (2): the average gradient as printed, or -step_size times this gradient."""
     step, furthest, largest = run.algorithm.step_size, 0.0, 0.0
     for number in range(run.rounds):
         for one in range(run.runs):
@@ -146,13 +146,13 @@ def _move(run: GroupRun, *, printed: bool) -> Outcome:
 def _margin_needs(run: GroupRun) -> Iterator[Hypothesis]:
     yield run.option("similarity", "cosine")
     yield Hypothesis("--weight", "<", 1, float(run.algorithm.weight))
-    yield from Run.exact_needs(run)  # holds for any treatment of empty models
+    yield from Run.exact_needs(run)  # this holds for any treatment of empty models
 
 
 def _margin(run: GroupRun) -> Outcome:
-    """Compare the losses of the chosen models with the least losses, in every round."""
+    """Compare the losses of the chosen models with the smallest losses, in every round."""
     algorithm, task = run.algorithm, run.task
-    clients, stream = np.arange(task.clients), np.random.default_rng(0)  # exact losses draw no numbers
+    clients, stream = np.arange(task.clients), np.random.default_rng(0)  # exact losses draw no random numbers
     losses = np.asarray(task.losses(run.models[:-1], clients, stream))
     own = np.take_along_axis(losses, run.labels[..., None], axis=-1)[..., 0]
     excess = own - losses.min(axis=-1)
@@ -170,7 +170,7 @@ def _margin(run: GroupRun) -> Outcome:
 
 
 def _lacking(run: GroupRun) -> np.ndarray:
-    """Return for each round of each run whether some model was not chosen, (rounds, R)."""
+    """Return for each round and run whether some model was not chosen, (rounds, R)."""
     models = np.arange(run.models.shape[2])
     chosen = (run.votes[..., None] == models).any(axis=2)
     return np.asarray(~chosen.all(axis=-1))
@@ -200,7 +200,7 @@ def _pinning(run: GroupRun) -> Outcome:
 
 PURITY = (
     Theorem("gradient-loss/purity", _purity, _purity_needs),
-    Theorem("gradient-loss/purity-bound", _purity_bound, on_page=lambda _: False),  # true for any run
+    Theorem("gradient-loss/purity-bound", _purity_bound, on_page=lambda _: False),  # this is true for any run
 )
 EXACT = (
     Theorem("gradient-loss/equation-2", partial(_move, printed=True), usual_needs),
@@ -233,7 +233,7 @@ def gradient_loss_facts(run: GroupRun) -> Facts:
 
 
 def _groups(run: GroupRun) -> GroupFacts:
-    """Return the groups, and the models without clients in the first run with such models."""
+    """Return the facts about groups, and the models without clients in the first run that has such models."""
     found, models = group_facts(run), np.arange(run.models.shape[2])
     lost = [
         without for end in run.labels[-1:] for one in end if len(without := np.setdiff1d(models, one) + 1)

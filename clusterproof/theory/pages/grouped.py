@@ -1,4 +1,4 @@
-"""The shared parts of the pages of GL-CFL, CFL and SoFL: their groups' fixed points on exact quadratics."""
+"""Common parts of the pages of GL-CFL, CFL and SoFL: fixed points of groups on exact quadratics."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from clusterproof.theory.runs.run import AT_REST
 
 
 def rest_facts(run: GroupRun) -> list[Result]:
-    """Return the distances of the last models from their groups' fixed points, or the first round that differs."""
+    """Return the distances between the last models and their groups' fixed points, or the first round that differs."""
     if run.moves is None or not run.rounds:
         return []
     if run.difference is not None:
@@ -25,7 +25,7 @@ def rest_facts(run: GroupRun) -> list[Result]:
 
 
 def usual_needs(run: GroupRun) -> Iterator[Hypothesis]:
-    """Yield the hypotheses of a claim about a client's update."""
+    """Yield the hypotheses of a claim about the update of a client."""
     return run.right_rounds(run.exact_needs())
 
 
@@ -40,7 +40,7 @@ def _clustered_needs(run: GroupRun) -> Iterator[Hypothesis]:
 
 
 def _clustered(run: GroupRun) -> Outcome:
-    """Compare with ``baselines/clustered``: in true clusters, a model is at FedAvg's fixed point for its cluster."""
+    """Compare with ``baselines/clustered``: in correct clusters, each model is at FedAvg's fixed point for it."""
     largest = run.rest[0][settled(run.labels) - 1 :].max(axis=(1, 2))
     return comes_to_rest(run, largest[:, None])
 

@@ -1,4 +1,4 @@
-"""Outcomes of theorems on a run: of a single bound, by the number of runs above it, and of a table of theorems."""
+"""Decide the outcome of a theorem on a run, for a bound from the number of runs above it."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from clusterproof.theory.runs.bound import FAILURE, bound
 from clusterproof.theory.runs.run import FEWEST_RUNS, Run
 
 SIGNIFICANCE = 1e-6
-"""Largest probability with which a bound that holds is called broken."""
+"""Largest probability that a valid bound is called broken."""
 
 OUTCOMES: dict[bound_checks.Kind, OutcomeWord] = {
     "holds": "holds",
@@ -39,12 +39,13 @@ def outcome_of_claim(
     claim_id, run
         The claim and the run.
     law_differs
-        Whether the run follows another law than its algorithm's; if so, no theorem about it "holds".
+        Whether the distribution ("law") of the run differs from its algorithm's law. If so, the outcome of a theorem is
+        never "holds".
 
     Returns
     -------
     tuple
-        The outcome, and the bound; None if the claim does not apply or bounds an expectation.
+        The outcome, and the bound. The bound is None if the claim does not apply or bounds an expectation.
     """
     try:
         with np.errstate(all="ignore"):
@@ -58,7 +59,7 @@ def outcome_of_claim(
                 return _expectation(claim_id, run), None
     except InvalidArgument as error:
         return named(claim_id, refused(error)), None
-    except OverflowError:  # a diverged run
+    except OverflowError:  # the run has diverged
         return named(claim_id, Outcome("inconclusive", reason="the bound overflows")), None
     compared = allowed.compared(run.trace)
     found = judged(compared, [count("in some round", compared, float(allowed.failure_probability))])
@@ -66,7 +67,7 @@ def outcome_of_claim(
 
 
 def named(claim_id: str, outcome: Outcome) -> Outcome:
-    """Return an outcome with the id and the source of its claim."""
+    """Add the id and the source of its claim to an outcome."""
     claim = REGISTRY.get(claim_id.partition("#")[0])
     return replace(outcome, claim=claim_id, source="ours" if claim is None else str(claim.source))  # type: ignore[arg-type]
 
@@ -78,7 +79,7 @@ def _expectation(claim_id: str, run: Run) -> Outcome:
 
 
 def refused(error: InvalidArgument) -> Outcome:
-    """Return the outcome of a bound that refuses a run; only the error describes the hypothesis."""
+    """Return the outcome of a bound that does not apply to a run; only the error describes the failing hypothesis."""
     value = " ".join(str(error.value).split())
     here = None if error.argument == "task" or value == "..." or len(value) > 60 else value
     told = {"argument": error.argument, "rule": " ".join(error.rule.split()), "here": here}
@@ -86,23 +87,23 @@ def refused(error: InvalidArgument) -> Outcome:
 
 
 def of_another_law(found: Outcome) -> Outcome:
-    """Return the outcome for a run that lacks the law of its settings: no theorem holds."""
+    """Return the outcome for a run without the law of its settings, about which no theorem "holds"."""
     return replace(found, outcome="inconclusive", reason="another law") if found.outcome == "holds" else found
 
 
 def outside(compared: Sequence[Compared]) -> np.ndarray:
-    """Return whether each run is above a bound after each round, (rounds + 1, R)."""
+    """Return for each round and run whether the run is above a bound, (rounds + 1, R)."""
     return np.asarray(np.concatenate([one.above for one in compared], axis=-1).max(axis=-1) > 0)
 
 
 def count(when: When, compared: Sequence[Compared], probability: float, rounds: slice = slice(None)) -> Above:
-    """Count the runs that are above a bound in some rounds, with the probability that the bound allows."""
+    """Count the runs that are above a bound in the given rounds; the bound allows a probability of failure."""
     found = outside(compared)[rounds]
     return Above(when, int(found.any(axis=0).sum()), found.shape[1], probability * found.shape[1])
 
 
 def judged(compared: Sequence[Compared], above: Sequence[Above]) -> Outcome:
-    """Judge quantities of a run by the numbers of runs above their bounds."""
+    """Decide the outcome for quantities of a run, from the numbers of runs above the bounds."""
     one, runs = compared[0], compared[0].measured.shape[1]
     found = Outcome(
         outcome_of([(each.count, each.allowed / runs) for each in above], runs),
@@ -117,7 +118,7 @@ def judged(compared: Sequence[Compared], above: Sequence[Above]) -> Outcome:
     if found.outcome == "inconclusive":
         return replace(found, remedy=f"--replicates {10 * runs}")
     last, limit, start = float(one.measured[-1].max()), float(found.allowed or 0), float(found.start or 0)
-    # the bound exceeds the start, or there was no round
+    # the bound exceeds the initial value, or there was no round
     no_news = one.name == "error" and (limit >= start > last or len(one.measured) == 1)
     if no_news or not np.isfinite(limit):
         return replace(found, outcome="says nothing", reason="more than at the start")
@@ -125,17 +126,19 @@ def judged(compared: Sequence[Compared], above: Sequence[Above]) -> Outcome:
 
 
 def outcome_of(counts: Sequence[tuple[int, float]], runs: int) -> OutcomeWord:
-    """Return the outcome for counts of runs above a bound, with the probability that the bound allows to each run."""
+    """Return the outcome for counts of runs above a bound that allows each run a probability of failure."""
     if any(binomial_tail(failures, runs, rate) <= SIGNIFICANCE for failures, rate in counts if failures):
         return "is broken"
     return "holds" if all(failures <= rate * runs for failures, rate in counts) else "inconclusive"
 
 
 def judged_events(*happened: tuple[int, int], runs: int, rate: float) -> Outcome:
-    """Compare the number of events with a rate; with fewer than 20 runs, the outcome is never "holds".
+    """Compare the number of runs with an event with an allowed rate.
 
-    ``happened`` has the runs in which an event surely happened, and the runs in which it may have happened. The page
-    prints the pair.
+    For fewer than 20 runs, the outcome is never "holds".
+
+    ``happened`` has two numbers of runs: runs in which the event certainly happened, and runs in which it may have
+    happened. The page prints both.
     """
     (certain, possible), outcome = happened[-1], outcome_of([(sure, rate) for sure, _ in happened], runs)
     if outcome == "holds" and (runs < FEWEST_RUNS or any(most > rate * runs for _, most in happened)):
@@ -152,7 +155,7 @@ def judged_events(*happened: tuple[int, int], runs: int, rate: float) -> Outcome
 
 
 def worst_of(compared: Sequence[Compared]) -> Worst:
-    """Return the largest excess over a bound, relative to it, and its place."""
+    """Return the largest relative excess over a bound, and the place of this excess."""
     with np.errstate(all="ignore"):
         ratios = [
             np.nan_to_num(np.where(one.above > 0, one.measured / one.allowed, -1.0), nan=np.inf)
@@ -166,34 +169,35 @@ def worst_of(compared: Sequence[Compared]) -> Worst:
 
 
 def end(one: Compared) -> float:
-    """Return the 95 % quantile over runs of the largest value after the last round; for few runs, the largest."""
+    """Return the 95 % quantile, over runs, of the largest value after the last round; for few runs, the maximum."""
     return quantile(one.measured[-1].max(axis=-1))
 
 
 def quantile(values: np.ndarray) -> float:
-    """Return the 95 % quantile; for few values, the largest."""
+    """Return the 95 % quantile of values, or the largest value if there are few."""
     return float(np.quantile(values, 0.95) if len(values) >= FEWEST_RUNS else values.max())
 
 
 @dataclass(frozen=True)
 class Theorem:
-    """A theorem in the table of an algorithm.
+    """A theorem in the table of theorems of an algorithm.
 
     Attributes
     ----------
     claim
-        Id of the claim that states it.
+        Id of the claim that states the theorem.
     says
-        Outcome of the theorem on a run that meets its hypotheses, or a function of the run.
+        Outcome on a run that meets the hypotheses, or a function that returns the outcome for a run.
     needs
-        Function of a run that yields the hypotheses; it leaves out hypotheses that mean nothing unless earlier ones
-        hold.
+        Function of a run that yields the hypotheses. It omits hypotheses that have no meaning if earlier hypotheses
+        fail.
     always
-        Function of a run that returns numbers, which the page prints even if the theorem does not apply.
+        Function of a run that returns numbers; the page prints these numbers even if the theorem does not apply.
     on_page
-        Function of a run: whether the page describes the theorem; otherwise only the table of all theorems has it.
+        Function of a run that returns whether the page describes the theorem. Otherwise the theorem is only in the
+        table of all theorems.
     of_no_round
-        Whether the theorem says something about a run without rounds.
+        Whether the theorem applies to a run without rounds.
     """
 
     claim: str
@@ -204,7 +208,7 @@ class Theorem:
     of_no_round: bool = False
 
     def on(self, run: Any) -> Outcome:
-        """Judge the theorem on a run."""
+        """Decide the outcome of the theorem on a run."""
         hypotheses = () if self.needs is None else tuple(self.needs(run))
         found = Outcome("does not apply")
         if all_met(hypotheses):
@@ -220,7 +224,7 @@ class Theorem:
 
 
 def judge_all(theorems: Iterable[Theorem], run: Any) -> tuple[tuple[Outcome, ...], tuple[Outcome, ...]]:
-    """Judge theorems on a run; return the page's theorems, and all others."""
+    """Decide the outcomes of theorems on a run; return the theorems that the page describes, and all other theorems."""
     found = [(each.on_page(run), each.on(run)) for each in theorems]
     shown, others = (tuple(one for on_page, one in found if on_page is kept) for kept in (True, False))
     return shown, others

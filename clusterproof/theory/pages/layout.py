@@ -1,4 +1,4 @@
-"""Blocks of text and tables, at most 80 columns wide in a terminal and in a pipe."""
+"""Lay out text and tables, with at most 80 columns, in a terminal and in a pipe."""
 
 from __future__ import annotations
 
@@ -7,11 +7,11 @@ import textwrap
 from collections.abc import Sequence
 
 WIDTH, LABEL = 80, 10
-"""Width of a page, and of the labels at its left, in columns."""
+"""Width of a page, and width of the labels at the left, in columns."""
 
 
 GLUE = re.compile(r" (?=[=<>%+-][ =]|%)|(?<=[=<>+-]) ")
-"""Blanks at which no line may end: around a relation, and before a percent sign."""
+"""Blanks at which a line must not break: around a relation, and before a percent sign."""
 
 
 def paragraph(text: str, first: str = "", indent: str = "", *, glued: bool = True) -> str:
@@ -27,7 +27,7 @@ def paragraph(text: str, first: str = "", indent: str = "", *, glued: bool = Tru
 
 
 def block(label: str, *paragraphs: str) -> str:
-    """Return paragraphs beside a label; empty paragraphs are left out."""
+    """Lay out paragraphs to the right of a label, without empty paragraphs."""
     lines: list[str] = []
     for text in filter(None, paragraphs):
         head = f"{'' if lines else label:<{LABEL}}"
@@ -36,7 +36,7 @@ def block(label: str, *paragraphs: str) -> str:
 
 
 def rows(cells: Sequence[Sequence[str]], right: Sequence[int] = (), indent: str = "") -> str:
-    """Align rows of cells; the last column is wrapped."""
+    """Align rows of cells as a table, and wrap the last column."""
     sizes = [max(len(row[column]) for row in cells) for column in range(len(cells[0]))]
     lines = []
     for row in cells:
@@ -51,17 +51,17 @@ def rows(cells: Sequence[Sequence[str]], right: Sequence[int] = (), indent: str 
 
 
 def joined(names: Sequence[str]) -> str:
-    """Join names as in "a, b and c"."""
+    """Join names, such as "a, b and c"."""
     return " and ".join([", ".join(names[:-1]), names[-1]]) if len(names) > 1 else "".join(names)
 
 
 def sizes(values: Sequence[int]) -> str:
-    """Write sizes as "10 each" or "50, 30 and 20", or as their range if there are many."""
+    """Write sizes, such as "10 each" or "50, 30 and 20"; if there are many sizes, write the range."""
     if len(set(values)) == 1:
         return f"{values[0]} each"
     return joined([str(one) for one in values]) if len(values) <= 5 else f"{min(values)} to {max(values)}"
 
 
 def between(low: str, high: str) -> str:
-    """Write a range, or one number if both ends look the same."""
+    """Write a range, or only one number if both ends look the same."""
     return low if low == high else f"{low} to {high}"

@@ -1,4 +1,4 @@
-"""The shared content of all pages: the facts of the task and of the run, its error, and the factor of its rounds."""
+"""Common content of all pages: facts about the task and the run, the error, and the factor per round."""
 
 from __future__ import annotations
 
@@ -21,11 +21,11 @@ from clusterproof.theory.runs.groups import is_true, merged, settled
 from clusterproof.theory.runs.run import AT_REST, FEWEST_RUNS, MOVED, Run
 
 FEWEST_ROUNDS = 3
-"""Least number of rounds over which a factor is measured."""
+"""Smallest number of rounds over which a factor is measured."""
 
 
 def data_of(run: Run) -> Literal["fresh", "fixed", "exact", "noisy"]:
-    """Return how clients see their losses."""
+    """Return how clients evaluate their losses."""
     named: dict[str, Literal["fresh", "fixed", "exact"]] = {
         "fresh": "fresh",
         "fixed": "fixed",
@@ -38,7 +38,7 @@ def data_of(run: Run) -> Literal["fresh", "fixed", "exact", "noisy"]:
 
 
 def task_facts(run: Run, constants: Mapping[str, float] | None = None) -> TaskFacts:
-    """Return the facts of the task; ``constants`` replace or complete its numbers."""
+    """Return the facts about the task; ``constants`` replaces or adds numbers."""
     task, sizes = run.task, np.bincount(run.task.labels)
     known: dict[str, float] = {}
     if len(sizes) > 1:
@@ -64,7 +64,7 @@ def task_facts(run: Run, constants: Mapping[str, float] | None = None) -> TaskFa
 
 
 def run_facts(run: Run, smoothness: float | None = None) -> RunFacts:
-    """Return the facts of the run; its step size is in units of 1/L, where L may differ from the task's."""
+    """Return the facts about the run; the step size is in units of 1/L, where L may differ from the L of the task."""
     settings = {name: value for name, value in run.trace.settings["algorithm"].items() if name != "algorithm"}
     kind = ALGORITHMS.get(run.name)
     usual = (
@@ -100,14 +100,17 @@ def _participants(share: object, clients: int) -> int:
 
 
 def _plain(value: Any) -> Value:
-    """Return a setting as a number or a name."""
+    """Convert the value of a setting to a number or a name."""
     if isinstance(value, np.generic):
         value = value.item()
     return value if value is None or isinstance(value, bool | int | float | str) else str(value)
 
 
 def error_facts(run: Run, quantity: str, errors: np.ndarray | None = None) -> ErrorFacts | None:
-    """Return the error at the start and at the end, from ``errors`` (rounds + 1, R, P), by default the trace's."""
+    """Return the errors at the start and the end, from ``errors`` (rounds + 1, R, P).
+
+    The default is ``trace.errors``.
+    """
     if run.trace.errors is None:
         return None
     largest = (run.errors if errors is None else errors).max(axis=-1)
@@ -119,16 +122,16 @@ def error_facts(run: Run, quantity: str, errors: np.ndarray | None = None) -> Er
 
 
 def rate_of(of: str, distances: np.ndarray, least: float, limit: float | None) -> Rate:
-    """Return the factor of runs without noise, over the last half of the rounds in which the error exceeds rounding.
+    """Measure the factor of runs without noise, over the last half of the rounds in which the error exceeds rounding.
 
     Parameters
     ----------
     of
         Name of the distance.
     distances
-        Distances from the limit, (rounds + 1, R).
+        Distances between models and limit, (rounds + 1, R).
     least
-        Length up to which the distances are rounding.
+        Largest distance that counts as rounding.
     limit
         The exact factor after many rounds; None if it is unknown.
     """
@@ -144,14 +147,14 @@ def rate_of(of: str, distances: np.ndarray, least: float, limit: float | None) -
 
 
 def comes_to_rest(run: Run, distances: np.ndarray) -> Outcome:
-    """Return whether a run is at its fixed point or comes nearer to it; its rounds must be the stated rounds.
+    """Return whether a run is at its fixed point or approaches it; each round must be a round of the algorithm.
 
     Parameters
     ----------
     run
         The run.
     distances
-        Distances of the run's models from the fixed point, (T, k).
+        Distances between the run's models and the fixed point, (T, k).
     """
     end = float(distances[-1].max())
     known = {"quantity": "distance from its rest", "measured": end, "allowed": 0.0}
@@ -164,7 +167,7 @@ def comes_to_rest(run: Run, distances: np.ndarray) -> Outcome:
 
 
 def group_facts(run: Run, remedy: str = "") -> GroupFacts:
-    """Return the groups of the last round, and their purity; ``remedy`` may separate true clusters in one group."""
+    """Return the facts about the last groups; ``remedy`` is an option that may separate clusters that share a group."""
     labels, truth = run.labels, run.trace.labels
     true = len(np.unique(truth))
     if not len(labels):
@@ -192,9 +195,9 @@ def group_facts(run: Run, remedy: str = "") -> GroupFacts:
 
 
 def error_curve(errors: np.ndarray) -> Curve:
-    """Return the median over runs of errors (rounds + 1, runs), and the band of 95 % of runs (all if under 20)."""
+    """Return the median of errors (rounds + 1, runs) over runs, and the band with 95 % of runs (all if under 20)."""
     runs = errors.shape[1]
-    with np.errstate(all="ignore"):  # a diverged run
+    with np.errstate(all="ignore"):  # the run has diverged
         median = np.median(errors, axis=1)
         if runs == 1:
             return Curve("run", "run", "1 run", median)
@@ -206,12 +209,12 @@ def error_curve(errors: np.ndarray) -> Curve:
 
 
 def start_curve(errors: np.ndarray) -> Curve:
-    """Return the level of the error at the start, from errors (rounds + 1, runs)."""
+    """Return a horizontal line at the initial error, from errors (rounds + 1, runs)."""
     return Curve("start", "start", "error at the start", np.full(len(errors), np.median(errors[0])))
 
 
 def error_picture(run: Run) -> ErrorPicture:
-    """Return the picture of a page that has no picture of its own: the largest error of a model by round."""
+    """Return the default picture of a page: the largest error of a model against the round."""
     largest = run.errors.max(axis=-1)
     model = "a model" if run.errors.shape[-1] > 1 else "the model"
     quantity = f"largest distance of {model} from its optimum"

@@ -1,4 +1,4 @@
-"""The shared content of pages for algorithms with one model: task, run, error, rate, law, and theorems on rounds."""
+"""Common content of pages for algorithms with one model: task, run, error, rate, law, and theorems on rounds."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from clusterproof.theory.runs.one_model import MEASURED, OneModelRun
 
 
 def head(of: OneModelRun) -> tuple[TaskFacts, RunFacts]:
-    """Return the facts of task and run; L and mu concern every single client's loss."""
+    """Return the facts about task and run; L and mu are constants of every single client's loss."""
     known = dict(zip(("L", "mu"), map(float, of.curvatures), strict=True))
     if of.gradients is not None:
         known["zeta"] = of.heterogeneity
@@ -26,7 +26,7 @@ def head(of: OneModelRun) -> tuple[TaskFacts, RunFacts]:
 
 
 def error_facts(of: OneModelRun) -> ErrorFacts:
-    """Return the distances from the common optimum, and the distances of the last models from the clusters' optima."""
+    """Return distances to the common optimum, and distances between the last models and the clusters' optima."""
     first, last = (float(np.median(of.distances[at])) for at in (0, -1))
     spread = of.runs > 1 and np.ptp(of.distances[-1]) > 0
     away = np.linalg.norm(of.path[-1][:, None] - of.task.optima, axis=-1)
@@ -41,14 +41,14 @@ def error_facts(of: OneModelRun) -> ErrorFacts:
 
 
 def exact_rate(of: OneModelRun, name: str, distances: np.ndarray, limit: float | None) -> Rate:
-    """Return the factor of distances (rounds + 1, R) of a run without random numbers."""
+    """Measure the factor of distances (rounds + 1, R) in a run without random numbers."""
     if of.random is not None:
         return Rate(name, limit=limit, unmet=of.random)
     return rate_of(name, distances, MEASURED * of.unit, limit)
 
 
 def law_facts(of: OneModelRun) -> Law:
-    """Return the comparison of the run with the path of its settings."""
+    """Return the comparison of the run with the exact path for its settings."""
     path = of.law
     return Law(
         "path" if path.coins is None else "coins",
@@ -63,7 +63,7 @@ def law_facts(of: OneModelRun) -> Law:
 
 
 def compare_all(of: OneModelRun, compared: Sequence[Compared], failure: float = 0.0) -> Outcome:
-    """Judge a theorem's bound; a run that differs from the path of its settings neither keeps nor breaks it."""
+    """Decide the outcome of a theorem's bound; it is inconclusive if the run differs from the path of its settings."""
     found = judged(compared, [count("in some round", compared, failure)])
     return replace(found, outcome="inconclusive", reason="other rounds") if of.law.differs else found
 
@@ -75,7 +75,7 @@ def allowed_by(theorem: RoundTheorem, of: OneModelRun) -> np.ndarray:
 
 
 def on_every_run(theorem: RoundTheorem) -> Theorem:
-    """Return a theorem whose bound holds in every run."""
+    """Make a theorem from a bound that holds in every run."""
     return Theorem(
         theorem.claim,
         lambda of: compare_all(of, [of.compared(allowed_by(theorem, of))]),
@@ -84,10 +84,11 @@ def on_every_run(theorem: RoundTheorem) -> Theorem:
 
 
 def in_expectation(theorem: RoundTheorem, *, in_all_rounds: bool) -> Theorem:
-    """Return a theorem with a bound E Psi_T <= rate^T Psi_0; runs are compared with 20 times the bound (Markov).
+    """Make a theorem with the bound E Psi_T <= rate^T Psi_0; runs are compared with 20 times the bound.
 
-    The error is the error of the mean of the x_i; its square is at most Psi / m. One-step bounds make Psi_t / rate^t a
-    supermartingale, which exceeds 20 times its start in any round with probability at most 1/20.
+    The error belongs to the mean of the x_i, and its square is at most Psi / m. Because there is a bound for each step,
+    Psi_t / rate^t is a supermartingale. The probability that it ever exceeds 20 times its initial value is at most
+    1/20.
     """
     assert theorem.rate is not None
     rate = theorem.rate
@@ -105,7 +106,7 @@ def in_expectation(theorem: RoundTheorem, *, in_all_rounds: bool) -> Theorem:
 
 
 def largest_factor(of: OneModelRun, values: np.ndarray, unit: float) -> float | None:
-    """Return the largest factor per round of lengths (rounds + 1, R), if they can be measured."""
+    """Return the largest factor per round of lengths (rounds + 1, R), among the lengths that can be measured."""
     counted = values[:-1] > MEASURED * unit
     ratios = values[1:][counted] / values[:-1][counted]
     return float(ratios.max()) if ratios.size else None

@@ -1,4 +1,4 @@
-"""Outcomes of theorems on a run, as numbers and names."""
+"""Records of the outcomes of theorems on a run, as numbers and names."""
 
 from __future__ import annotations
 
@@ -20,11 +20,11 @@ class Above:
     Attributes
     ----------
     when
-        The rounds in question.
+        The rounds to which the count refers.
     count, runs
-        Number of runs above, and number of all runs.
+        Number of runs above the bound, and number of all runs.
     allowed
-        Number of runs that may be above, by the failure probability of the bound.
+        Number of runs that may be above the bound according to its failure probability.
     """
 
     when: When
@@ -35,14 +35,14 @@ class Above:
 
 @dataclass(frozen=True)
 class Worst:
-    """Place where a quantity is farthest above its bound.
+    """The place at which a quantity is farthest above its bound.
 
     Attributes
     ----------
     quantity
         Name of the quantity.
     measured, allowed
-        Value and bound of the quantity at this place.
+        Value of the quantity, and bound, at this place.
     round
         The round after which the excess occurs.
     cluster
@@ -63,26 +63,26 @@ class Outcome:
     Attributes
     ----------
     outcome
-        Whether the run keeps to the theorem.
+        Outcome: holds, is broken, says nothing, does not apply, or inconclusive.
     claim
         Id of the claim, such as ``cfl-mgd/theorem-d``.
     source
-        Source of the claim: the paper's sentence, one reading of it, or ours.
+        Source of the claim: a sentence in the paper, one reading of a sentence, or our own claim.
     quantity
         Name of the bounded quantity.
     measured, allowed, start
-        The run's value after its last round, the theorem's bound there, and the run's value at the start. For at least
-        20 runs ``measured`` is the 95 % quantile, for fewer the largest value. None if there is no number.
+        Value after the last round, the theorem's bound on this value, and value at the start. ``measured`` is the 95 %
+        quantile for at least 20 runs, otherwise the largest value. None if there is no number.
     hypotheses
         Every hypothesis that can be evaluated.
     above
         Counts of runs above the bound.
     worst
-        The place where the run is farthest above the bound.
+        The place at which the run is farthest above the bound.
     constants
-        Further numbers, by names of the glossary.
+        Further numbers, indexed by names in the glossary.
     reason
-        Name of the glossary's sentence with the reason; empty if the numbers give the reason.
+        Name of the sentence in the glossary that gives the reason; "" if the numbers are the reason.
     remedy
         An option that would decide the outcome.
     """
@@ -108,7 +108,7 @@ class Outcome:
 
     @property
     def ratio(self) -> float | None:
-        """``allowed`` over ``measured``; None if one is missing, or is only rounding."""
+        """``allowed`` divided by ``measured``; None if one of them is missing or is only rounding."""
         rounding = self.reason == "rounding"
         if rounding or self.allowed is None or not self.measured or self.allowed <= 0:
             return None

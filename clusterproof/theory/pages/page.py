@@ -1,4 +1,4 @@
-"""The page of a run: its facts as words, as a table, as JSON and as a picture."""
+"""The page of a run, which presents facts as text, as a table, as JSON and as a picture."""
 
 from __future__ import annotations
 
@@ -22,11 +22,11 @@ class Page:
     Attributes
     ----------
     facts
-        The page's content, as numbers and names.
+        The content of the page, as numbers and names.
     further
-        Function that computes theorems for the table only: they take longer than the page.
+        Function that computes theorems only for the table, because this takes longer than the page.
     picture
-        The content of ``plot``.
+        The content of the figure that ``plot`` draws.
     """
 
     facts: Facts
@@ -81,14 +81,14 @@ class Page:
         Parameters
         ----------
         width, caption, title, labels
-            As for ``clusterproof.figures.style.Appearance``.
+            See ``clusterproof.figures.style.Appearance``.
 
         Raises
         ------
         InvalidArgument
-            If the page has no picture, matplotlib is not installed, or the figure cannot have this width.
+            If the page has no picture, matplotlib is not installed, or the width does not fit the figure.
         """
-        import clusterproof  # only drawing needs matplotlib
+        import clusterproof  # import matplotlib here, because only drawing needs it
 
         appearance = {"width": width, "caption": caption, "title": title, "labels": labels}
         drawn: Figure = clusterproof.figures.page_figure(self, **appearance)
@@ -97,7 +97,7 @@ class Page:
     def frame(self) -> polars.DataFrame:
         """Return the theorems as a table.
 
-        Its columns are ``claim``, ``source``, ``outcome``, ``quantity``, ``measured``, ``allowed`` and ``ratio``;
+        The columns are ``claim``, ``source``, ``outcome``, ``quantity``, ``measured``, ``allowed`` and ``ratio``;
         ``hypothesis``, ``required`` and ``actual`` for the first hypothesis that fails; and ``remedy``.
         """
         import polars
@@ -134,7 +134,7 @@ def _row(one: Outcome) -> tuple[Any, ...]:
 
 
 def _plain(value: Any) -> Any:
-    """Return a value with tuples and sets replaced by lists, and records by dicts."""
+    """Replace tuples and sets in a value with lists, and records with dicts."""
     if isinstance(value, dict):
         return {name: _plain(one) for name, one in value.items()}
     if isinstance(value, frozenset):

@@ -1,4 +1,4 @@
-"""The pages of Per-FedAvg, FedBCD and LOCAL: their fixed points on exact quadratics."""
+"""The pages of Per-FedAvg, FedBCD and LOCAL, with fixed points on exact quadratics."""
 
 from __future__ import annotations
 
@@ -20,9 +20,10 @@ from clusterproof.theory.runs.run import AT_REST
 
 
 def rest_on_run(run: AffineRun) -> Outcome:
-    """Compare a run with the closed form of its fixed point, to which its rounds must lead.
+    """Compare a run with the closed form of its fixed point.
 
-    If the rounds are the stated ones and contract to the closed form, it is the run's fixed point.
+    The closed form is the fixed point if each round is a round of the algorithm and rounds contract towards the closed
+    form.
     """
     assert run.affine is not None
     off = run.affine.leads_to_rest
@@ -33,7 +34,7 @@ def rest_on_run(run: AffineRun) -> Outcome:
 
 
 def _optimum_on_run(run: AffineRun) -> Outcome:
-    """Compare with the reading that first-order Per-FedAvg minimises F."""
+    """Compare a run with the reading that first-order Per-FedAvg minimises F."""
     gap, end = run.gap, float(run.distances[-1].max())
     found = Outcome(
         "is broken",
@@ -55,7 +56,7 @@ def _optimum_on_run(run: AffineRun) -> Outcome:
 def _needs(
     run: AffineRun, option: str = "", value: str = "", *, one_step: bool = False
 ) -> Iterator[Hypothesis]:
-    """Yield the hypotheses of a claim on one of an algorithm's variants."""
+    """Yield the hypotheses of a claim about one variant of an algorithm."""
 
     def known() -> Iterator[Hypothesis]:
         if option:
@@ -112,7 +113,7 @@ def personal_facts(run: AffineRun) -> Facts:
 
 
 def _defaults(run: AffineRun) -> dict[str, Value]:
-    """Return the settings that an algorithm chooses by default."""
+    """Return the values that an algorithm chooses for settings that are None."""
     algorithm = run.algorithm
     if isinstance(algorithm, PerFedAvg):
         return {"inner_step_size": run.inner_step}
@@ -122,7 +123,7 @@ def _defaults(run: AffineRun) -> dict[str, Value]:
 
 
 def _near(run: AffineRun, error: ErrorFacts) -> ErrorFacts:
-    """Add the distances of the last models from the clusters' optima, and from the clients' after a personal step."""
+    """Add distances of the last models to the clusters' optima and, after a personal step, to the clients' optima."""
     task, last, stepped = run.task, run.models[-1], None
     away = np.linalg.norm(last - task.optima, axis=-1)
     if isinstance(run.algorithm, PerFedAvg):
@@ -135,7 +136,7 @@ def _near(run: AffineRun, error: ErrorFacts) -> ErrorFacts:
 
 
 def _rest(run: AffineRun) -> list[Result]:
-    """Return the fixed point, the factor, and whether the rounds follow the settings."""
+    """Return the facts about the fixed point, the factor, and whether rounds follow the settings."""
     assert run.affine is not None
     radius, end, size = run.affine.radius, float(run.distances[-1].max()), AT_REST * run.size
     point, distance, known = _point(run)
@@ -147,14 +148,14 @@ def _rest(run: AffineRun) -> list[Result]:
 
 
 def departure(difference: tuple[int, float] | None) -> list[Result]:
-    """Return the first round that differs from the algorithm's, and the distance."""
+    """Return the fact that a round differs from the algorithm's round, with the distance."""
     if difference is None:
         return []
     return [Law("path", "differs", round=difference[0], distance=difference[1])]
 
 
 def _point(run: AffineRun) -> tuple[str, float | None, dict[str, float]]:
-    """Return the name of the fixed point, its distance from the common optimum, and further distances."""
+    """Return name of the fixed point, distance to the common optimum, and further distances."""
     assert run.affine is not None
     algorithm, task = run.algorithm, run.task
     if isinstance(algorithm, Local):

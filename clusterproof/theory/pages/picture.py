@@ -1,4 +1,4 @@
-"""The content of a page's picture."""
+"""Records of the content of a page's picture."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ import numpy as np
 Role = Literal[
     "run", "round alone", "without noise", "repaired", "printed", "printed factor", "start", "limit"
 ]
-"""The roles of curves; a role determines colour and line style."""
+"""The possible roles of curves. The role determines colour and line style."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -22,15 +22,15 @@ class Curve:
     role
         Role of the curve.
     name
-        Name of the theorem whose bound it is; otherwise its role.
+        For a bound, the name of the theorem; otherwise the role.
     label
-        Text of the label, with formulas in TeX.
+        Label of the curve, with formulas in TeX.
     values
-        Values by round; NaN for no value.
+        One value per round; NaN means that there is no value.
     band
-        Lower and upper ends of a band around it, or None.
+        Lower and upper ends of a band around the curve, or None.
     last
-        The value after the last round if it is of another kind, such as a sharper bound; or None.
+        A separate value after the last round, such as a smaller bound; or None.
     """
 
     role: Role
@@ -43,16 +43,16 @@ class Curve:
 
 @dataclass(frozen=True, eq=False)
 class ErrorPicture:
-    """Errors of a run by round, from the start on, and known facts about them.
+    """Errors of a run against the round, from the start on, and related curves.
 
     Attributes
     ----------
     title, quantity
-        Title, empty for the page's title, and name of the vertical axis.
+        Title ("" stands for the title of the page), and label of the vertical axis.
     curves
         Curves with ``rounds + 1`` values each.
     factor
-        Text at the first rounds of the run, and the last of these rounds; None if no factor is measured.
+        Text about the factor, and the last round over which it is measured; None if no factor is measured.
     """
 
     title: str
@@ -63,14 +63,14 @@ class ErrorPicture:
 
 @dataclass(frozen=True, eq=False)
 class ResidualPicture:
-    """Mean residuals of a run of FPFC by the number of rounds K = 1, 2, ..., and its groups.
+    """Mean residuals of a run of FPFC against the number of rounds K = 1, 2, ..., and groups.
 
     Attributes
     ----------
     curves
-        Curves with a value for every K.
+        Curves with one value per K.
     ratios
-        Ratios of bounds to the mean after the last round, as text, by the role of the bound.
+        Ratios of bounds to the mean after the last round, as text, indexed by the role of the bound.
     groups
         Number of groups after every round, (rounds, runs).
     true_groups

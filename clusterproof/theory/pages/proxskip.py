@@ -1,4 +1,4 @@
-"""The page of ProxSkip: its runs compared with their exact law, and the rates of its expectation."""
+"""The page of ProxSkip: comparison of runs with the exact law, and rates of the expectation."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from clusterproof.theory.runs.one_model import MEASURED
 from clusterproof.theory.runs.run import FEWEST_RUNS
 
 FEWEST_ROUNDS = 5
-"""Least number of rounds over which a factor is measured."""
+"""Smallest number of rounds over which a factor is measured."""
 
 THEOREMS = (in_expectation(THEOREM_6, in_all_rounds=False), in_expectation(SHARP, in_all_rounds=True))
 
@@ -38,7 +38,7 @@ def skipping_facts(of: RunOfCoins) -> Facts:
 
 
 def _expectation(of: RunOfCoins, moments: np.ndarray | None) -> Told:
-    """Return the bounds on the root mean square error after the last round, and its exact value."""
+    """Return the bounds on the root mean square error after the last round, and the exact value."""
     printed, ours = (float(allowed_by(theorem, of)[-1].max()) for theorem in (THEOREM_6, SHARP))
     exact = None if moments is None else float(np.sqrt(moments[-1]))
     known = {"printed bound": printed, "our bound": ours, "root mean square": exact}
@@ -46,7 +46,7 @@ def _expectation(of: RunOfCoins, moments: np.ndarray | None) -> Told:
 
 
 def _rate(of: RunOfCoins, moments: np.ndarray | None) -> Rate:
-    """Return the factor of the runs, and the factor of the root mean square error; the second depends on rare coins."""
+    """Return the factor of the runs, and the factor of the root mean square error, which depends on rare coin flips."""
     if not of.same_start:
         return Rate("error", reason="the runs start from different models")
     if of.random is not None:

@@ -1,4 +1,4 @@
-"""The sentences about results of a run: clusters, errors, factors, fixed points and laws."""
+"""Write sentences about results of a run: clusters, errors, factors, fixed points and laws."""
 
 from __future__ import annotations
 
@@ -31,12 +31,12 @@ UNLIKELY = 1e-9
 """Probability of a wrong choice up to which the page does not state it."""
 
 SETTLED = 0.01
-"""A run is at its fixed point if its last distance, relative to the point's distance from the optimum, is at most
-this."""
+"""Largest ratio of two distances from the fixed point, of the last model and of the optimum, at which a run counts as
+being at its fixed point."""
 
 
 def need_words(one: Hypothesis) -> str:
-    """Return a sentence about the requirement of a hypothesis and the run's value."""
+    """Return a sentence about the requirement of a hypothesis and the actual value."""
     required, actual = one.sides()
     if isinstance(one.required, bool):
         name = one.name if one.required == (one.relation == "=") else f"not {one.name}"
@@ -45,13 +45,13 @@ def need_words(one: Hypothesis) -> str:
         if one.name.startswith("--"):
             return f"it needs {one.name} {required}, but this run uses {one.name} {actual}"
         return f"it needs {required}, but this run has {actual}"
-    word("symbols", one.name)  # so that the table of symbols explains the name
+    word("symbols", one.name)  # with this, the table of symbols explains the name
     term = f"{one.term} = " if one.term else ""
     return f"it needs {one.name} {one.relation} {term}{required}, but here it is {actual}"
 
 
 def result_blocks(facts: Facts) -> dict[str, str]:
-    """Return the sentences about every result of a page, by their label."""
+    """Return the sentences about every result of a page, indexed by label."""
     found: dict[str, list[str]] = {}
     for one in facts.results:
         label = LABELS.get(type(one)) or list(found or {"Result": []})[-1]
@@ -261,7 +261,7 @@ WORDS: dict[type, Callable[[Any, Facts], list[str]]] = {
     Law: _law,
     Told: _told,
 }
-"""The sentences of each kind of result."""
+"""For each kind of result, the function that writes the sentences."""
 
 LABELS: dict[type, str] = {
     Choices: "Clusters",
@@ -272,4 +272,4 @@ LABELS: dict[type, str] = {
     Rate: "Rate",
     Law: "Law",
 }
-"""Labels of the results; further numbers share the label of the result before them."""
+"""Labels of the results. Further numbers belong to the label of the previous result."""

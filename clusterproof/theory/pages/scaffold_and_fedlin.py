@@ -1,4 +1,4 @@
-"""The pages of SCAFFOLD and FedLin, whose rounds lead to the common optimum: the factor of a round and its bounds."""
+"""The pages of SCAFFOLD and FedLin, whose rounds converge to the common optimum: factor per round, and bounds."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ from clusterproof.theory.runs.method import CorrectedRun
 
 
 def _factors(of: CorrectedRun, theorem: RoundTheorem, values: np.ndarray | None) -> dict[str, Value]:
-    """Return the allowed factor per round, and the largest factor of the given lengths (rounds + 1, R)."""
+    """Return numbers: the allowed factor per round, and the largest factor of the given lengths (rounds + 1, R)."""
     assert theorem.rate is not None
     known: dict[str, Value] = {"(1 - eta mu)^K": float(theorem.rate(of.case)) ** 0.5}
     if values is not None:
@@ -37,7 +37,7 @@ def _factors(of: CorrectedRun, theorem: RoundTheorem, values: np.ndarray | None)
 
 
 def _scaffold(theorem: RoundTheorem) -> Theorem:
-    """Return the row of SCAFFOLD's theorem on Psi, over all rounds and in each round."""
+    """Return the theorem on SCAFFOLD's Psi, over all rounds and in each round."""
 
     def says(of: CorrectedRun) -> Outcome:
         compared, roots = [of.compared(allowed_by(theorem, of))], None
@@ -77,7 +77,7 @@ def _printed_steps(of: CorrectedRun) -> Iterator[Hypothesis]:
 
 
 def _printed_rate(of: CorrectedRun) -> Outcome:
-    """Compare the gap with ``fedlin/rate``: f(x_T) - f* <= (1 - mu / (6 L))^T (f(x_0) - f*)."""
+    """Compare the gap in the loss with ``fedlin/rate``: f(x_T) - f* <= (1 - mu / (6 L))^T (f(x_0) - f*)."""
     if of.groups is None:
         return Outcome("inconclusive", reason="the gap of quadratics")
     share = of.groups.shares(np.ones(of.task.clients))

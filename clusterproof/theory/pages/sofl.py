@@ -1,4 +1,4 @@
-"""The page of SoFL: its one clustering, the resulting groups, and theorems about them."""
+"""The page of SoFL: the single clustering, the resulting groups, and theorems about both."""
 
 from __future__ import annotations
 
@@ -23,13 +23,13 @@ ABOUT = 0.1
 """Largest difference between mean cosines that the page calls "about the same"."""
 
 FEWEST_DIVERGING = 60
-"""Number of updates after which the schedule robbins-monro has halved its rate."""
+"""Number of updates after which the schedule robbins-monro has halved the learning rate."""
 
 OFF = "distance of a model from what is stated"
 
 
 def _off(run: ClusteredRun, *, printed: bool) -> tuple[float, float]:
-    """Return a model's distance from line 30's result for its group, as printed or as meant, and the group's share."""
+    """Return the distance between a model and the result of line 30 for its group, and the group's share."""
     furthest, share = 0.0, 1.0
     for one, start in enumerate(run.when):
         for number in range(run.rounds if start is None else start, run.rounds):
@@ -53,7 +53,7 @@ def _clustered_by_its_rounds(run: ClusteredRun) -> Iterator[Hypothesis]:
 
 
 def _line_30(run: ClusteredRun) -> Outcome:
-    """Compare the models with line 30 as printed, whose weights n_m / n concern the data of all clients."""
+    """Compare the models with line 30 as printed, where the weights n_m / n refer to the data of all clients."""
     furthest, share = _off(run, printed=True)
     holds = furthest <= 10 * ROUNDING * run.size
     return Outcome(
@@ -67,7 +67,7 @@ def _line_30(run: ClusteredRun) -> Outcome:
 
 
 def _as_meant(run: ClusteredRun) -> Outcome:
-    """Compare the models with the mean of the clients' models in each group; other rounds are not the algorithm's."""
+    """Compare each group's model with the mean of its clients' models, to check that rounds follow the algorithm."""
     furthest, _ = _off(run, printed=False)
     if furthest <= 10 * ROUNDING * run.size:
         return Outcome("holds", quantity=OFF, measured=furthest, allowed=0.0, reason="means of the groups")
@@ -85,7 +85,7 @@ def _stationary(run: ClusteredRun) -> Iterator[Hypothesis]:
 
 
 def _condition(run: ClusteredRun) -> Outcome:
-    """Evaluate conditions (a) and (b) in the round of the clustering."""
+    """Evaluate conditions (a) and (b) of the claim in the clustering round."""
     assert run.first is not None
     mean, largest = mean_and_largest(run.updates(run.first, 0))
     return Outcome(
@@ -172,7 +172,7 @@ def self_organising_facts(run: ClusteredRun) -> Facts:
 
 
 def _clustering(run: ClusteredRun) -> list[Result]:
-    """Return the cosines at the first run's clustering."""
+    """Return facts about the cosines in the clustering round of the first run."""
     if run.first is None or run.moves is None:
         return []
     cosines = cosine_similarities(run.updates(run.first, 0))

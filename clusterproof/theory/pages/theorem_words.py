@@ -1,4 +1,4 @@
-"""The text about theorems on a page: their names, the table, and a paragraph for each."""
+"""Write the text about theorems on a page: names, the table, and one paragraph per theorem."""
 
 from __future__ import annotations
 
@@ -21,11 +21,11 @@ ORDER: dict[OutcomeWord, tuple[str, str]] = {
     "says nothing": ("says nothing", "say nothing"),
     "does not apply": ("does not apply", "do not apply"),
 }
-"""Words for the outcomes, most important first, for one theorem and for several."""
+"""For each outcome, the words for one theorem and for several; the most important outcome comes first."""
 
 
 def name_of(claim: str) -> str:
-    """Return the name of a theorem; the name of a user's claim is its id."""
+    """Return the name of a theorem; a user's claim is named by its id."""
     known = REGISTRY.get(claim.partition("#")[0])
     if known is not None and not str(known.module).startswith("clusterproof."):
         return claim
@@ -33,7 +33,7 @@ def name_of(claim: str) -> str:
 
 
 def quantity_of(one: Outcome, name: str) -> str:
-    """Return the words for a quantity; a user's claim has its own quantities."""
+    """Return the words for a quantity; a user's claim may have quantities that the glossary lacks."""
     return (
         table("quantities").get(name, f"the {name}")
         if name_of(one.claim) == one.claim
@@ -46,7 +46,7 @@ def _label(group: Sequence[Outcome]) -> str:
 
 
 def theorem_table(theorems: Sequence[Outcome]) -> str:
-    """Return the table of theorems."""
+    """Return the lines of the table of theorems."""
     cells: list[tuple[str, ...]] = [("Theorem", "source", "outcome", "allowed", "measured", "ratio")]
     for one in theorems:
         numbers = [_cell(one.allowed, 3), _cell(one.measured, 3), _cell(one.ratio, 2)]
@@ -59,7 +59,7 @@ def _cell(value: float | None, digits: int) -> str:
 
 
 def alike(theorems: Sequence[Outcome]) -> list[list[Outcome]]:
-    """Join theorems with the same outcome for the same reason, if one sentence covers them."""
+    """Group theorems that have the same outcome for the same reason, so that one sentence covers them."""
     groups: list[list[Outcome]] = []
     for one in theorems:
         found = next((group for group in groups if _same(group[0], one)), None)
@@ -84,10 +84,10 @@ def _same(one: Outcome, other: Outcome) -> bool:
 
 
 def theorem_words(group: Sequence[Outcome], told: set[str], *, brief: bool = False) -> str:
-    """Return the paragraph about a theorem, or about several with the same outcome for the same reason.
+    """Return the paragraph about one theorem, or about several theorems with the same outcome for the same reason.
 
-    ``told`` has the page's earlier sentences about numbers, which are not repeated. A ``brief`` paragraph of
-    a theorem that holds leaves out the table's numbers, and is empty if there are no others.
+    ``told`` contains earlier sentences about numbers, which are not repeated. If a theorem holds, its ``brief``
+    paragraph omits the numbers in the table, and is empty if there are no other numbers.
     """
     one, several, known = group[0], len(group) > 1, _numbers(group[0])
     verb = ORDER[one.outcome][several]
@@ -110,14 +110,14 @@ def theorem_words(group: Sequence[Outcome], told: set[str], *, brief: bool = Fal
 
 
 def names_of(theorems: Sequence[Outcome]) -> str:
-    """Name theorems with their sources; theorems from one source stand together."""
+    """List theorems with their sources; theorems with the same source come together."""
     groups = [list(group) for _, group in groupby(theorems, key=lambda one: one.source)]
     labels = [_label(group) for group in groups]
     return ", and ".join(labels) if any(len(group) > 1 for group in groups) else joined(labels)
 
 
 def _numbers(one: Outcome) -> dict[str, Any]:
-    """Return all numbers of an outcome by name."""
+    """Return all numbers of an outcome, indexed by name."""
     known: dict[str, Any] = {"measured": one.measured, "allowed": one.allowed, "start": one.start}
     if one.above:
         known |= {"count": one.above[-1].count, "runs": one.above[-1].runs, "may": one.above[-1].allowed}
@@ -127,7 +127,7 @@ def _numbers(one: Outcome) -> dict[str, Any]:
 
 
 def _first(one: Outcome, told: dict[str, Any]) -> str:
-    """Return the sentence after the outcome."""
+    """Return the sentence that follows the outcome."""
     if one.reason in table("reasons"):
         here = one.reason == "refused" and one.constants.get("here") is not None
         return filled(word("reasons", "refused here" if here else one.reason), told)
@@ -155,7 +155,7 @@ def _first(one: Outcome, told: dict[str, Any]) -> str:
 
 
 def _above(one: Outcome) -> str:
-    """Return how many runs are above a bound; return an empty text for a deterministic bound that no run exceeds."""
+    """Write how many runs are above a bound; return "" for a deterministic bound that no run exceeds."""
     if not any(each.allowed for each in one.above):
         return ""
     parts = [

@@ -1,4 +1,4 @@
-"""The text of a page: the answer first, then the task, the run, the result, the theorems and the next commands."""
+"""Write the text of a page: first the answer, then task, run, result, theorems and next commands."""
 
 from __future__ import annotations
 
@@ -24,17 +24,19 @@ from clusterproof.theory.pages.theorem_words import (
 from clusterproof.theory.runs.run import FEWEST_RUNS
 
 Told = Literal["all", "not in the table", "that apply", "in doubt"]
-"""The theorems that have a paragraph."""
+"""Outcomes of the theorems that get a paragraph."""
 
 SAMPLES = "n'"
 
 MOST_LINES = 50
-"""Largest number of lines of a page. A longer page loses paragraphs, beginning with paragraphs that the table
-covers."""
+"""Largest number of lines of a page.
+
+A longer page omits paragraphs, beginning with paragraphs that the table covers.
+"""
 
 
 def page(facts: Facts) -> str:
-    """Return the page, with a paragraph for each theorem if the paragraphs fit."""
+    """Return the text of a page, with one paragraph per theorem if there is enough space."""
     for told in get_args(Told):
         text = "\n".join(parts(facts, told))
         if text.count("\n") < MOST_LINES:
@@ -43,7 +45,7 @@ def page(facts: Facts) -> str:
 
 
 def parts(facts: Facts, told: Told) -> Iterator[str]:
-    """Yield the blocks of a page, with paragraphs of some of its theorems."""
+    """Yield the blocks of a page, with paragraphs about the given theorems."""
     yield from (paragraph(title(facts)), "", paragraph(answer(facts)), "", *_about(facts))
     if facts.theorems:
         yield from ("", *_theorems(facts, told))
@@ -55,12 +57,12 @@ def title(facts: Facts) -> str:
     """Return algorithm, task, and numbers of runs and rounds."""
     name = facts.run.algorithm
     algorithm = table("algorithms").get(name, name) if facts.run.library else name
-    task = table("tasks").get(facts.task.kind, facts.task.kind)  # a user's task has its own name
+    task = table("tasks").get(facts.task.kind, facts.task.kind)  # a user's task may have another name
     return f"{algorithm} on {task}: {many(facts.run.runs, 'run')} of {many(facts.run.rounds, 'round')}"
 
 
 def answer(facts: Facts) -> str:
-    """Return a sentence about which theorems hold, are broken or say nothing."""
+    """Write which theorems hold, are broken or say nothing."""
     if facts.no_theorem:
         return word("none", facts.no_theorem)
     said = []
@@ -142,7 +144,7 @@ def run_sentences(facts: Facts) -> list[str]:
 
 
 def _is_chosen(name: str, run: RunFacts) -> bool:
-    """Return whether a setting differs from its default; another sentence has the participation."""
+    """Return whether a setting differs from its default, except participation, which another sentence states."""
     return name != "participation" and name not in run.usual and run.settings[name] is not None
 
 
@@ -178,7 +180,7 @@ def _theorems(facts: Facts, told: Told) -> Iterator[str]:
 
 
 def _is_told(one: Outcome, told: Told) -> bool:
-    """Return whether a theorem has a paragraph."""
+    """Return whether a theorem gets a paragraph."""
     if told == "all":
         return True
     if told == "in doubt":
@@ -187,7 +189,7 @@ def _is_told(one: Outcome, told: Told) -> bool:
 
 
 def _in_table(one: Outcome) -> bool:
-    """Return whether the table covers the outcome."""
+    """Return whether the table contains everything about an outcome."""
     more = set(one.constants) & set(table("more"))
     return one.outcome == "holds" and not (one.reason or more or any(each.count for each in one.above))
 

@@ -1,4 +1,4 @@
-"""Convergence rates that a solver finds and exact arithmetic proves, each with claims for the kernel."""
+"""Find convergence rates with a solver, prove them in exact arithmetic, and state them as claims for the kernel."""
 
 from clusterproof.theory.exact.heavy_ball import lyapunov_matrix
 from clusterproof.theory.rates.heavy_ball import heavy_ball_at, heavy_ball_rate

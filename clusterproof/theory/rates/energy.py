@@ -1,8 +1,8 @@
-"""The Lyapunov function of heavy ball on smooth strongly convex functions, and the claims about it.
+"""The Lyapunov function of heavy ball on smooth strongly convex functions, and claims about this function.
 
-Let L = 1, by scaling distances and gradients. The function ``energy`` is a quadratic form of the error, the previous
-error and the gradient, plus multiples of the function's values. Three claims together prove a rate of the distance
-after a start from rest, by induction over the rounds. Two further claims bound the effect of a disturbance. All claims
+Distances and gradients are scaled so that L = 1. The function ``energy`` is a quadratic form of the error, the previous
+error and the gradient, plus multiples of function values. Three claims together prove a rate of the distance for a
+start without momentum, with induction over the rounds. Two further claims bound the effect of a disturbance. All claims
 are in the kernel's language.
 """
 
@@ -23,7 +23,7 @@ from clusterproof.theory.rates.parameters import Parameters
 
 @dataclass(frozen=True)
 class Numbers:
-    """Step and momentum of the method; r and C_0; P on and above its diagonal; c_0 and c_1; C_1."""
+    """Step size and momentum of the method; r and C_0; entries of P on and above the diagonal; c_0 and c_1; C_1."""
 
     step: Any
     momentum: Any
@@ -35,7 +35,7 @@ class Numbers:
 
 
 def energy(f: Any, now: Any, before: Any, n: Any) -> Any:
-    """Return z' (P (x) I) z + c_0 (f(now) - f*) + c_1 (f(before) - f*), with z the two errors and the gradient now."""
+    """Return z' (P (x) I) z + c_0 (f(now) - f*) + c_1 (f(before) - f*); z has both errors and the new gradient."""
     z = (now - f.minimiser, before - f.minimiser, f.gradient(now))
     total = n.weights[0] * (f(now) - f.minimum) + n.weights[1] * (f(before) - f.minimum)
     place = 0
@@ -47,7 +47,7 @@ def energy(f: Any, now: Any, before: Any, n: Any) -> Any:
 
 
 def slope(f: Any, now: Any, before: Any, n: Any) -> Any:
-    """Return the derivative of the energy with respect to x_t, for a matrix without gradient part."""
+    """Return the derivative of the energy with respect to x_t, if the matrix has no gradient part."""
     e, d = now - f.minimiser, before - f.minimiser
     return 2 * n.matrix[0] * e + 2 * n.matrix[1] * d + n.weights[0] * f.gradient(now)
 
@@ -66,7 +66,7 @@ def distance(f: Any, n: Any) -> Any:
 
 
 def start(f: Any, n: Any) -> Any:
-    """At rest, the energy is at most C_0^2 times the squared distance."""
+    """Without momentum, the energy is at most C_0^2 times the squared distance."""
     return energy(f, f.start, f.start, n), n.prefactor**2 * (
         (f.start - f.minimiser) @ (f.start - f.minimiser)
     )
@@ -82,27 +82,27 @@ def moved(f: Any, n: Any) -> Any:
 
 
 def short_slope(f: Any, n: Any) -> Any:
-    """|slope|^2 is at most 4 C_1^2 times the energy, so moving x_t by v raises the energy's root by at most C_1 |v|."""
+    """|slope|^2 is at most 4 C_1^2 times the energy; moving x_t by v raises the energy's root by at most C_1 |v|."""
     now, before = f.start, f.point()
     derivative = slope(f, now, before, n)
     return derivative @ derivative, 4 * n.disturbance**2 * energy(f, now, before, n)
 
 
 Line = Callable[[Any, Any], Any]
-"""Type of a line: a function of a loss and the numbers that returns the measured side and the bound."""
+"""A line: a function of a loss and numbers that returns the left side and the bound."""
 LINES: tuple[Line, ...] = (contraction, distance, start)
 DISTURBED: tuple[Line, ...] = (moved, short_slope)
 
 
 def traced(parameters: Parameters, line: Line, numbers: Numbers) -> tuple[Trace, Any]:
-    """Return a trace of a function of the class, and the two sides of a line on this trace."""
+    """Evaluate a line with a symbolic function of the class; return the function's record and the two sides."""
     trace = Trace([(1, FunctionClass(Fraction(1), parameters.normalised[1]))], None)
     return trace, line(problem(trace), numbers)
 
 
 @lru_cache(maxsize=16)
 def conditions_of(parameters: Parameters, line: Line) -> dict[str, Terms]:
-    """Return the conditions of the class at a line's points, by the kernel's names, for any numbers."""
+    """Return the conditions of the class at the points of a line, indexed by the kernel's names, for any numbers."""
     momentum, _, step = parameters.normalised
     trace, _ = traced(parameters, line, Numbers(step, momentum, 1, 1, (1,) * 6, (1,) * 2, 1))
     return {name: form.terms for name, form in trace.facts([])[0].items()}

@@ -1,15 +1,15 @@
-"""A method's round, stated for any number of clients at once, in the kernel's language.
+"""State the rounds of a method for any number of clients at once, in the kernel's language.
 
-The losses of the clients form one function F(x_1, ..., x_N) = mean f_i(x_i) - <grad f_i(x*), x_i>, with the inner
-product mean <x_i, y_i>. F belongs to the class of the clients' losses, and its minimiser is (x*, ..., x*). The vectors
-of all clients together form one point of the product space. A vector of the server is a point with equal parts. Each
-point is the sum of its mean over clients and its deviation; deviations are orthogonal to all means. A round is
-therefore stated for every function of the class, and for every split of its gradients into means and deviations that
-are orthogonal to each other. If the statement holds, it holds for any number of clients. N >= 2 enters only through
-theta = (N - S) / (S (N - 1)), the share of the variance that remains when S of N clients are sampled.
+The losses of the clients form one function F(x_1, ..., x_N) = mean f_i(x_i) - <grad f_i(x*), x_i>, and the inner
+product is mean <x_i, y_i>. F belongs to the class of the clients' losses, and its minimiser is (x*, ..., x*). The
+vectors of all clients together form one point of the product space. A vector of the server is a point with equal parts.
+Each point is the sum of its mean over clients and its deviation; deviations are orthogonal to all means. A round is
+therefore stated for every function of the class, and for every split of the gradients into means and deviations that
+are orthogonal to each other. If this statement holds, the round's bound holds for any number of clients. N >= 2 enters
+only through theta = (N - S) / (S (N - 1)), the share of the variance that remains when S of N clients are sampled.
 
-All vectors are distances from x* in units of the step, (x - x*) / eta, so L becomes eta L, and eta becomes 1 (FedProx:
-eta = 1 / m).
+All vectors are differences from x* in units of the step size, (x - x*) / eta. So L becomes eta L, and eta becomes 1
+(for FedProx, eta = 1 / m).
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from clusterproof.methods.exact import ExactClient, SolvingClient, descend
 
 
 def mean_of(f: Any, vector: Any, split: Any) -> Any:
-    """Return the mean over clients of a vector, a free vector; store the mean and the deviation."""
+    """Introduce a free vector for the mean of a vector over the clients; store the mean and the deviation."""
     mean = f.point() - f.minimiser
     split[0].append(mean)
     split[1].append(vector - mean)
@@ -36,7 +36,7 @@ def all_clients(f: Any, client: Any, split: Any) -> Any:
 
 
 def every_client(f: Any, split: Any, steps: Any, at_optimum: Any) -> Any:
-    """Return the clients that make gradient steps; their losses have the given gradients at x*."""
+    """Return clients that take gradient steps, whose losses have the given gradients at x*."""
 
     def gradient(y: Any) -> Any:
         found = f.gradient(f.minimiser + y)
@@ -47,7 +47,7 @@ def every_client(f: Any, split: Any, steps: Any, at_optimum: Any) -> Any:
 
 
 def fedavg_rounds(f: Any, split: Any, setting: Any) -> Any:
-    """Return E|x - x*|^2 after rounds of FedAvg; the last round samples clients, and apart[0] is -grad f_i(x*)."""
+    """Return E|x - x*|^2 after rounds of FedAvg. The last round samples clients; apart[0] is -grad f_i(x*)."""
     rounds, steps, server, sampling = setting
     model, clients = split[0][0], every_client(f, split, steps, -1 * split[1][0])
     for _ in range(rounds):
@@ -56,9 +56,9 @@ def fedavg_rounds(f: Any, split: Any, setting: Any) -> Any:
 
 
 def fedprox_rounds(f: Any, split: Any, setting: Any) -> Any:
-    """Return E|x - x*|^2 after rounds of FedProx with exact proximal steps, as in ``fedavg_rounds``.
+    """Return E|x - x*|^2 after rounds of FedProx with exact proximal steps; see ``fedavg_rounds``.
 
-    If ``of_mean`` is true, the first gradient is the gradient of the clients' mean, which belongs to a separate class.
+    If ``of_mean`` is True, the first gradient belongs to the clients' mean loss, which is in a separate class.
     """
     rounds, sampling, of_mean = setting
     model, opposite = split[0][0], split[1][0]
@@ -116,9 +116,9 @@ def proxskip_iterations(f: Any, split: Any, setting: Any) -> Any:
 
 
 def mean_slacks(f: Any, means: Any, largest: Any, least: Any) -> Any:
-    """Return two numbers that are nonnegative if the clients' mean is L-smooth and mu-strongly convex.
+    """Return two numbers that are nonnegative if the clients' mean loss is L-smooth and mu-strongly convex.
 
-    The numbers are the slacks of the interpolation inequalities between x* and the start.
+    The numbers are the slacks in the interpolation inequalities between x* and the start.
     """
     x, gradient, gap = means[0], means[1], f(f.start) - f.minimum
     rest = gradient - least * x

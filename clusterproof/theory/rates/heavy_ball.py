@@ -1,4 +1,4 @@
-"""Find the least rate of the cluster dynamics that can be proved."""
+"""Find the smallest rate of the cluster dynamics that can be proved."""
 
 from __future__ import annotations
 
@@ -14,15 +14,15 @@ from clusterproof.theory.rates.parameters import Parameters, exact
 from clusterproof.theory.rates.smooth_losses import proved
 
 RATE_DIGITS = 7
-"""Number of decimals of a rate on smooth functions; there are more if 1 - r is below 10^-4."""
+"""Number of decimals of a rate on smooth functions; if 1 - r is below 10^-4, there are more decimals."""
 SLACK = 3
-"""Number of steps by which a rate exceeds the solver's least rate, so that a proof has a margin for rounding."""
+"""Number of steps between a rate and the solver's smallest rate; the proof then has a margin for rounding."""
 RESOLUTION = 2e-7
-"""Resolution of the least rate, relative to 1 - r."""
+"""Resolution of the smallest rate, relative to 1 - r."""
 MARGIN = 2e-9
-"""Least margin, for forms of trace 1, with which a Lyapunov function is accepted."""
+"""Smallest margin, for forms with trace 1, at which a Lyapunov function is accepted."""
 STEPS = 24
-"""Largest number of rates to try above the solver's least rate; their distances from it grow."""
+"""Largest number of rates to try above the solver's smallest rate, with growing distances from this rate."""
 
 
 @checked
@@ -41,23 +41,23 @@ def heavy_ball_rate(
     Parameters
     ----------
     momentum, condition_number, proportion, step_size
-        beta, kappa, l, and the step size times L: numbers, or strings such as ``"1/3"``. A float stands for its
-        shortest decimal.
+        beta, kappa, l, and step size times L, as numbers or strings such as ``"1/3"``. A float stands for its shortest
+        decimal representation.
     function_class
-        ``"quadratic"``: the exact rate, in closed form (the spectral radius of the companion matrix, rounded up).
-        ``"smooth"``: the least rate that a Lyapunov function proves; this needs Clarabel.
+        With ``"quadratic"``, the rate is exact and in closed form: the spectral radius of the companion matrix, rounded
+        up. With ``"smooth"``, it is the smallest rate that a Lyapunov function proves; this needs Clarabel.
     disturbance
         For ``"smooth"``, whether to use only Lyapunov functions that also bound the effect of disturbances (C_1). The
         rate may then be larger.
     rate
-        The rate to prove, below 1; if None, the least rate that can be proved. At critical damping (tuned momentum),
-        the least rate has a prefactor of 10^5, so that its bound is vacuous for a hundred rounds. A rate that is larger
-        by a few per cent of 1 - r has a prefactor of about 3.
+        The rate to prove, below 1. If None, the smallest rate that can be proved. At critical damping (tuned momentum),
+        the smallest rate has a prefactor of 10^5, so the bound is vacuous for a hundred rounds. If the rate is larger
+        by a few per cent of 1 - r, the prefactor is about 3.
 
     Returns
     -------
     HeavyBallRate or NoRate
-        If no rate is found, this does not mean that the method diverges.
+        The proved rate, or the reason why no rate was found. ``NoRate`` does not mean that the method diverges.
 
     Raises
     ------
@@ -76,7 +76,7 @@ def heavy_ball_rate(
             reason=f"with step_size * L * proportion = {parameters.largest} and momentum = {parameters.momentum} the"
             " quadratic of curvature L does not converge; that needs step_size * L * proportion < 2 (1 + momentum)"
         )
-    if function_class == "quadratic" or parameters.condition_number == 1:  # such functions are one quadratic
+    if function_class == "quadratic" or parameters.condition_number == 1:  # such a function is a quadratic
         return quadratics.at_rate(parameters, least if chosen is None else chosen) or NoRate(
             reason="the rate is not above the spectral radius at an end of the spectrum: no prefactor is finite"
         )
@@ -99,14 +99,14 @@ def heavy_ball_at(
 ) -> HeavyBallRate | None:
     """Prove a given rate on smooth functions, with the smallest constants that pass the exact check.
 
-    A rate above the least one that can be proved has a smaller prefactor and a smaller disturbance constant.
+    If the rate is above the smallest provable rate, prefactor and disturbance constant are smaller.
 
     Parameters
     ----------
     rate
         r, below 1.
     momentum, condition_number, proportion, step_size
-        As for ``heavy_ball_rate``.
+        See ``heavy_ball_rate``.
     norm
         Whether to use only Lyapunov functions that are squared norms (c_0 = c_1 = 0). Under such a norm, the squares of
         independent disturbances add up.
@@ -139,17 +139,17 @@ def _parameters(
 
 
 class _Prover:
-    """Search for the rates that can be proved, at one set of parameters."""
+    """Search for rates that can be proved, for one set of parameters."""
 
     def __init__(self, parameters: Parameters, *, disturbance: bool, norm: bool = False) -> None:
         self.parameters, self.disturbance = parameters, disturbance
         self.search = Search(parameters, disturbance=disturbance, norm=norm)
 
     def least(self, quadratic_rate: Fraction) -> HeavyBallRate | None:
-        """Find the least rate that can be proved, up to the resolution.
+        """Find the smallest rate that can be proved, up to the resolution.
 
-        The rate on quadratics is a lower bound. The search starts at the least rate that the solver claims, and raises
-        the rate until a proof is found.
+        The rate on quadratics is a lower bound. The search starts at the smallest rate that the solver claims, and
+        increases the rate until a proof is found.
         """
         digits = RATE_DIGITS + max(0, math.ceil(-4 - math.log10(1 - quadratic_rate)))
         scale = 10**digits
@@ -166,7 +166,10 @@ class _Prover:
         return None
 
     def least_claimed(self, low: float, high: float) -> float | None:
-        """Return the least rate at which the solver claims a margin, by bisection; None if there is none below 1."""
+        """Find, with bisection, the smallest rate for which the solver claims a margin.
+
+        Return None if none is below 1.
+        """
 
         def has_margin(square: float) -> bool:
             margin = self.search.margin(square)
@@ -184,7 +187,7 @@ class _Prover:
         return math.sqrt(right)
 
     def prove(self, rate: Fraction) -> HeavyBallRate | None:
-        """Return a given rate with the smallest prefactor that can be proved; None if no proof is found."""
+        """Prove a given rate with the smallest provable prefactor; return None if no proof is found."""
         for candidate in self.search.candidates(rate):
             found = proved(self.parameters, rate, *candidate, disturbance=self.disturbance)
             if found is not None:

@@ -1,4 +1,4 @@
-"""The search for a Lyapunov function of heavy ball on smooth strongly convex functions, in floats."""
+"""Search, in floats, for a Lyapunov function of heavy ball on smooth strongly convex functions."""
 
 from __future__ import annotations
 
@@ -17,32 +17,32 @@ from clusterproof.theory.rates.parameters import Parameters
 DIGITS = 12
 """Number of significant digits of the Lyapunov function, relative to its largest number."""
 MORE = Fraction(10**6 + 1, 10**6)
-"""Factor that multiplies the Lyapunov function, and prefactors that hold with equality, to give proofs a margin."""
+"""Factor for the Lyapunov function, and for prefactors that hold with equality, so that proofs have a margin."""
 GRADIENT_PART = (2, 4, 5)
 """Indices of the entries of the matrix that multiply the gradient."""
 UNITS = [(tuple(row[:6]), tuple(row[6:])) for row in np.eye(8, dtype=int).tolist()]
 """Lyapunov functions with a single nonzero number: each entry of the matrix, then each weight."""
 LYAPUNOV = slice(2, 10)
-"""Indices of these numbers among the unknowns of a program."""
+"""Indices of these numbers among the unknowns of the semidefinite program."""
 SHARES = (0.001, 0.01, 0.1, 0.3, 0.6, 0.9, 0.99)
 """Shares of the largest margin to keep for the exact proof, in the order of the attempts."""
 
 
 @lru_cache(maxsize=16)
 def _forms(parameters: Parameters, line: Line) -> _Forms:
-    """Return the forms of a line, which are computed once for all rates."""
+    """Return the forms of a line, which are computed once and used for all rates."""
     return _Forms(parameters, line)
 
 
 class _Forms:
-    """The two sides of a line in floats: the forms that each of ``UNITS`` gives, and the conditions of the class.
+    """The two sides of a line in floats: one form for each of ``UNITS``, and the conditions of the class.
 
     Parameters
     ----------
     parameters
         The dynamics.
     line
-        The line; it is evaluated at r = 1 and C_0 = 1.
+        The line, which is evaluated at r = 1 and C_0 = 1.
     """
 
     def __init__(self, parameters: Parameters, line: Line) -> None:
@@ -82,15 +82,15 @@ class Search:
         self._lines = [_forms(parameters, line) for line in LINES]
 
     def margin(self, rate_squared: float) -> float | None:
-        """Return the largest margin of the forms of contraction and distance, of trace 1; None if unsolved."""
+        """Return the largest margin of the forms for contraction and distance (trace 1); None if the solver fails."""
         found = self._solve(rate_squared, constants=False)
         return None if found is None else float(found[0])
 
     def candidates(self, rate: Fraction) -> Iterator[tuple[list[Fraction], list[Fraction]]]:
-        """Yield P and c, rounded to fractions, with small prefactors first.
+        """Yield P and c, rounded to fractions; candidates with small prefactors come first.
 
-        C_0^2 (with disturbances, C_0^2 + C_1^2) is 1, t is a share of its largest value, and s is as large as possible.
-        If V is scaled so that V >= |x_t - x*|^2, the prefactor is 1 / sqrt(s).
+        The program fixes C_0^2 (with disturbances, C_0^2 + C_1^2) to 1 and t to a share of its largest value, and
+        maximises s. If V is scaled such that V >= |x_t - x*|^2, the prefactor is 1 / sqrt(s).
         """
         widest = self._solve(float(rate) ** 2, constants=True)
         if widest is None or not (widest[0] > 0 and widest[1] > 0):
@@ -114,7 +114,10 @@ class Search:
     def _solve(
         self, rate_squared: float, *, constants: bool, margin: float | None = None
     ) -> np.ndarray | None:
-        """Maximise t, or s at a given t; the constants, or the trace of the form of distance, sum to 1."""
+        """Maximise t, or maximise s for a given t.
+
+        The sum of the constants, or the trace of the form for the distance, is 1.
+        """
         contraction, distance, start = self._lines
         width = 11 + sum(line.count for line in self._lines)
         multiplied = np.cumsum([11, *(line.count for line in self._lines)])
@@ -177,7 +180,7 @@ class Search:
 def least_prefactor_squared(
     parameters: Parameters, matrix: Sequence[Fraction], weights: Sequence[Fraction]
 ) -> Fraction | None:
-    """Return approximately the least C_0^2 with V(x, x) <= C_0^2 |x - x*|^2; None if the solver fails."""
+    """Approximate the smallest C_0^2 with V(x, x) <= C_0^2 |x - x*|^2; return None if the solver fails."""
     line = _forms(parameters, start)
     known = np.array([float(each) for each in (*matrix, *weights)])
     scale = np.abs(known).max()

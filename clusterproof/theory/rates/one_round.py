@@ -1,4 +1,4 @@
-"""A bound on one round of an algorithm for any number of clients: its statement, its claim, and its check."""
+"""A bound on one round of an algorithm for any number of clients, with statement, claim and check."""
 
 from __future__ import annotations
 
@@ -53,11 +53,12 @@ OF_MEAN = """    for slack in mean_slacks(f, means, SMOOTHNESS, STRONG_CONVEXITY
 
 @dataclass(frozen=True, kw_only=True)
 class RoundRate:
-    """A bound on one round and its proof, in fractions.
+    """A bound on one round, and its proof, in fractions.
 
-    D^2 is |x - x*|^2 before the round, and D+^2 after the round (for ProxSkip, means over clients). G is the mean of
-    |grad f_i(x*)|^2 (zeta*^2). For SCAFFOLD, G is the mean of |c_i - c - grad f_i(x*)|^2 before the round, and G+ after
-    the round. For ProxSkip, the terms are |h_i - grad f_i(x*)|^2. The bound is::
+    D^2 is |x - x*|^2 before the round, and D+^2 is the same after the round (for ProxSkip, both are means over
+    clients). G is the mean of |grad f_i(x*)|^2 (zeta*^2). For SCAFFOLD, G is the mean of |c_i - c - grad f_i(x*)|^2
+    before the round, and G+ is the same mean after the round. For ProxSkip, these are means of |h_i - grad f_i(x*)|^2.
+    The bound is::
 
         E D+^2 + weight G+ <= rate D^2 + constant G
 
@@ -66,12 +67,13 @@ class RoundRate:
     round
         The round.
     rate, constant
-        rho and c.
+        The numbers rho and c.
     weight
-        a >= 0 for SCAFFOLD and ProxSkip, otherwise 0. If constant = rate * weight, the bound is a rate of D^2 + weight
-        G.
+        The number a >= 0 for SCAFFOLD and ProxSkip, otherwise 0. If constant = rate * weight, the bound is a rate for
+        D^2 + weight G.
     multipliers
-        lambda_ab >= 0, by the names of the conditions of ``TracedRounds``; missing ones are 0.
+        Multipliers lambda_ab >= 0, indexed by the names of the conditions in ``TracedRounds``; missing multipliers are
+        0.
     """
 
     round: Round
@@ -116,7 +118,10 @@ class RoundRate:
         )
 
     def failures(self) -> Iterator[str]:
-        """Yield every failing condition of the proof, in exact arithmetic; the kernel requires the same conditions."""
+        """Check the conditions of the proof in exact arithmetic, and yield each failing one.
+
+        The kernel checks the same.
+        """
         round_, multipliers = self.round, self.multipliers
         if round_.local_steps > MAX_LOCAL_STEPS:
             yield f"the round has more than {MAX_LOCAL_STEPS} local steps"
@@ -142,7 +147,7 @@ class RoundRate:
         return trace_rounds(self.round, weight=self.weight / self.round.unit**2)
 
     def _rest(self, traced: TracedRounds) -> Terms:
-        """Return the bound minus the outcome minus the conditions times their multipliers, in units of the step."""
+        """Return bound - outcome - sum of multipliers times conditions, in units of the step size."""
         unit = self.round.unit**2
         sides = [(self.rate, traced.before), (self.constant / unit, traced.heterogeneity)]
         conditions = [(-value, traced.conditions[name]) for name, value in self.multipliers.items()]
@@ -150,7 +155,7 @@ class RoundRate:
 
     @property
     def claims_file(self) -> ClaimsFile:
-        """The claim of the round, and the multipliers in the form that the kernel reads."""
+        """The claim about the round, and the multipliers in the format of the kernel."""
         round_, traced = self.round, self._traced()
         unit, convex = round_.unit, round_.client_class is ClientClass.CONVEX
         rule = RULES[round_.algorithm].__name__

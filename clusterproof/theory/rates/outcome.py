@@ -1,4 +1,4 @@
-"""The result of a search: a rate of heavy ball, or the reason why there is none; and claims for the kernel."""
+"""Results of a search: a rate of heavy ball, or the reason why none was found; and claims for the kernel."""
 
 from __future__ import annotations
 
@@ -23,32 +23,35 @@ from clusterproof.theory.rates.parameters import Parameters
 from clusterproof.user_files import file_of
 
 NAME = "rate"
-"""Name of the file of claims, and the part of the claims' ids before the slash."""
+"""Name of the file with claims, and also the part of the claims' ids before the slash."""
 
 
 @dataclass(frozen=True)
 class ClaimsFile:
-    """Claims that state a rate in the kernel's language, and the evidence for them.
+    """Claims that state a rate in the kernel's language, and evidence for these claims.
 
     Attributes
     ----------
     source
         Text of the Python file that states the claims, ``rate/...``.
     evidence
-        The evidence for every line, with the key ``claim``.
+        One record of evidence per line, with the id of the claim under the key ``claim``.
     """
 
     source: str
     evidence: list[dict[str, Any]]
 
     def verdicts(self) -> list[Verdict]:
-        """Return the kernel's verdict on every claim: *certified* if it accepts the evidence for all lines."""
+        """Return the kernel's verdict on every claim.
+
+        It is *certified* if the kernel accepts the evidence for all lines.
+        """
         with stated(self.source) as claims:
             return [self._verdict(claim) for claim in claims]
 
     def _verdict(self, claim: Claim[..., Any]) -> Verdict:
         own = [each for each in self.evidence if each["claim"] == claim.id]
-        # when a user checks the file, its text is compared with its functions; here we wrote both
+        # for a user's file, the kernel's caller compares text and functions; here we wrote both
         text = freeze(claim, {"": tuple(each["line"] for each in own)}, compared=False).text or ""
         lines = [
             Line(
@@ -77,7 +80,7 @@ class ClaimsFile:
 
 @contextmanager
 def stated(source: str) -> Iterator[list[Claim[..., Any]]]:
-    """Register the claims of a source, without the claims of users' files, and yield them."""
+    """Register the claims of a source temporarily, without claims from users' files, and yield them."""
     before = dict(REGISTRY)
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / f"{NAME}.py"
@@ -98,7 +101,7 @@ class NoRate:
     Attributes
     ----------
     reason
-        One sentence. Unless it names a function that diverges, it does not mean that the method diverges.
+        One sentence. It means that the method diverges only if it names a function on which it diverges.
     """
 
     reason: str
@@ -116,10 +119,10 @@ class HeavyBallRate(ABC):
     parameters
         The dynamics.
     rate, prefactor
-        r and C_0: |x_t - x*| <= C_0 r^t |x_0 - x*| for every t >= 0, where x_(-1) = x_0. They bound the distance, not
-        its square.
+        r and C_0: |x_t - x*| <= C_0 r^t |x_0 - x*| for every t >= 0, where x_(-1) = x_0. The bound is on the distance,
+        not on the squared distance.
     disturbance
-        C_1, a bound on the effect of a unit disturbance of an iterate; None if the proof does not bound this effect.
+        C_1, a bound on the effect of a unit disturbance of one iterate; None if the proof does not bound this effect.
     """
 
     parameters: Parameters
@@ -128,14 +131,14 @@ class HeavyBallRate(ABC):
     disturbance: Fraction | None
 
     members: ClassVar[str]
-    """The functions to which the rate applies, in words that use the name phi."""
+    """Description of the functions to which the rate applies; it calls the function phi."""
     of_disturbance: ClassVar[str]
-    """A sentence about the effect of a disturbance, with braces in place of its constant."""
+    """A sentence about the effect of a disturbance, with braces in place of the constant."""
 
     @property
     @abstractmethod
     def claims_file(self) -> ClaimsFile:
-        """The claims that together state the rate, and the evidence with which the kernel certifies them."""
+        """The claims that together state the rate, and evidence with which the kernel certifies these claims."""
 
     @property
     def is_norm(self) -> bool:
@@ -144,7 +147,7 @@ class HeavyBallRate(ABC):
 
     @property
     def informative_from(self) -> int:
-        """The first round at which the bound is below the distance at the start."""
+        """The first round in which the bound is below the initial distance."""
         excess = math.log(max(float(self.prefactor), 1.0))
         return math.floor(excess / -math.log(float(self.rate))) + 1
 

@@ -18,7 +18,7 @@ _FRACTION = re.compile(r"[+-]?\d+/\d+", re.ASCII)
 
 @dataclass(frozen=True, kw_only=True)
 class Parameters:
-    """The parameters of heavy ball for one cluster: x_(t+1) = x_t - (S l / L) grad phi(x_t) + beta (x_t - x_(t-1)).
+    """Parameters of heavy ball for one cluster: x_(t+1) = x_t - (S l / L) grad phi(x_t) + beta (x_t - x_(t-1)).
 
     Attributes
     ----------
@@ -29,7 +29,7 @@ class Parameters:
     proportion
         The cluster's share of the clients, l in (0, 1].
     step_size
-        S = eta L > 0, the step size times the smoothness.
+        S = eta L > 0, that is, step size times smoothness.
     """
 
     momentum: Fraction
@@ -61,12 +61,12 @@ class Parameters:
 
     @property
     def smallest(self) -> Fraction:
-        """The least value of a = step * eigenvalue, S l / kappa."""
+        """The smallest value of a = step * eigenvalue, which is S l / kappa."""
         return self.largest / self.condition_number
 
     @property
     def largest(self) -> Fraction:
-        """The largest value of a = step * eigenvalue, S l."""
+        """The largest value of a = step * eigenvalue, which is S l."""
         return self.step_size * self.proportion
 
     @property
@@ -76,15 +76,15 @@ class Parameters:
 
 
 def exact(argument: str, value: object) -> Fraction:
-    """Convert a number to a fraction that equals its decimal.
+    """Convert a number to a fraction that equals its decimal representation.
 
     Parameters
     ----------
     argument
         Name of the argument, for the error message.
     value
-        An integer, a fraction, a float (its shortest decimal, so 0.1 is 1/10), or a string such as ``"0.1"`` or
-        ``"1/3"``.
+        An integer, a fraction, a float, or a string such as ``"0.1"`` or ``"1/3"``. A float stands for its shortest
+        decimal representation, so 0.1 is 1/10.
 
     Raises
     ------
@@ -119,7 +119,7 @@ def round_up(value: Fraction | float, digits: int) -> Fraction:
 
 
 def root_above(square: Fraction, digits: int) -> Fraction:
-    """Return the least multiple of 10^-digits whose square is at least the given number."""
+    """Return the smallest multiple of 10^-digits whose square is at least the given number."""
     scale = 10**digits
     root = math.isqrt(math.floor(square * scale**2))
     return Fraction(root if Fraction(root**2, scale**2) >= square else root + 1, scale)

@@ -1,23 +1,24 @@
-"""Rates of heavy ball on quadratics, for every eigenvalue in an interval: the claims, and their proof.
+"""Rates of heavy ball on quadratics, for every eigenvalue in an interval: claims and proofs.
 
-Write a = step * eigenvalue and A = 1 + beta - a. A mode is e_(t+1) = A e_t - beta e_(t-1). With numbers p and k, let
+Let a = step * eigenvalue and A = 1 + beta - a. A mode follows e_(t+1) = A e_t - beta e_(t-1). With numbers p and k, let
 
     V(e, d) = e^2 + p d^2 - k A e d = c(A) e^2 + p (d - k A e / (2 p))^2,     c(A) = 1 - k^2 A^2 / (4 p).
 
-Then V is at least c(A) e^2. At rest (d = e), it is (1 + p - k A) e^2. After a unit impulse (e = 1, d = 0), it is 1.
-With gamma = r^2 p - beta^2, q = beta - k (r^2 + beta) / 2, alpha = r^2 - p and zeta = 1 - k + q^2 / gamma,
+Then V is at least c(A) e^2. Without momentum (d = e), V is (1 + p - k A) e^2. After a unit impulse (e = 1, d = 0), V is
+1. With gamma = r^2 p - beta^2, q = beta - k (r^2 + beta) / 2, alpha = r^2 - p and zeta = 1 - k + q^2 / gamma,
 
     r^2 V(e, d) - V(A e - beta d, e) = gamma (d + q A e / gamma)^2 + (alpha - zeta A^2) e^2,
 
 which is nonnegative for |A| <= X if gamma >= 0 and alpha >= zeta X^2. Let s = beta / r and X = r + s. At A = X, a mode
 has two parts, which shrink by r and s. For a share w, the mixture of their squares has p = w s^2 + (1 - w) r^2 and k =
 2 (w s + (1 - w) r) / X, and meets these conditions. For larger rates, and for a single eigenvalue, a search on grids
-finds better p and k. If all modes oscillate (A^2 <= 4 beta), p = beta and k = 1 meet the conditions for every r >=
-sqrt(beta).
+finds better values of p and k. If all modes oscillate (A^2 <= 4 beta), p = beta and k = 1 meet the conditions for every
+r >= sqrt(beta).
 
-Hence |e_t| <= C_0 r^t |e_0| after a start from rest if 1 + p - k A <= C_0^2 c(A) for every eigenvalue. A unit impulse
-has an effect of at most C_1 r^t if 1 <= C_1^2 c(A). The two statements have their own p and k. In both inequalities,
-the right side minus the left side is concave in A. It therefore suffices that both hold at the ends of the interval.
+Hence, for a start without momentum, |e_t| <= C_0 r^t |e_0| if 1 + p - k A <= C_0^2 c(A) for every eigenvalue. A unit
+impulse has an effect of at most C_1 r^t if 1 <= C_1^2 c(A). The two statements have separate values of p and k. In both
+inequalities, the right side minus the left side is concave in A. It therefore suffices that both hold at the ends of
+the interval.
 """
 
 from __future__ import annotations
@@ -39,7 +40,7 @@ from clusterproof.theory.rates.parameters import Parameters, root_above, round_u
 RATE_DIGITS = 12
 CONSTANT_DIGITS = 9
 GAP = Fraction(1, 10**6)
-"""At critical damping no prefactor is finite at the exact rate q; there r is q + (1 - q) * GAP (q > 0)."""
+"""At critical damping, there is no finite prefactor for the exact rate q > 0; then r is q + (1 - q) * GAP."""
 
 
 def energy(e: Any, d: Any, trace: Any, form: Any) -> Any:
@@ -102,19 +103,18 @@ def start(curvature: Fraction = CURVATURES) -> dict[str, Sides]:
 Form = tuple[Fraction, Fraction]
 """The numbers p and k."""
 ZOOMS, GRID, TINY, SCALE = 8, 61, 1e-9, 10**12
-"""Number of nested grids, number of values of p and of k in a grid, margin of an inequality, and denominator of p and
-k.
+"""Number of nested grids, number of values of p and of k per grid, margin of an inequality, and denominator of p and k.
 
 Each grid is a fifth as wide as the previous one.
 """
 SHARES = 8
-"""Number of steps between the share with the least C_0 at A = X and the share with the least C_1."""
+"""Number of steps between the share with the smallest C_0 at A = X and the share with the smallest C_1."""
 
 
 def best_rate(parameters: Parameters) -> Fraction | None:
-    """Return a proved rate on quadratics, which is the exact rate, rounded up; None if there is none.
+    """Return a proved rate on quadratics, which is the exact rate, rounded up; or None if there is none.
 
-    A slightly larger rate is returned if its prefactor is at most a tenth of the exact rate's prefactor.
+    If a slightly larger rate has at most a tenth of the prefactor, the result is this larger rate.
     """
     beta = parameters.momentum
     root = root_above(beta, RATE_DIGITS)
@@ -133,7 +133,7 @@ def best_rate(parameters: Parameters) -> Fraction | None:
 def constants(
     parameters: Parameters, rate: Fraction
 ) -> tuple[tuple[Fraction, Form], tuple[Fraction, Form]] | None:
-    """Return the least C_0^2 and the least C_1^2, each with its p and k; None if the rate is not proved."""
+    """Return the smallest C_0^2 and the smallest C_1^2, each with p and k; None if the rate is not proved."""
     beta = parameters.momentum
     if not 0 < rate < 1 or rate**2 < beta:
         return None
@@ -169,7 +169,7 @@ def _contracts(beta: Fraction, rate: Fraction, traces: Sequence[Fraction], form:
 
 
 def _searched(beta: Fraction, rate: Fraction, traces: Sequence[Fraction]) -> Iterator[Form]:
-    """Yield p and k from nested grids: pairs with about the least C_0, then pairs with about the least C_1."""
+    """Yield p and k from nested grids: pairs with nearly the smallest C_0, then pairs with nearly the smallest C_1."""
     b, r, ends = float(beta), float(rate), np.array([float(trace) for trace in traces])[:, None, None]
     for start in (1.0, 0.0):
         low, high = np.zeros(2), np.array([r**2, 2.5])
@@ -215,14 +215,14 @@ def at_rate(parameters: Parameters, rate: Fraction) -> QuadraticRate | None:
 
 @dataclass(frozen=True, kw_only=True)
 class QuadraticRate(HeavyBallRate):
-    """A rate on quadratics whose Hessians have all eigenvalues in [mu, L]."""
+    """A rate on quadratics with all eigenvalues of the Hessian in [mu, L]."""
 
     members = "quadratic phi with all eigenvalues of its Hessian in [mu, L]"
     of_disturbance = "Adding delta to x_t changes x_(t+k) by at most ({}) * rate^k * |delta|."
 
     @property
     def claims_file(self) -> ClaimsFile:
-        """The claims that together state the rate, with sums of squares for the claims that need them."""
+        """The claims that together state the rate, with sums of squares where a claim needs one."""
         parameters, known = self.parameters, constants(self.parameters, self.rate)
         assert known is not None, "the rate was proved"
         (_, rest), (_, impulse) = known
@@ -261,9 +261,9 @@ class QuadraticRate(HeavyBallRate):
 
 Modes = list[tuple[tuple[int, int, int], Fraction]]
 Exact = tuple[Fraction, list[int], Modes]
-"""A number, the indices of factors, and a polynomial in a, e and d.
+"""A term: a number, the indices of factors, and a polynomial in a, e and d.
 
-The term is the number times the factors times the square of the polynomial.
+The value is the number times the factors times the square of the polynomial.
 """
 
 
@@ -276,13 +276,13 @@ def _blocks_of_distance(beta: Fraction, form: Form) -> list[Exact]:
 def _blocks_of_contraction(parameters: Parameters, rate: Fraction, form: Form) -> list[Exact]:
     """Return gamma (d + q A e / gamma)^2 and (alpha - zeta A^2) e^2, as terms.
 
-    With A^2 = X^2 - (X - A)(X + A), the second term is a sum of products. X - A and X + A are distances from an end of
-    the range of a, plus numbers.
+    With A^2 = X^2 - (X - A)(X + A), the second term is a sum of products. X - A and X + A are distances to an end of
+    the range of a, plus constants.
     """
     beta = parameters.momentum
     p, k = form
     gamma, q = rate**2 * p - beta**2, beta - k * (rate**2 + beta) / 2
-    ratio = q / gamma if gamma else Fraction(0)  # q is also 0
+    ratio = q / gamma if gamma else Fraction(0)  # in this case q is also 0
     alpha, zeta = rate**2 - p, 1 - k + q * ratio
     high, low = (1 + beta - a for a in (parameters.smallest, parameters.largest))
     largest = max(abs(high), abs(low))
@@ -304,14 +304,14 @@ def _mode(beta: Fraction, factor: Fraction) -> Modes:
 
 
 def _scaled(block: Exact, unit: Fraction) -> dict[str, Any]:
-    """Write a term times a number, in the form that the kernel reads."""
+    """Write a number times a term, in the format of the kernel."""
     factor, places, polynomial = block
     basis = [[list(powers), write(value)] for powers, value in polynomial if value]
     return {"factors": places, "basis": [basis], "matrix": [[write(factor * unit)]]}
 
 
 def _real_root(curvature: Fraction, momentum: Fraction) -> float:
-    """Return the larger modulus of a mode's real roots; 0 if the roots are not real."""
+    """Return the larger modulus of a mode's real roots, or 0 if the roots are not real."""
     half_trace = abs(1 + momentum - curvature) / 2
     discriminant = half_trace**2 - momentum
     return float(half_trace) + math.sqrt(discriminant) if discriminant >= 0 else 0.0

@@ -1,4 +1,4 @@
-"""Prove a bound on one round of an algorithm, given its parameters."""
+"""Prove a bound on one round of an algorithm with given parameters."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from clusterproof.theory.rates.round_search import prove_round
 from clusterproof.theory.rates.rounds import Algorithm, ClientClass, Round
 
 MAX_SEARCHED = 8
-"""Largest number of local steps for which multipliers are searched."""
+"""Largest number of local steps for which we search multipliers."""
 
 
 def round_rate(
@@ -41,25 +41,26 @@ def round_rate(
     algorithm
         ``"fedavg"``, ``"fedprox"``, ``"scaffold"`` or ``"proxskip"``.
     strong_convexity, smoothness, client_class, local_steps
-        As for ``Round``. They are numbers, or strings such as ``"1/64"``, and are taken exactly. At most
-        ``MAX_SEARCHED`` local steps are allowed.
+        See ``Round``. Values are numbers, or strings such as ``"1/64"``, and are used exactly. At most ``MAX_SEARCHED``
+        local steps are allowed.
     step_size, server_step_size, sampling, proximal, probability
-        As for ``Round``, in the same form.
+        See ``Round``; values have the same form.
     option
-        Option of SCAFFOLD; II if None.
+        Option of SCAFFOLD; None stands for II.
     rate
-        rho, for which the least constant is proved. If None: for FedAvg and FedProx, the rate with the least rho D^2 +
-        c zeta*^2; for SCAFFOLD and ProxSkip, the least rate with constant = rho weight.
+        The rate rho, for which the smallest constant is proved. If None, FedAvg and FedProx use the rate with the
+        smallest rho D^2 + c zeta*^2. SCAFFOLD and ProxSkip use the smallest rate with constant = rho weight.
     weight
-        For SCAFFOLD and ProxSkip, the weight a of the control variates' error. If None, it is (K eta)^2 for option II,
-        a third of this number for option I, and (eta / p)^2 for ProxSkip.
+        For SCAFFOLD and ProxSkip, the weight a of the control variates' error. If None, the weight is (K eta)^2 for
+        option II, a third of this number for option I, and (eta / p)^2 for ProxSkip.
     distance, heterogeneity
-        D and zeta*. D and zeta* only determine which rate is chosen.
+        D and zeta*, which only determine the choice of the rate.
 
     Returns
     -------
     RoundRate or NoRate
-        The bound was checked in exact arithmetic. If none was found, this does not mean that the method diverges.
+        The bound, checked in exact arithmetic, or the reason why none was found. ``NoRate`` does not mean that the
+        method diverges.
 
     Raises
     ------
@@ -86,7 +87,7 @@ def round_rate(
         for name, value in (("distance", distance), ("heterogeneity", heterogeneity))
     }
     for name, value in squares.items():
-        check_number(name, float(value), above=0, remedy="give a length greater than 0")
+        check_number(name, float(value), above=0, remedy="give a number greater than 0")
     chosen = None if weight is None else exact("weight", weight)
     if chosen is not None and (chosen < 0 or not round_.controls):
         raise InvalidArgument(
@@ -126,7 +127,7 @@ def make_round(
     option: str | None = None,
     **numbers: object,
 ) -> Round:
-    """Return a round. Its numbers can be strings such as ``"1/64"``, and are taken exactly.
+    """Make a round. Numbers can be strings such as ``"1/64"``, and are used exactly.
 
     Parameters
     ----------
@@ -134,13 +135,13 @@ def make_round(
         ``"fedavg"``, ``"fedprox"``, ``"scaffold"`` or ``"proxskip"``.
     client_class
         ``"strong"``: every client is L-smooth and mu-strongly convex. ``"convex"``: every client is convex and
-        L-smooth, and their mean is mu-strongly convex.
+        L-smooth, and the mean loss is mu-strongly convex.
     smoothness, strong_convexity, local_steps
-        As for ``Round``.
+        See ``Round``.
     option
-        Option of SCAFFOLD; II if None.
+        Option of SCAFFOLD; None stands for II.
     **numbers
-        ``step_size``, ``server_step_size``, ``sampling``, ``proximal`` and ``probability``, as for ``Round``.
+        ``step_size``, ``server_step_size``, ``sampling``, ``proximal`` and ``probability``; see ``Round``.
 
     Raises
     ------
@@ -161,7 +162,7 @@ def make_round(
 
 
 def default_weight(round_: Round) -> Fraction:
-    """Return the weight of the control variates' error in known rates of SCAFFOLD and ProxSkip; otherwise 0."""
+    """Return the weight of the control variates' error in known rates of SCAFFOLD and ProxSkip; 0 for other methods."""
     if not round_.controls:
         return Fraction(0)
     if round_.probability is not None:
@@ -170,7 +171,7 @@ def default_weight(round_: Round) -> Fraction:
 
 
 def closed_form(round_: Round) -> RoundRate:
-    """Return the exact rate of a ProxSkip iteration: max {(1 - eta mu)^2, (eta L - 1)^2, 1 - p^2}.
+    """Return the exact rate of an iteration of ProxSkip: max {(1 - eta mu)^2, (eta L - 1)^2, 1 - p^2}.
 
     Let I be the sum of the two interpolation inequalities between x* and x_i. For eta <= 2 / (L + mu), (1 - eta mu)^2
     |dx|^2 - |dx - eta dg|^2 is 2 eta (1 - eta mu) I plus a square. For larger eta, the identity holds with eta L - 1 in

@@ -1,4 +1,4 @@
-"""Find multipliers of a round with Clarabel, round them to fractions, and keep them if the exact check succeeds."""
+"""Find multipliers for a round with Clarabel, round them to fractions, and keep them if the exact check succeeds."""
 
 from __future__ import annotations
 
@@ -16,16 +16,19 @@ from clusterproof.theory.rates.rounds import Round
 from clusterproof.theory.rates.traced_rounds import TracedRounds, trace_rounds
 
 SLACKS = (Fraction(1, 10**4), Fraction(1, 10**3), Fraction(1, 10**2))
-"""Relative increases of the least constant, tried in this order, which leave room to round the multipliers."""
+"""Relative increases of the smallest constant, in the order of attempts; they leave room to round the multipliers."""
 
 SMALL = Fraction(1, 1000)
-"""When margins are computed, this share of a round's decrease of the distance is added to the constant."""
+"""Share of a round's decrease of the distance that is added to the constant when margins are computed."""
 
 MAX_SCALE = 1e4
-"""Largest D^2 / G in the program, in units of the step. Beyond it, the best rate changes by at most 1e-8."""
+"""Largest D^2 / G in the program, in units of the step size.
+
+For larger values, the best rate changes by at most 1e-8.
+"""
 
 MEAN = ("mean 0", "mean 1")
-"""Conditions of the clients' mean: between the start and x*, and between x* and the start."""
+"""Names of the conditions on the clients' mean loss: between the start and x*, and between x* and the start."""
 
 DIGITS = 12
 """Number of decimals of a multiplier."""
@@ -40,26 +43,26 @@ def prove_round(
     weight: Fraction = Fraction(0),
     ratio: Fraction | None = None,
 ) -> RoundRate | None:
-    """Return a bound rate D^2 + constant G close to the least such bound, in units of the round's parameters.
+    """Return a bound rate D^2 + constant G close to the smallest such bound, in units of the round's parameters.
 
     Parameters
     ----------
     round_
         The round.
     distance, disagreement
-        D^2 and G for which the bound should be least.
+        D^2 and G for which the bound should be as small as possible.
     rate
-        The rate; if None, the rate with the least bound.
+        The rate. If None, it is the rate with the smallest bound.
     weight
         Weight a of the control variates' error after the round.
     ratio
-        The quotient constant / rate, for rates of a Lyapunov function; it equals ``weight``. If None, the constant is
+        The quotient constant / rate, which equals ``weight`` for rates of a Lyapunov function. If None, the constant is
         free.
 
     Returns
     -------
     RoundRate or None
-        The bound; None if the solver finds none, or if none passes the exact check.
+        The bound, or None if the solver finds no bound that passes the exact check.
     """
     unit = round_.unit**2
     relative = float(distance / unit / disagreement)
@@ -81,7 +84,7 @@ def prove_round(
         constant = Fraction(best[1])
     for slack in SLACKS:
         if scaled is None:
-            # if the constant can be 0, the program has an interior only with a margin in the rate
+            # if the constant can be 0, the program has interior points only with a margin in the rate
             proved_rate = rate if given else rounded_up(rate + SMALL * slack * abs(1 - rate))
             margin = SMALL * abs(rate - 1) * Fraction(scale)
             proved = rounded_up(constant + slack * (constant + margin))
@@ -104,10 +107,10 @@ def prove_round(
 
 
 class Search:
-    """The semidefinite program for one or several rounds.
+    """Semidefinite program for one or several rounds.
 
-    Its unknowns are the gain (rate - 1) scale, the constant, a margin, and the multipliers lambda_ab. If the scale is
-    about D^2 / G in units of the step, the gain and the constant contribute about equally to the bound.
+    The unknowns are the gain (rate - 1) scale, the constant, a margin, and the multipliers lambda_ab. If the scale is
+    about D^2 / G in units of the step size, the gain and the constant contribute about equally to the bound.
 
     Parameters
     ----------
@@ -131,7 +134,7 @@ class Search:
                 {key: v for key, v in form.items() if key[0] in vectors and len(key) == 2} for form in forms
             ]
             coordinates = Coordinates(own)
-            units = np.ones(len(coordinates.vectors))  # lengths of the basis vectors
+            units = np.ones(len(coordinates.vectors))  # scales of the basis vectors
             if 1 in coordinates.vectors:
                 units[coordinates.vectors[1]] = math.sqrt(scale)
             distance, disagreement, outcome, *others = (
@@ -143,16 +146,16 @@ class Search:
     def least(
         self, goal: tuple[float, float], *, rate: Fraction | None = None, ratio: float | None = None
     ) -> tuple[float, float] | None:
-        """Minimise goal[0] gain + goal[1] constant; return the gain and the constant, or None if the solver fails.
+        """Minimise goal[0] gain + goal[1] constant; return gain and constant, or None if the solver fails.
 
         Parameters
         ----------
         goal
             The two weights.
         rate
-            The given rate; None if the rate is free.
+            A fixed rate, or None if the rate is free.
         ratio
-            The given quotient constant / rate; None if both are free.
+            A fixed quotient constant / rate, or None if both are free.
         """
         cost = np.zeros(self.count)
         cost[:2] = goal
@@ -161,7 +164,7 @@ class Search:
         return None if answer is None else (float(answer[0]), float(answer[1]))
 
     def interior(self, rate: Fraction, constant: Fraction) -> np.ndarray | None:
-        """Return multipliers with the largest margin at a rate and a constant; None if the margin is not positive."""
+        """Return multipliers with the largest margin for a rate and a constant, or None if no margin is positive."""
         cost = np.zeros(self.count)
         cost[2] = -1.0
         answer = self._solve(cost, {0: float(rate - 1) * self.scale, 1: float(constant)}, None)
@@ -175,9 +178,9 @@ class Search:
         cost
             Coefficients of the cost.
         fixed
-            Values of unknowns, by their indices.
+            Fixed values of unknowns, indexed by the unknowns' indices.
         ratio
-            As in ``least``.
+            See ``least``.
         """
         count = len(cost)
         equalities, values = [self.flow], [np.zeros(len(self.flow))]
@@ -188,7 +191,7 @@ class Search:
             equalities.append(np.array([[-ratio / self.scale, 1.0] + [0.0] * (count - 2)]))
             values.append(np.array([ratio]))
         signs = -np.eye(count)[3:]
-        signs[:, 2] = 1.0  # lambda - margin >= 0
+        signs[:, 2] = 1.0  # the constraint lambda - margin >= 0
         rows, vectors = [*equalities, signs], [*values, np.zeros(len(signs))]
         for constant, unknowns in self.blocks:
             rows.append(-triangles(unknowns).T)
@@ -200,7 +203,7 @@ class Search:
 
 
 def balanced(traced: TracedRounds, multipliers: np.ndarray) -> dict[str, Fraction]:
-    """Round the multipliers, and add multipliers for pairs with x*, so that all function values cancel."""
+    """Round the multipliers, and add multipliers for pairs with x* such that all function values cancel."""
     scale, surplus = 10**DIGITS, defaultdict[str, Fraction](Fraction)
     exact = {
         name: Fraction(round(max(number, 0.0) * scale), scale)
@@ -219,6 +222,6 @@ def balanced(traced: TracedRounds, multipliers: np.ndarray) -> dict[str, Fractio
 
 
 def rounded_up(value: Fraction | float) -> Fraction:
-    """Round a number up to a decimal with twelve significant digits."""
+    """Round a number up to twelve significant digits."""
     numerator, denominator = map(Decimal, value.as_integer_ratio())
     return Fraction(Context(prec=12, rounding=ROUND_CEILING).divide(numerator, denominator))

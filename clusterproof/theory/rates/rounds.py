@@ -10,7 +10,7 @@ from clusterproof.common import InvalidArgument
 from clusterproof.theory.rates.parameters import MAX_DIGITS
 
 MAX_LOCAL_STEPS = 16
-"""Largest number of local steps of a round for which a bound can be checked."""
+"""Largest number of local steps for which a bound on a round can be checked."""
 
 
 class Algorithm(StrEnum):
@@ -29,8 +29,10 @@ class ClientClass(StrEnum):
     """Every f_i is L-smooth and mu-strongly convex."""
 
     CONVEX = "convex"
-    """Every f_i is L-smooth and convex; f is mu-strongly convex. Proofs use this strong convexity only between x* and
-    the round's start."""
+    """Every f_i is L-smooth and convex; f is mu-strongly convex.
+
+    Proofs use the strong convexity only between x* and the start of the round.
+    """
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -46,13 +48,13 @@ class Round:
     step_size
         eta, the size of a local step; None for FedProx.
     local_steps
-        K, the number of local steps; 1 for FedProx and ProxSkip. A round of ProxSkip is one iteration.
+        K, the number of local steps. It is 1 for FedProx and ProxSkip; a round of ProxSkip is one iteration.
     server_step_size
         eta_g, for FedAvg and SCAFFOLD; otherwise 1.
     sampling
         theta = (N - S) / (S (N - 1)) in [0, 1], for FedAvg and FedProx; it is 0 if all clients take part.
     proximal
-        m of FedProx, with which clients minimise f_i + m/2 |. - x|^2 exactly; None for other algorithms.
+        m of FedProx, where clients minimise f_i + m/2 |. - x|^2 exactly; None for other algorithms.
     probability
         p of ProxSkip; None for other algorithms.
     option
@@ -143,10 +145,10 @@ class Round:
 
     @property
     def controls(self) -> bool:
-        """Whether the algorithm has control variates; their error then takes the place of zeta*^2."""
+        """Whether the algorithm has control variates; if so, their error takes the place of zeta*^2."""
         return self.algorithm in (Algorithm.SCAFFOLD, Algorithm.PROXSKIP)
 
 
 def _shown(value: object) -> object:
-    """Return an exact number or a name as text."""
+    """Write an exact number, or a name, as text."""
     return str(value) if isinstance(value, Fraction | StrEnum) else value

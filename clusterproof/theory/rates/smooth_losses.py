@@ -1,4 +1,4 @@
-"""A rate of heavy ball on smooth strongly convex functions: the claims that state it, and their proofs."""
+"""A rate of heavy ball on smooth strongly convex functions, with claims and proofs."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from clusterproof.theory.rates.parameters import Parameters, root_above
 
 PREFACTOR_DIGITS = 6
 MOVED = Fraction(10**5 + 1, 10**5)
-"""Factor that multiplies the disturbance constant, which holds with equality, to give a proof a margin."""
+"""Factor for the disturbance constant, which holds with equality; with the factor, a proof has a margin."""
 
 SOURCE = '''"""{statement}"""
 
@@ -44,9 +44,9 @@ class SmoothRate(HeavyBallRate):
     Attributes
     ----------
     matrix, weights
-        P, on and above its diagonal, and c_0, c_1 of ``energy``.
+        Entries of P on and above the diagonal, and c_0, c_1, as in ``energy``.
     multipliers
-        For each line, by name, the multipliers of the conditions of the class, in the form that the kernel reads.
+        Multipliers of the conditions of the class, indexed by the name of the line, in the format of the kernel.
     """
 
     matrix: tuple[Fraction, ...]
@@ -71,13 +71,13 @@ class SmoothRate(HeavyBallRate):
 
     @property
     def numbers(self) -> Numbers:
-        """The numbers that occur in the lines."""
+        """Values of the numbers that occur in the lines."""
         momentum, _, step = self.parameters.normalised
         return Numbers(step, momentum, self.rate, self.prefactor, self.matrix, self.weights, self.disturbance)
 
     @property
     def claims_file(self) -> ClaimsFile:
-        """A claim for each line, and the multipliers in the form that the kernel reads."""
+        """One claim per line, and the multipliers in the format of the kernel."""
         source = SOURCE.format(
             statement=self.statement,
             strong_convexity=self.parameters.normalised[1],

@@ -1,4 +1,4 @@
-"""The kernel's trace of a method's rounds: its means over clients, its deviations, and the conditions."""
+"""Evaluate a method's rounds with symbols in the kernel: means over clients, deviations, and conditions."""
 
 from __future__ import annotations
 
@@ -27,11 +27,11 @@ RULES: dict[Algorithm, Callable[..., Any]] = {
     Algorithm.SCAFFOLD: scaffold_rounds,
     Algorithm.PROXSKIP: proxskip_iterations,
 }
-"""For each algorithm, the function that returns the outcome of some rounds."""
+"""For each algorithm, the function that returns the result of the given number of rounds."""
 
 
 def setting_of(round_: Round, rounds: int | None, weight: Fraction) -> tuple[Any, ...]:
-    """Return the setting of an algorithm's rule, for one round if ``rounds`` is None."""
+    """Return the arguments for an algorithm's rule, for one round if ``rounds`` is None."""
     several, steps, server = rounds or 1, round_.local_steps, round_.server_step_size
     convex = round_.client_class is ClientClass.CONVEX
     return {
@@ -44,42 +44,42 @@ def setting_of(round_: Round, rounds: int | None, weight: Fraction) -> tuple[Any
 
 @lru_cache(maxsize=8)
 def trace_rounds(round_: Round, rounds: int | None = None, weight: Fraction = Fraction(0)) -> TracedRounds:
-    """Return the ``TracedRounds`` of a round; programs and proofs of the round share it."""
+    """Return the ``TracedRounds`` of a round, which all programs and proofs of the round share."""
     return TracedRounds(round_, rounds, weight)
 
 
 MEAN, DEVIATION, NO_DIFFERENCE = "means", "deviations", "no difference"
 Parts = dict[tuple[str, int], Fraction]
-"""A vector as a combination of means, deviations, and differences that are 0; each of these has a free vector."""
+"""A vector as a combination of means, deviations, and differences that are 0. Each of these has a free vector."""
 
 
 class TracedRounds:
-    """Points and outcomes of a number of rounds, and the conditions on them.
+    """Points and results of a number of rounds, and the conditions on the points.
 
     Parameters
     ----------
     round_
         The round.
     rounds
-        Number of rounds of a run. Its control variates start at 0, and its clients start at one point. If it is larger
-        than 1, all clients take part. None for a round in the middle of a run, where ProxSkip's clients start at
-        different points.
+        Number of rounds of a run, in which control variates start at 0 and all clients start at the same point. If
+        there is more than one round, all clients take part. None stands for a round in the middle of a run, in which
+        ProxSkip's clients start at different points.
     weight
-        Weight of the mean square of the control variates' error in the outcome, in units of the squared step.
+        Weight of the mean square of the control variates' error in the result, in units of the squared step size.
 
     Attributes
     ----------
     conditions
         The interpolation conditions. In the kernel's names, ``0:i,j:0`` is the condition for the triplets i and j.
-        Triplet 0 is at x*, and the others are in the order of the gradients. In class convex, ``mean 0`` and ``mean 1``
-        are the conditions of the clients' mean.
+        Triplet 0 is at x*, and all other triplets are in the order of the gradients. In the class "convex", ``mean 0``
+        and ``mean 1`` are the conditions on the clients' mean loss.
     before, heterogeneity, after
-        |x - x*|^2 at the start, the mean square that is multiplied by the constant, and the squares after the rounds.
+        |x - x*|^2 at the start, the mean square with the constant as factor, and the squares after the rounds.
     means, apart
         The points that are means, and the points that are deviations.
     blocks
-        Free vectors of the means, with x - x* first, and free vectors of the deviations. A product in a form has two
-        vectors of the same kind. The mean of a vector that is already split follows from known means, so it has no free
+        Free vectors of the means (x - x* comes first), and free vectors of the deviations. A product in a form has two
+        vectors of the same kind. If a vector is already split, its mean follows from known means and needs no free
         vector.
     """
 
@@ -111,11 +111,11 @@ class TracedRounds:
             self._keep_split(mean, place, place + len(first) - 1)
 
     def _keep_split(self, mean: Point, place: int, of_apart: int) -> None:
-        """Express a vector by its mean and its deviation, which have the indices ``place`` and ``of_apart``.
+        """Express a vector as its mean plus its deviation, which have the indices ``place`` and ``of_apart``.
 
         If the vector is a new gradient, the deviation takes the gradient's number. Otherwise the vector is a
-        combination of known vectors. The difference between its mean and the combination of their means is 0. (The
-        difference is both a vector of means and a vector of deviations, so it is orthogonal to itself.)
+        combination of known vectors. The difference between the vector's mean and the combination of the known vectors'
+        means is 0: it is both a vector of means and a vector of deviations, so it is orthogonal to itself.
         """
         number, whole = _only(mean), self.apart[of_apart] + mean
         if not whole.terms.keys() <= self._parts.keys():
@@ -137,14 +137,14 @@ class TracedRounds:
         self._parts[number] = {**of_means, (NO_DIFFERENCE, number): Fraction(1)}
 
     def _keep(self, kind: str, vector: int, place: int) -> None:
-        """Store a mean or deviation that no known vectors determine, with its index among the vectors of its kind."""
+        """Store a mean or deviation that known vectors do not determine, with its index among vectors of its kind."""
         one: Terms = {place: Fraction(1)}
         self.blocks[kind].append(vector)
         self._faces[kind, vector] = (one, {}) if kind == MEAN else ({}, one)
         self._parts[vector] = {(kind, vector): Fraction(1)}
 
     def split(self, terms: Terms) -> Terms:
-        """Write a form in means and deviations; products of a mean and a deviation are 0, so they are left out."""
+        """Write a form in means and deviations, without products of a mean and a deviation, because they are 0."""
         total: dict[Any, Fraction] = {}
         for key, value in terms.items():
             if len(key) < 2:
@@ -161,7 +161,7 @@ class TracedRounds:
         return {key: value for key, value in total.items() if value}
 
     def crossed(self, terms: Terms) -> Terms:
-        """Return a form's factors of <mean a, deviation b>, by both indices; ``split`` leaves out these products."""
+        """Return a form's coefficients of <mean a, deviation b>, indexed by a and b; ``split`` omits these products."""
         total: dict[Any, Fraction] = {}
         for key, value in terms.items():
             if len(key) < 2:
@@ -180,7 +180,7 @@ class TracedRounds:
 
 
 def _only(point: Point) -> int:
-    """Return the number of the free vector that equals a point."""
+    """Return the index of the free vector that equals a point."""
     ((vector, value),) = point.terms.items()
     assert value == 1
     return int(vector)

@@ -1,5 +1,5 @@
-"""Facts about a run: its exact path or law, the fixed point of its rounds, and the bounds of claims.
+"""Facts about a run: the exact path or distribution (law), the fixed point of its rounds, and bounds of claims.
 
-A module that is named after an algorithm computes the content of this algorithm's page. ``bound`` returns a claim's
-bound on a run; ``bound_checks`` and ``same_law`` have the assertions for tests.
+A module with the name of an algorithm computes the content of this algorithm's page. ``bound`` returns the bound of a
+claim on a run; ``bound_checks`` and ``same_law`` contain assertions for tests.
 """

@@ -1,4 +1,4 @@
-"""Runs of Per-FedAvg, FedBCD and LOCAL: their rounds on exact quadratics, and the rounds' fixed points."""
+"""Runs of Per-FedAvg, FedBCD and LOCAL: rounds on exact quadratics, and fixed points of the rounds."""
 
 from __future__ import annotations
 
@@ -15,11 +15,11 @@ from clusterproof.theory.exact import affine_rounds
 from clusterproof.theory.runs.run import AT_REST, Run
 
 MOST_UNKNOWNS = 1200
-"""Largest size of a round's matrix for which eigenvalues are computed; at this size, they take a second or two."""
+"""Largest size of a round's matrix for which we compute eigenvalues; at this size, this takes a second or two."""
 
 
 class Affine(NamedTuple):
-    """Rounds of all clients, with equal weights.
+    """Rounds in which all clients take part with equal weights.
 
     Attributes
     ----------
@@ -27,10 +27,10 @@ class Affine(NamedTuple):
         Function that applies one round, as the method's source code defines it, to each column of a matrix (n d, k).
         Each column is a state.
     rest
-        The fixed point in closed form, (n, d): the server's model and, with FedBCD, the clients' models; or the
-        clients' models alone.
+        The fixed point in closed form, (n, d). It consists of the server's model and, for FedBCD, the clients' models.
+        For LOCAL it consists of the clients' models.
     radius
-        Spectral radius of a round; None if it is too large to compute.
+        Spectral radius of a round; None if the matrix is too large.
     """
 
     after: Callable[[np.ndarray], np.ndarray]
@@ -49,20 +49,23 @@ class AffineRun(Run):
 
     @property
     def inner_step(self) -> float:
-        """alpha of Per-FedAvg, by default half of the step size."""
+        """Inner step size alpha of Per-FedAvg, by default half of the step size."""
         given: float | None = self.algorithm.inner_step_size
         return float(self.algorithm.step_size / 2 if given is None else given)
 
     @property
     def strength(self) -> float:
-        """FedBCD's penalty coefficient or, for the other variant, its pull; the variant's default if not given."""
+        """FedBCD's penalty coefficient, or its pull for the other variant; if not given, the default of the variant."""
         ((name, default),) = DEFAULTS[self.algorithm.variant].items()
         given: float | None = getattr(self.algorithm, name)
         return default if given is None else given
 
     @cached_property
     def affine(self) -> Affine | None:
-        """The run's rounds; None without exact quadratics, all clients and one fixed point."""
+        """The run's rounds.
+
+        None unless losses are exact quadratics, all clients take part, and one fixed point exists.
+        """
         if not all_met(self.exact_needs()):
             return None
         assert self.quadratics is not None
@@ -70,12 +73,12 @@ class AffineRun(Run):
         try:
             with np.errstate(all="ignore"):
                 after, rest = _round(self, *self.quadratics), make(self, *self.quadratics)
-        except np.linalg.LinAlgError:  # no fixed point, or more than one
+        except np.linalg.LinAlgError:  # there is no fixed point, or more than one
             return None
         if not np.isfinite(rest).all():
             return None
         radius, size = None, rest.size
-        if isinstance(self.algorithm, Local):  # the clients' models are never averaged
+        if isinstance(self.algorithm, Local):  # LOCAL never averages the clients' models
             hessians, _ = self.quadratics
             moves = affine_rounds.covered(hessians, self.algorithm.step_size, self.local_steps)
             radius = max(affine_rounds.radius(np.eye(len(each)) - each) for each in moves)
@@ -85,13 +88,13 @@ class AffineRun(Run):
 
     @property
     def rest(self) -> np.ndarray:
-        """The models of the fixed point, (P, d)."""
+        """The models at the fixed point, (P, d)."""
         assert self.affine is not None
         return self.affine.rest[: self.models.shape[2]]
 
     @cached_property
     def distances(self) -> np.ndarray:
-        """Distances of the models from the fixed point, (rounds + 1, R)."""
+        """Distances between the models and the fixed point, (rounds + 1, R)."""
         return np.asarray(np.linalg.norm(self.models - self.rest, axis=(-1, -2)))
 
     def usual_needs(self) -> Iterator[Hypothesis]:
@@ -107,7 +110,7 @@ class AffineRun(Run):
 
     @cached_property
     def gap(self) -> float:
-        """The distance of Per-FedAvg's fixed point from the minimiser of F, 0 up to rounding."""
+        """The distance between Per-FedAvg's fixed point and the minimiser of F; it is 0 if it is only rounding."""
         assert self.quadratics is not None
         hessians, centers = self.quadratics
         minimiser = affine_rounds.per_fedavg_rest(

@@ -1,4 +1,4 @@
-"""Bounds of claims on a run, and the sharpest bounds."""
+"""Bounds of claims on a run, and the smallest of these bounds."""
 
 from __future__ import annotations
 
@@ -22,10 +22,10 @@ from clusterproof.theory.bounds.dynamics import dynamics_of
 from clusterproof.theory.bounds.trace_bound import TraceBound, as_trace_bound
 
 LEAST_FAILURE = 1e-300
-"""Least failure probability, so that the share of one cluster and one round does not underflow."""
+"""Smallest failure probability; the share of one cluster and one round then does not underflow."""
 
 FAILURE = 0.05
-"""Failure probability with which a page shows and compares bounds, except deterministic ones."""
+"""Failure probability for which a page shows and compares bounds that are not deterministic."""
 
 SUSPICIOUS = 1e-3
 """A number of failures is suspicious if the probability of at least that many failures is at most this value."""
@@ -38,12 +38,14 @@ SHARPEST_FIRST: dict[str, tuple[tuple[tuple[str, ...], ...], ...]] = {
         (("fpfc/repaired-mapping",),),
     ),
 }
-"""Claims by dynamics and quantity, in groups, with the sharpest group first. Within a group, no claim is always
-sharpest."""
+"""Claims, indexed by dynamics and quantity, in groups.
+
+The group with the smallest bounds comes first; in a group, no claim always has the smallest bound.
+"""
 
 
 class Inconclusive(Exception):
-    """Error for a run that is too small to decide about the claim; the message says what would decide."""
+    """Error for a run that is too small to decide about a claim; the message states what would decide."""
 
 
 @checked
@@ -59,28 +61,28 @@ def bound(
     task
         The task of the run.
     trace
-        The run, by an algorithm of this library or by one that declares its ``dynamics``.
+        The run, of an algorithm from this library or of an algorithm that declares its ``dynamics``.
     failure_probability
-        Probability with which a replicate may break the bound, in [1e-300, 1); the claim's own if None. Deterministic
-        claims have none.
+        Probability that a replicate may break the bound, in [1e-300, 1). None stands for the claim's own failure
+        probability. Deterministic claims have no failure probability.
 
     Returns
     -------
     TraceBound
-        See ``TraceBound`` for shapes.
+        The bound; see ``TraceBound`` for shapes.
 
     Raises
     ------
     InvalidArgument
-        If the claim does not bound runs, the task is not the run's, or a hypothesis fails; the message names the
-        reason.
+        If the claim does not bound runs, the task is not the task of the run, or a hypothesis fails. The message gives
+        the reason.
     """
     claim = find_claim(claim_id)
     if (allowed := claim.bound) is None:
         able = ", ".join(other.id for other in REGISTRY.values() if other.bound is not None)
         raise InvalidArgument("id", claim_id, "must be a claim that bounds runs", f"use one of {able}")
     if failure_probability is not None:
-        remedy = "leave it out for the claim's own"
+        remedy = "leave it out to use the claim's own"
         limits = {"at_least": LEAST_FAILURE, "below": 1}
         check_number("failure_probability", failure_probability, **limits, remedy=remedy)
     check_same_task(task, trace)
@@ -93,14 +95,14 @@ def bound(
 
 
 def _numbers(allowed: Callable[..., Any], task: Mixture, trace: Trace, rate: float | None) -> Any:
-    """Return the value of a bound, a function of two or three arguments, on a run."""
+    """Call a bound, which is a function with two or three arguments, on a run."""
     try:
         more = (rate,) if len(signature(allowed).parameters) > 2 else ()
         found = allowed(task, trace, *more)
     except Outside as outside:
         rule, remedy = f'must meet the hypothesis "{outside}"', "the claim does not speak of this run"
         raise InvalidArgument("trace", trace, rule, remedy) from outside
-    # no run would break a bound of NaN
+    # no run would break a bound that is NaN
     if (
         not isinstance(found, Expectation)
         and np.isnan(np.asarray(getattr(found, "bound", found), float)).any()
@@ -111,12 +113,12 @@ def _numbers(allowed: Callable[..., Any], task: Mixture, trace: Trace, rate: flo
 
 
 def check_same_task(task: Task, trace: Trace) -> None:
-    """Require that every setting of the task equals the trace's.
+    """Raise an error unless the task has the same settings as the task of the trace.
 
     Raises
     ------
     InvalidArgument
-        If a setting differs (the message has its name and both values), or the arguments are not a task and a trace.
+        If a setting differs (the message gives name and both values), or the arguments are not a task and a trace.
     """
     check_instance("task", task, Task, "give the task, and then the trace of a run on it")
     check_instance("trace", trace, Trace, "give the task, and then the trace of a run on it")
@@ -126,16 +128,16 @@ def check_same_task(task: Task, trace: Trace) -> None:
             raise InvalidArgument(
                 f"task.{name}",
                 short(repr(given.get(name))),
-                f"must equal the setting of the trace's task, {short(repr(ran.get(name)))}",
-                "give that task; synthetic.from_settings(trace.settings['task']) makes it again",
+                f"must equal the setting of the task in the trace, {short(repr(ran.get(name)))}",
+                "give the task of the trace; synthetic.from_settings(trace.settings['task']) recreates it",
             )
 
 
 def sharpest_bounds(task: Mixture, trace: Trace) -> list[tuple[str, TraceBound, np.ndarray]]:
-    """Return the claims of the run's algorithm with the best bounds after its last round, one for each quantity.
+    """Return the claims about the run's algorithm that give the best bounds after the last round, one per quantity.
 
-    For CFL-MGD and IFCA, the bounded quantity is the error. For FPFC, the quantities are the mean squared gradients in
-    the models and in the multipliers, and the squared proximal mapping.
+    For CFL-MGD and IFCA, the bounded quantity is the error. For FPFC, the quantities are the mean squared gradients
+    with respect to models and multipliers, and the squared proximal mapping.
 
     Parameters
     ----------
@@ -146,13 +148,13 @@ def sharpest_bounds(task: Mixture, trace: Trace) -> list[tuple[str, TraceBound, 
     -------
     list
         Tuples of the claim's id, the bound (at the failure probability 0.05, or deterministic), and the bound after the
-        last round, in the shape of the quantity that it then bounds.
+        last round, in the shape of the bounded quantity.
 
     Raises
     ------
     InvalidArgument
-        If no theorem of the algorithm bounds runs, or none applies; the message names a hypothesis that fails, and its
-        claim.
+        If no theorem on the algorithm bounds runs, or no such theorem applies. The message names a hypothesis that
+        fails, and the claim.
     """
     algorithm = dynamics_of(trace).name
     if algorithm not in SHARPEST_FIRST:
@@ -174,7 +176,7 @@ def sharpest_bounds(task: Mixture, trace: Trace) -> list[tuple[str, TraceBound, 
 def _sharpest(
     groups: tuple[tuple[str, ...], ...], task: Mixture, trace: Trace
 ) -> tuple[str, TraceBound, np.ndarray]:
-    """Return the sharpest bound of the first group with one that applies; raise the last refusal if none applies."""
+    """Return the smallest bound in the first group in which a claim applies; raise the last error if none applies."""
     refused = InvalidArgument("trace", ..., "has no claim that bounds it", "load its algorithm's claims")
     for group in groups:
         found: list[tuple[str, TraceBound, np.ndarray]] = []
@@ -192,6 +194,6 @@ def _sharpest(
 
 
 def last_bound(allowed: TraceBound, trace: Trace) -> np.ndarray:
-    """Return a bound after the last round, in the shape of the quantity that it then bounds."""
+    """Return a bound after the last round, in the shape of the bounded quantity."""
     (one, *_) = allowed.compared(trace)
     return np.asarray(one.allowed[-1] if trace.models.ndim == 4 else one.allowed[-1, 0])

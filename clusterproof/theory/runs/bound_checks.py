@@ -1,4 +1,4 @@
-"""Comparison of a run with bounds of claims, at several failure probabilities, and with the law of its algorithm."""
+"""Compare a run with bounds of claims, at several failure probabilities, and with the law of its algorithm."""
 
 from __future__ import annotations
 
@@ -25,13 +25,16 @@ from clusterproof.theory.runs.bound import SUSPICIOUS, Inconclusive, bound, chec
 from clusterproof.theory.runs.same_law import same_law
 
 FREQUENT = (1e-4, 0.01, 0.05, 0.2, 0.5)
-"""Failure probabilities at which failing replicates are counted; at a smaller one, one failing replicate decides."""
+"""Failure probabilities at which failing replicates are counted.
+
+At smaller probabilities, one failing replicate decides.
+"""
 
 MOST_REPLICATES = 10**6
-"""Largest number of replicates that a message recommends."""
+"""Largest number of replicates that a message may recommend."""
 
 ROUNDED = 1 + 1e-6
-"""Tolerance for rounding in a probability, so that one failure at the level 1e-9 counts as broken."""
+"""Tolerance for rounding in a probability; with it, one failure at the level 1e-9 counts as broken."""
 
 
 Kind = Literal["holds", "broken", "inconclusive", "other law"]
@@ -44,12 +47,12 @@ class Answer:
     Attributes
     ----------
     kind
-        ``"holds"``, ``"broken"`` or ``"inconclusive"``; ``"other law"`` if the run meets the claim's bound, but does
-        not have the law of its algorithm.
+        ``"holds"``, ``"broken"`` or ``"inconclusive"``. The kind is ``"other law"`` if the run meets the claim's bound,
+        but does not have the law of its algorithm.
     sentence
-        The reason, with the place and the seed if a value is above its bound.
+        The reason. If a value is above its bound, the reason includes place and seed.
     slack
-        Least bound / measured, over all compared quantities; infinite if no quantity is measured.
+        Smallest ratio bound / measured among all compared quantities; infinite if no quantity is measured.
     """
 
     kind: Kind
@@ -66,11 +69,11 @@ class Level:
     allowed
         The bound.
     compared
-        Every bounded quantity.
+        Every bounded quantity, with its bound.
     failing
-        Whether each replicate is above the bound somewhere, (replicates,).
+        For each replicate, whether it is above the bound somewhere, (replicates,).
     significance
-        Probability with which a run that meets the bound's hypotheses may be called broken at this level.
+        Probability that a correct run may be called broken at this level.
     """
 
     allowed: TraceBound
@@ -80,7 +83,7 @@ class Level:
 
     @property
     def rate(self) -> float:
-        """Probability with which a replicate may fail."""
+        """Probability that a replicate may fail."""
         return self.allowed.failure_probability
 
     @property
@@ -90,27 +93,27 @@ class Level:
 
     @property
     def chance(self) -> float:
-        """Probability of this many failing replicates, or more."""
+        """Probability that at least this number of replicates fails."""
         return self.chance_of(self.failures)
 
     def chance_of(self, failures: int) -> float:
-        """Return the probability of this many failing replicates, or more."""
+        """Return the probability that at least this number of replicates fails."""
         if self.rate == 0:
             return 0.0 if failures else 1.0
         return binomial_tail(failures, len(self.failing), self.rate)
 
     def breaks(self, failures: int) -> bool:
-        """Return whether this many failing replicates occur by chance with at most the level's significance."""
+        """Return whether at least this number of replicates fails with at most the probability ``significance``."""
         return failures > 0 and self.chance_of(failures) <= self.significance * ROUNDED
 
     @property
     def decides(self) -> bool:
-        """Whether some number of failing replicates would count as broken."""
+        """Whether the claim would count as broken for some number of failing replicates."""
         return self.breaks(len(self.failing))
 
     @property
     def deciding(self) -> int:
-        """Number of replicates for which some result would count as broken; at most ``MOST_REPLICATES``."""
+        """Smallest number of replicates for which some result would count as broken; at most ``MOST_REPLICATES``."""
         if self.rate >= 1:
             return MOST_REPLICATES
         return min(MOST_REPLICATES, math.ceil(math.log(self.significance) / math.log(self.rate)))
@@ -119,28 +122,28 @@ class Level:
 def levels_of(
     bound: Callable[[float | None], TraceBound], trace: Trace, failure_probability: float | None
 ) -> tuple[list[Level], Mapping[float, str]]:
-    """Compare a run with a bound at each failure probability at which it exists.
+    """Compare a run with a bound at each failure probability for which the bound exists.
 
     Parameters
     ----------
     bound
-        Function of a failure probability, or of None for the claim's own.
+        Function that returns the bound for a failure probability; None stands for the claim's own failure probability.
     trace
         The run.
     failure_probability
-        The only level, instead of the family: 1e-9/(6 R) for R replicates, 1e-4, .01, .05, .2 and .5.
+        The only level to use. If None, the levels are 1e-9/(6 R) for R replicates, 1e-4, .01, .05, .2 and .5.
 
     Returns
     -------
     tuple
-        The levels, the rarest failure first; and the reasons for missing levels, by failure probability. A
+        The levels, with the rarest failure first; and the reasons for missing levels, indexed by failure probability. A
         deterministic bound has one level. A level is not evaluated if no replicate breaks it and a less rare level can
         decide.
 
     Raises
     ------
     InvalidArgument
-        If there is no bound at any level; the error concerns the claim's own failure probability.
+        If there is no bound at any level; the error is the one for the claim's own failure probability.
     """
     if failure_probability is not None:
         return [_held(bound(failure_probability), trace, CLAIM_SIGNIFICANCE)], {}
@@ -154,7 +157,7 @@ def levels_of(
         except InvalidArgument as error:
             left_out[rate] = " ".join(str(error).split())
             continue
-        # a deterministic bound, or a bound with its own failure probability
+        # the bound is deterministic, or has its own failure probability
         if allowed.failure_probability == 0 or allowed.failure_probability in found:
             return [_held(allowed, trace, CLAIM_SIGNIFICANCE)], {}
         level = found[allowed.failure_probability] = _held(allowed, trace, share)
@@ -176,14 +179,14 @@ def _held(allowed: TraceBound, trace: Trace, significance: float) -> Level:
 def compare(
     claim_id: str, task: Mixture, trace: Trace, *, failure_probability: float | None = None
 ) -> Answer:
-    """Compare every round, replicate and cluster of a run with a claim's bound.
+    """Compare every round, replicate and cluster of a run with the bound of a claim.
 
-    The bound is taken at the failure probabilities of ``levels_of``, or at the given one. A run breaks the
-    claim if the number of replicates above one of these bounds occurs by chance with probability at most 1e-9, over all
-    levels. The claim holds if a break could have been detected, and no suspicious number of replicates is above.
+    The bound is evaluated at the failure probabilities of ``levels_of``, or at the given failure probability. The claim
+    is broken if the number of replicates above one of these bounds has a probability of at most 1e-9, over all levels.
+    The claim holds if a break could have been detected, and no suspicious number of replicates is above a bound.
     Otherwise the result is inconclusive.
 
-    The parameters are described in ``bound``.
+    See ``bound`` for the parameters.
 
     Raises
     ------
@@ -223,7 +226,7 @@ def compare(
 
 
 def _share(level: Level) -> str:
-    """Describe how many replicates fail at a level, and the largest expected number."""
+    """Describe how many replicates fail at a level, and the largest number that is expected."""
     text = f"{level.failures} of {len(level.failing)} replicates break it"
     if level.rate == 0:
         return f"{text}, which none may"
@@ -232,7 +235,7 @@ def _share(level: Level) -> str:
 
 
 def _left_out(reasons: Mapping[float, str]) -> str:
-    """Describe at which failure probabilities there is no bound."""
+    """Describe for which failure probabilities there is no bound."""
     if not reasons:
         return ""
     rates = ", ".join(f"{rate:.3g}" for rate in reasons)
@@ -240,7 +243,10 @@ def _left_out(reasons: Mapping[float, str]) -> str:
 
 
 def _compare_expectation(one: Expectation) -> Answer:
-    """Judge an expectation over the replicates of a run; if the interval is asymptotic, each half must confirm it."""
+    """Compare an expectation over replicates with its bound.
+
+    If the interval is asymptotic, each half must confirm it.
+    """
     starts = range(1 if one.exact else min(2, len(one.samples)))
     halves = [replace(one, samples=one.samples[start :: 1 if one.exact else 2]) for start in starts]
     judged = [judge({"": half}, CLAIM_SIGNIFICANCE / 2)[""] for half in halves]
@@ -262,7 +268,7 @@ def _compare_expectation(one: Expectation) -> Answer:
 
 
 def _slack(compared: list[Compared]) -> float:
-    """Return the least bound / measured, if rounding does not hide it."""
+    """Return the smallest ratio bound / measured that rounding does not hide."""
     least = math.inf
     for one in compared:
         with np.errstate(all="ignore"):
@@ -273,7 +279,7 @@ def _slack(compared: list[Compared]) -> float:
 
 
 def _place(compared: list[Compared], trace: Trace) -> str:
-    """Describe the largest excess over a bound, by how much and where; clusters are counted from 1."""
+    """Describe size and place of the largest excess over a bound; clusters are counted from 1."""
     one = max(compared, key=lambda each: float(each.above.max()))
     above, measured, limit = one.above, one.measured, one.allowed
     place = np.unravel_index(int(above.argmax()), above.shape)
@@ -289,7 +295,7 @@ def _place(compared: list[Compared], trace: Trace) -> str:
 def compare_with_law(
     claim_ids: Sequence[str], task: Mixture, trace: Trace, *, failure_probability: float | None = None
 ) -> dict[str, Answer]:
-    """Compare a run with each claim, and with the law of its algorithm if it keeps to one of them.
+    """Compare a run with each claim and, if it keeps to one of them, with the law of its algorithm.
 
     Parameters
     ----------
@@ -301,8 +307,8 @@ def compare_with_law(
     Returns
     -------
     dict
-        A result for each claim. ``"holds"`` becomes ``"other law"`` if the law differs; otherwise the sentence ends
-        with the comparison of the law.
+        One result per claim. If the law differs, ``"holds"`` becomes ``"other law"``; otherwise the sentence ends with
+        the comparison of laws.
 
     Raises
     ------
@@ -350,7 +356,7 @@ def assert_holds(
     failure_probability: float | None = None,
     inconclusive: Literal["raise", "pass"] = "raise",
 ) -> None:
-    """Require that a run keeps to a claim and, if they can be compared, has the law of its declared algorithm.
+    """Assert that a run keeps to a claim and, if laws can be compared, has the law of its declared algorithm.
 
     Parameters
     ----------
@@ -358,26 +364,26 @@ def assert_holds(
         As for ``bound``.
     failure_probability
         The only failure probability for the bound, in [1e-300, 1). If None, the claim is tested at 1e-9/(6 R) for R
-        replicates, 1e-4, .01, .05, .2 and .5, and a run that meets it is called broken with probability 1e-9 at most.
+        replicates, 1e-4, .01, .05, .2 and .5, and the probability that a correct run is called broken is at most 1e-9.
     inconclusive
-        ``"raise"``, or ``"pass"`` to accept a run that is too small to decide.
+        ``"raise"``, or ``"pass"`` to accept a run that is too small for a decision.
 
     Raises
     ------
     AssertionError
-        If the run breaks the claim; the message says by how much, where and on which seed. Also if the run meets the
-        claim's bound, but lacks the law of its algorithm. A run with this law causes the error with probability 1e-9 at
-        most.
+        If the run breaks the claim; the message states by how much, where and for which seed. Also if the run meets the
+        claim's bound, but does not have the law of its algorithm. For a run with this law, the probability of this
+        error is at most 1e-9.
     Inconclusive
-        If the run is too small to decide; the message says how many replicates would decide.
+        If the run is too small for a decision; the message states how many replicates are needed.
     InvalidArgument
         As for ``bound``.
 
     Notes
     -----
-    The law is compared as by ``assert_same_law``, but single precision counts as rounding. If a run with noise has
-    fewer than 50 replicates, the bound alone decides. The bound alone also decides if the library's own run for this
-    comparison would have more than 2e7 numbers.
+    Laws are compared as in ``assert_same_law``, but single precision counts as rounding. Only the bound decides if a
+    run with noise has fewer than 50 replicates, or if the library's run for the comparison would have more than 2e7
+    numbers.
     """
     if inconclusive not in ("raise", "pass"):
         raise InvalidArgument("inconclusive", inconclusive, "must be 'raise' or 'pass'", "leave it out")

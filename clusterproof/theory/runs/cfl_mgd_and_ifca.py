@@ -1,4 +1,4 @@
-"""Runs of CFL-MGD and of IFCA on tasks with known optima, with a model for each cluster."""
+"""Runs of CFL-MGD and IFCA with one model per cluster, on tasks with known optima."""
 
 from __future__ import annotations
 
@@ -34,12 +34,12 @@ class ClusterRun(Run):
 
     @cached_property
     def law_needs(self) -> tuple[Hypothesis, ...]:
-        """Hypotheses that make the run comparable with its exact law."""
+        """Hypotheses under which the run can be compared with its exact law."""
         return tuple(law_needs(self.task, self.trace))
 
     @cached_property
     def law(self) -> Law | None:
-        """Comparison of the run with its exact law; None if the two are not comparable."""
+        """Comparison of the run with its exact law; None if the comparison is not possible."""
         if not all_met(self.law_needs):
             return None
         assert isinstance(self.task, RegressionMixture)
@@ -48,7 +48,7 @@ class ClusterRun(Run):
 
     @property
     def law_differs(self) -> bool:
-        """Whether the run has a law other than its algorithm's."""
+        """Whether the law of the run differs from its algorithm's law."""
         return self.law is not None and (self.law.path_differs or self.law.noise_differs)
 
     @cached_property
@@ -58,5 +58,5 @@ class ClusterRun(Run):
 
     @cached_property
     def printed(self) -> on_runs.OnRun:
-        """Numbers of Theorem 1."""
+        """Numbers that occur in Theorem 1."""
         return on_runs.on_run(self.task, self.trace)

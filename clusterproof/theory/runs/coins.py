@@ -1,4 +1,4 @@
-"""Comparison of ProxSkip's runs with its exact path for the same coin flips, and second moments of the error."""
+"""Compare runs of ProxSkip with the exact path for the same coin flips, and compute second moments of the error."""
 
 from __future__ import annotations
 
@@ -15,10 +15,10 @@ from clusterproof.theory.runs.one_model import OneModelRun, Path
 from clusterproof.theory.runs.run import RESOLUTION
 
 SIGNIFICANCE = 1e-6
-"""Significance of the test of the share of heads: correct coins fail it with at most this probability."""
+"""Significance of the test of the share of heads, that is, the largest probability that correct coins fail the test."""
 
 LARGEST = 400
-"""Largest number of rows for which second moments are computed."""
+"""Largest number of rows of the matrix of second moments that we compute."""
 
 
 class RunOfCoins(OneModelRun):
@@ -31,10 +31,10 @@ class RunOfCoins(OneModelRun):
 
 
 def law_of_coins(of: OneModelRun) -> Path:
-    """Compare the runs with ProxSkip's path, for the coin flips that explain the runs' models best.
+    """Compare the runs with ProxSkip's exact path, for the coin flips that explain the models of the runs best.
 
-    A round's mean does not depend on its own coin, but the next round's mean does. Clients with the same loss have the
-    same state.
+    The mean model after a round does not depend on the coin of this round, but the mean after the next round does.
+    Clients with the same loss have the same state.
     """
     task, step, p = of.task, of.algorithm.step_size, of.algorithm.probability
     _, first, counts = np.unique(of.kinds, return_index=True, return_counts=True)
@@ -72,7 +72,7 @@ def law_of_coins(of: OneModelRun) -> Path:
 
 
 def second_moments(of: OneModelRun) -> np.ndarray | None:
-    """Return E ||mean x_i - x*||^2 after each round, exactly; None if it is unknown or the starts differ."""
+    """Return the exact E ||mean x_i - x*||^2 after each round, or None if it is unknown or starts differ."""
     from scipy.linalg import block_diag
 
     groups = of.groups

@@ -1,4 +1,4 @@
-"""The factor by which a run's error falls per round, measured before the error reaches its noise floor."""
+"""Measure the factor by which a run's error falls per round, before the error reaches the noise floor."""
 
 from __future__ import annotations
 
@@ -12,34 +12,34 @@ from clusterproof.theory.runs.law import Recursion, recursion_needs, recursion_o
 from clusterproof.theory.runs.run import Run
 
 ABOVE_FLOOR = 4
-"""Least ratio of the root mean square error to the floor in the rounds over which a factor is measured."""
+"""Smallest ratio of the root mean square error to the floor in the rounds over which a factor is measured."""
 
 FEWEST_ROUNDS = 5
-"""Least number of rounds over which a factor is measured."""
+"""Smallest number of rounds over which a factor is measured."""
 
 CLOSE = 0.1
-"""Largest relative difference of the errors in two successive windows at the floor."""
+"""Largest relative difference between the errors in two successive windows at the floor."""
 
 
 @dataclass(frozen=True)
 class MeasuredFactor:
-    """The factor per round of one cluster, over R runs from one start.
+    """The factor per round of one cluster, over R runs from the same start.
 
     Attributes
     ----------
     rounds
-        tau: the factor is measured over rounds 0 to tau. If tau is below 5, ``value`` is None.
+        Last round tau of the rounds 0 to tau over which the factor is measured. If tau is below 5, ``value`` is None.
     value
-        ((M_tau - N^2) / M_0)^(1 / 2 tau), where M_t is the mean of ||e_t||^2 and N^2 the part of M_tau that noise adds:
-        F^2, or the variance of e_tau over the runs if that is larger. None without a linear phase.
+        ((M_tau - N^2) / M_0)^(1 / 2 tau), where M_t is the mean of ||e_t||^2, and N^2 is the part of M_tau that noise
+        adds. N^2 is the larger of F^2 and the variance of e_tau over the runs. None if there is no linear phase.
     interval
-        Interval with 95 % coverage; None for one run, or if ``value`` is None.
+        Confidence interval with 95 % coverage; None for one run, or if ``value`` is None.
     floor
         F, the root mean square error over the last rounds.
     floor_reached
-        Whether the floor is within 10 % of its value over as many earlier rounds.
+        Whether the floor is within 10 % of the value over equally many earlier rounds.
     falls
-        Whether the floor is below the start.
+        Whether the floor is below the initial error.
     """
 
     rounds: int
@@ -51,26 +51,26 @@ class MeasuredFactor:
 
 
 def rounds_above(values: np.ndarray, least: float) -> int:
-    """Return the last round before values (rounds + 1,) first fall below ``least``; the last round if they never do."""
+    """Return the last round before values (rounds + 1,) fall below ``least``, or the last round if they never do."""
     below = np.flatnonzero(~(values >= least))
     return int(below[0]) - 1 if len(below) else len(values) - 1
 
 
 def last_rounds(rounds: int) -> int:
-    """Return the number of last rounds in the mean of the floor, max(2, T // 8)."""
+    """Return the number of last rounds over which the floor is averaged, max(2, T // 8)."""
     return max(2, rounds // 8)
 
 
 def measured_factor(errors: np.ndarray, variances: np.ndarray | None = None) -> MeasuredFactor:
     """Measure the factor per round of one cluster.
 
-    Constant noise adds at most F^2 to M_tau, and noise that grows with the error adds the error's variance at tau. The
-    low end of the interval subtracts the larger of these two numbers. The high end subtracts nothing.
+    Constant noise adds at most F^2 to M_tau. Noise that grows with the error adds the error's variance at tau. For the
+    low end of the interval, the larger of these numbers is subtracted; for the high end, nothing is subtracted.
 
     Parameters
     ----------
     errors
-        ||e_t|| of R runs from one start, (rounds + 1, R).
+        Errors ||e_t|| of R runs from the same start, (rounds + 1, R).
     variances
         Variance of e_t over the runs, summed over coordinates, (rounds + 1,); None if it is at most F^2.
     """
@@ -95,7 +95,7 @@ def _interval(
     runs = len(start)
     if runs < 2:
         return None
-    from scipy.special import stdtrit  # slow to import (0.3 s); one run does not need it
+    from scipy.special import stdtrit  # this import takes 0.3 s, and a single run does not need it
 
     half = float(stdtrit(runs - 1, 0.975) * np.std(end - start, ddof=1) / np.sqrt(runs))
     low = max(means[tau] * np.exp(-half) - noise, 0.0) / means[0]
@@ -110,17 +110,17 @@ class SlowestFactor:
     Attributes
     ----------
     cluster
-        Number of the cluster, from 0.
+        Number of the cluster, counted from 0.
     measured
         Measured factor of the cluster.
     exact
         The factor of the same rounds without noise; None if it is unknown.
     floor
-        The computed noise floor; None if it is unknown, or if the error may not stay there.
+        The computed noise floor; None if it is unknown, or if the error may not stay at this floor.
     of_all
         Whether every cluster has a factor.
     limit
-        The factor without noise after many rounds, exactly; None if it is unknown.
+        The exact factor without noise after many rounds; None if it is unknown.
     without_noise
         Error of every cluster without noise, (rounds + 1, P); None if it is unknown.
     """
@@ -135,10 +135,10 @@ class SlowestFactor:
 
 
 def slowest_factor(run: Run) -> SlowestFactor | None:
-    """Measure the factor of every cluster, and return the largest; None if the replicates have different starts.
+    """Measure the factor of every cluster, and return the largest, or None if replicates have different starts.
 
-    A cluster whose error does not fall comes first, then a cluster without a linear phase. A cluster that noise covers
-    comes last.
+    Clusters whose error does not fall count as slowest, followed by clusters without a linear phase. Clusters whose
+    error is hidden by noise come last.
     """
     task, errors, models = run.task, run.errors, run.models
     if not run.same_start:
@@ -171,7 +171,7 @@ def slowest_factor(run: Run) -> SlowestFactor | None:
 
 
 def _followed(run: Run) -> Recursion | None:
-    """Return the recursion of the errors; None if it is unknown, or a client was misassigned."""
+    """Return the recursion of the errors, or None if it is unknown or a client was misassigned."""
     if not all_met(recursion_needs(run.task, run.trace)) or (run.votes != run.trace.labels).any():
         return None
     assert isinstance(run.task, RegressionMixture)
@@ -179,7 +179,7 @@ def _followed(run: Run) -> Recursion | None:
 
 
 def _computed_floor(recursion: Recursion, cluster: int, rounds: int) -> float:
-    """Return the exact root mean square error of the last rounds."""
+    """Return the exact root mean square error over the last rounds."""
     path = np.square(recursion.path(rounds)[1:, cluster]).sum(axis=-1)
     variance = np.array([np.trace(each[cluster]) for each, _ in recursion.covariances(rounds)])
     return float(np.sqrt((path + variance)[-last_rounds(rounds) :].mean()))

@@ -1,4 +1,4 @@
-"""Runs of FPFC: Theorem 1's constants for them, and their residuals."""
+"""Runs of FPFC: the constants of Theorem 1 for a run, and residuals."""
 
 from __future__ import annotations
 
@@ -22,49 +22,52 @@ class FusionRun(Run):
 
     @cached_property
     def setting(self) -> Constants:
-        """Theorem 1's constants."""
+        """Constants of Theorem 1 for this run."""
         return printed_setting(Constants(self.algorithm, self.task.clients, self.client_smoothness, 0.0))
 
     @property
     def sure(self) -> bool:
-        """Whether the bounds hold for every run, and not only in expectation."""
+        """Whether the bounds hold for every run, not only in expectation."""
         return self.setting.participation == 1
 
     @cached_property
     def needs(self) -> tuple[Hypothesis, ...]:
-        """Theorem 1's hypotheses, with misprinted exponents restored."""
+        """Hypotheses of Theorem 1, with misprinted exponents corrected."""
         return printed_needs(self.setting)
 
     @property
     def admissible(self) -> bool:
-        """Whether the hypotheses are met."""
+        """Whether all hypotheses are met."""
         return all_met(self.needs)
 
     @cached_property
     def series(self) -> ResidualSeries:
-        """Residuals of the run."""
+        """Residuals of the run after each round."""
         assert isinstance(self.task, QuadraticMixture)
         return residual_series(self.algorithm, self.task, self.trace)
 
     @cached_property
     def height(self) -> np.ndarray:
-        """Upper bound on F(w^0) - F*, (R,): F* is at least the sum of the clients' minima, 0 for quadratics."""
+        """Upper bound on F(w^0) - F*, (R,).
+
+        F* is at least the sum of the clients' minima, which is 0 for quadratics.
+        """
         task: Any = self.task
         start = np.broadcast_to(self.models[0][:, :1], (self.runs, task.clients, task.dimension))
         return np.asarray(objective(self.algorithm, task, start))
 
     def printed(self, factor: float) -> np.ndarray:
-        """Return the bound factor D_0 / K after the last round, (R,); with chance, for all but 5 % of runs."""
+        """Return the bound factor D_0 / K after the last round, (R,); with randomness, it holds for 95 % of runs."""
         assert isinstance(self.task, QuadraticMixture)
         given = self.setting, self.task, self.trace, self.series.models[1:]
         return self.last(mean_bound(*given, factor, "", FAILURE, self.setting.start).bound)
 
     def last(self, bounds: np.ndarray) -> np.ndarray:
-        """Return bounds after the last round, (R,)."""
+        """Return the bounds after the last round, (R,)."""
         return np.broadcast_to(np.reshape(bounds, (self.rounds + 1, -1))[-1], self.runs)
 
     def scope(self) -> Iterator[Hypothesis]:
-        """Yield Theorem 1's hypotheses on the kind of algorithm and task, without its conditions on parameters."""
+        """Yield the hypotheses of Theorem 1 on the kind of algorithm and task, without the conditions on parameters."""
         algorithm, task = self.algorithm, self.task
         waits = algorithm.pair_rule == "both" and algorithm.participation < 1
         yield Hypothesis("--penalty", "=", "scad", algorithm.penalty)

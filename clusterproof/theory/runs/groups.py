@@ -1,7 +1,7 @@
-"""Runs of GL-CFL, CFL and SoFL: their groups, the rounds inside the groups, CFL's cuts and SoFL's clusterings.
+"""Runs of GL-CFL, CFL and SoFL: groups, rounds inside groups, cuts of CFL, and clusterings of SoFL.
 
-On exact quadratics a client's update from its group's model w is -Q_i (w - b_i); the group's model moves by the mean of
-these updates.
+On exact quadratics, the update of client i from the group's model w is -Q_i (w - b_i); the group's model moves by the
+mean update.
 """
 
 from __future__ import annotations
@@ -22,30 +22,32 @@ from clusterproof.theory.runs.run import Run
 
 
 def partition(labels: np.ndarray) -> np.ndarray:
-    """Return the first client of every client's group, (m,); this does not depend on the groups' numbers."""
+    """Return for each client the first client in its group, (m,); this does not depend on the groups' numbers."""
     _, first, inverse = np.unique(labels, return_index=True, return_inverse=True)
     return np.asarray(first[inverse])
 
 
 def settled(labels: np.ndarray) -> int:
-    """Return the first round after which no run's groups (rounds, R, m) change."""
+    """Return the first round after which the groups (rounds, R, m) change in no run."""
     parts = np.apply_along_axis(partition, -1, labels)
     changed = np.flatnonzero((parts[1:] != parts[:-1]).any(axis=(1, 2)))
     return int(changed[-1]) + 2 if len(changed) else 1
 
 
 def is_true(labels: np.ndarray, truth: np.ndarray) -> bool:
-    """Return whether groups (m,) are the true clusters, and every client has a group."""
+    """Return whether every client has a group, and groups (m,) equal the true clusters."""
     return bool((labels >= 0).all() and (partition(labels) == partition(truth)).all())
 
 
 def merged(ends: np.ndarray, truth: np.ndarray) -> tuple[tuple[int, int], ...]:
-    """Return pairs of true clusters (from 1) that share a group at the ends (R, m), for the first run with a pair."""
+    """Return pairs of true clusters, counted from 1, that share a group in the first run with such a pair."""
     for end in ends:
         if (end < 0).any():
             continue
         members = [end[truth == cluster] for cluster in np.unique(truth)]
-        usual = [int(np.bincount(groups).argmax()) for groups in members]  # the group of most of its clients
+        usual = [
+            int(np.bincount(groups).argmax()) for groups in members
+        ]  # the group with most of its clients
         pairs = [
             (usual.index(group) + 1, other + 1) for other, group in enumerate(usual) if group in usual[:other]
         ]
@@ -55,14 +57,14 @@ def merged(ends: np.ndarray, truth: np.ndarray) -> tuple[tuple[int, int], ...]:
 
 
 class GroupRun(Run):
-    """A run whose clients have groups."""
+    """A run in which clients have groups."""
 
     @cached_property
     def _of_clients(self) -> tuple[np.ndarray, np.ndarray]:
         received, after = self.models[:-1], self.models[1:]
         if not isinstance(self.algorithm, GradientLoss):
             return received, after
-        chosen = np.maximum(self.labels, 0)[..., None]  # one model for each group; a client chooses its group
+        chosen = np.maximum(self.labels, 0)[..., None]  # one model per group; each client chooses a group
         first, last = (np.take_along_axis(part, chosen, axis=2) for part in (received, after))
         return first, last
 
@@ -78,19 +80,19 @@ class GroupRun(Run):
 
     @property
     def centers(self) -> np.ndarray:
-        """b_i, (m, d)."""
+        """Minimisers b_i of the clients' losses, (m, d)."""
         assert self.quadratics is not None
         return self.quadratics[1]
 
     def exact_needs(self) -> Iterator[Hypothesis]:
-        """Yield the hypotheses that make a client's update known."""
+        """Yield the hypotheses under which a client's update is known."""
         yield from super().exact_needs()
         if isinstance(self.algorithm, GradientLoss):
             yield self.option("empty_cluster", "never")
 
     @cached_property
     def moves(self) -> np.ndarray | None:
-        """Q_i, (m, d, d), the fraction of its way to its minimiser that a client covers; None if it is unknown."""
+        """Matrices Q_i, (m, d, d), such that the update of client i is -Q_i (w - b_i); None if they are unknown."""
         if not all_met(self.exact_needs()):
             return None
         assert self.quadratics is not None
@@ -107,7 +109,7 @@ class GroupRun(Run):
         return affine_rounds.covered(curvature, step, algorithm.local_steps)
 
     def updates(self, number: int, run: int) -> np.ndarray:
-        """Return the clients' updates in a round, counted from 0, (m, d)."""
+        """Return the clients' updates, (m, d), in a round; rounds are counted from 0."""
         assert self.moves is not None
         return np.asarray(-np.einsum("mij,mj->mi", self.moves, self.received[number, run] - self.centers))
 
@@ -118,7 +120,10 @@ class GroupRun(Run):
 
     @cached_property
     def difference(self) -> tuple[int, float] | None:
-        """The first round whose models differ from the computed models, and the distance; None if no round differs."""
+        """The first round in which models differ from computed models, and the distance.
+
+        None if there is no such round.
+        """
         if self.moves is None:
             return None
         for number in range(self.rounds):
@@ -133,7 +138,7 @@ class GroupRun(Run):
 
     @cached_property
     def rest(self) -> tuple[np.ndarray, float]:
-        """The distance of each client's model from its last group's fixed point, (T, R, m), and the radius."""
+        """Distances between clients' models and their groups' fixed points, (T, R, m), and the spectral radius."""
         assert self.moves is not None
         rests, radius = np.empty(self.after.shape[1:]), 0.0
         for one, labels in enumerate(self.labels[-1]):
@@ -149,7 +154,7 @@ class GroupRun(Run):
 
 @dataclass(frozen=True, eq=False)
 class Cut:
-    """A cluster that is cut in two in a round of a run, counted from 0; ``side`` (k,) marks the new cluster."""
+    """A cut of a cluster in two, in a round of a run, both counted from 0; ``side`` (k,) marks the new cluster."""
 
     number: int
     run: int
@@ -162,11 +167,11 @@ class CutRun(GroupRun):
 
     @cached_property
     def cuts(self) -> list[Cut]:
-        """The run's cuts that split one cluster; all other cuts are left out."""
+        """The cuts of the run that split a single cluster, without all other cuts."""
         return list(cuts_of(self.labels))
 
     def across(self, cut: Cut) -> tuple[float, float, float, float]:
-        """Return the largest cosine across a cut, its minimum over all cuts, rounding, and the least gap of cosines."""
+        """Return the largest cosine across a cut, its minimum over all cuts, the tolerance, and the smallest gap."""
         updates = self.updates(cut.number, cut.run)[cut.members]
         cosines = cosine_similarities(updates)
         pairs = np.sort(cosines[np.triu_indices(len(cosines), 1)])
@@ -177,7 +182,7 @@ class CutRun(GroupRun):
 
 
 def cuts_of(labels: np.ndarray) -> Iterator[Cut]:
-    """Yield the cuts of groups (T, R, m) that split one cluster; all other cuts are left out."""
+    """Yield the cuts in groups (T, R, m) that split a single cluster, without all other cuts."""
     start = np.zeros_like(labels[:1])
     for number, (before, after) in enumerate(zip(np.concatenate([start, labels]), labels, strict=False)):
         for run in range(labels.shape[1]):
@@ -195,7 +200,7 @@ class ClusteredRun(GroupRun):
 
     @cached_property
     def when(self) -> list[int | None]:
-        """The round of each run, counted from 0, in which the clients were clustered; None before the clustering."""
+        """For each run, the round, counted from 0, in which clients were clustered; None if there was no clustering."""
         found: list[int | None] = []
         for one in range(self.runs):
             apart = [len(np.unique(groups)) > 1 for groups in self.labels[:, one]]
@@ -206,12 +211,15 @@ class ClusteredRun(GroupRun):
 
     @property
     def first(self) -> int | None:
-        """The clustering round of the first run."""
+        """The round in which the first run clusters."""
         return self.when[0]
 
     @cached_property
     def cosines(self) -> tuple[float, float]:
-        """The mean cosine of two clients of one cluster, and of two clusters, at the clusterings; 0 if none."""
+        """Mean cosine, at the clusterings, between two clients of the same cluster, and of different clusters.
+
+        0 if none.
+        """
         if self.moves is None:
             return 0.0, 0.0
         same = self.task.labels[:, None] == self.task.labels

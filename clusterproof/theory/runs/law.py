@@ -1,4 +1,4 @@
-"""A run of option I on Gaussian regression and its exact law: the path without noise and the second moments."""
+"""A run of option I on Gaussian regression, and its exact distribution (law): path without noise, second moments."""
 
 from __future__ import annotations
 
@@ -16,36 +16,36 @@ from clusterproof.theory.bounds.hypotheses import Hypothesis, all_met
 from clusterproof.theory.exact.heavy_ball import propagators
 
 SIGNIFICANCE = 1e-6
-"""Probability with which a run that has the law is called different, over all rounds and both statistics."""
+"""Probability that a run with the law is called different, over all rounds and both statistics."""
 
 COMPARED_ROUNDS = 10
 
 FEWEST_ROWS = 1000
-"""Least number of rows in a cluster's gradient for which the error counts as Gaussian."""
+"""Smallest number of samples in a cluster's gradient for which the error counts as Gaussian."""
 
 STEADY = 0.02
-"""Largest relative deviation of the noise's random variance at which the noise still counts as Gaussian."""
+"""Largest relative deviation of the random variance of the noise at which the noise counts as Gaussian."""
 
 RESOLUTION = 1e-11
-"""Largest deviation, relative to the models' size, that counts as rounding."""
+"""Largest deviation, relative to the size of the models, that counts as rounding."""
 
 
 @dataclass(frozen=True, eq=False)
 class Recursion:
-    """e_(t+1) = (1 + beta - a) e_t - beta e_(t-1) - step * noise, of every cluster with all of its clients.
+    """The recursion e_(t+1) = (1 + beta - a) e_t - beta e_(t-1) - step * noise for every cluster, with all its clients.
 
     Attributes
     ----------
     spectra
         Eigenvalues of the covariances, (P, d).
     steps
-        Step of each cluster, (P,): eta l_p, or eta if the sum is divided by the cluster's clients.
+        Step of each cluster, (P,): eta l_p, or eta if the divisor is the number of the cluster's clients.
     rows
-        Rows in the averaged gradient of each cluster, l_p m n', (P,).
+        Number of samples in the averaged gradient of each cluster, l_p m n', (P,).
     momentum, noise
-        beta and s.
+        Momentum beta, and standard deviation s of the noise.
     start
-        e_0 along the eigenvectors, (P, d).
+        Components of e_0 along the eigenvectors, (P, d).
     """
 
     spectra: np.ndarray
@@ -56,7 +56,7 @@ class Recursion:
     start: np.ndarray
 
     def limit(self, cluster: int) -> float:
-        """Return the factor of a cluster's error without noise after many rounds: the largest root's modulus."""
+        """Return the factor of a cluster's error without noise after many rounds, the largest modulus of a root."""
         linear = 1 + self.momentum - self.steps[cluster] * self.spectra[cluster]
         roots = (linear + np.array([[1.0], [-1.0]]) * np.sqrt(linear**2 - 4 * self.momentum + 0j)) / 2
         return float(np.abs(roots).max())
@@ -67,11 +67,11 @@ class Recursion:
         return np.asarray(response * self.start)
 
     def covariances(self, rounds: int) -> Iterator[tuple[np.ndarray, float]]:
-        """Yield the exact covariance of the error after each round, (P, d, d), and the deviation of its noise's scale.
+        """Yield for each round the error's exact covariance, (P, d, d), and the relative deviation of its noise scale.
 
         The covariance of a cluster's averaged gradient, given e, is (Sigma e e' Sigma + (e' Sigma e + s^2) Sigma) / N.
-        The second number is the deviation of e' Sigma e divided by the mean of e' Sigma e + s^2, for a Gaussian e; the
-        largest so far.
+        The second number is the largest value so far of this ratio: the standard deviation of e' Sigma e, for a
+        Gaussian e, divided by the mean of e' Sigma e + s^2.
         """
         randomness = 0.0
         factor = 1 + self.momentum - self.steps[:, None] * self.spectra
@@ -107,10 +107,10 @@ class Law:
     Attributes
     ----------
     path_chance, noise_chance
-        Probability that a run of the law is as far from its mean path, or from its scale, in any of the rounds.
+        Probability that a run with the law is at least as far from the mean path, or from the scale, in any round.
     noise
-        Scale of the deviations from the runs' mean, divided by the law's scale; one run is compared with its exact
-        mean.
+        Scale of the deviations from the mean of the runs, divided by the scale according to the law. For a single run,
+        the deviations are from the exact mean.
     """
 
     path_chance: float
@@ -124,7 +124,7 @@ class Law:
 
     @property
     def noise_differs(self) -> bool:
-        """Whether the runs scatter more, or less, than the law allows."""
+        """Whether the runs scatter more or less than the law allows."""
         return self.noise_chance < SIGNIFICANCE / 2
 
 
@@ -143,7 +143,7 @@ def recursion_needs(task: Mixture, trace: Trace) -> Iterator[Hypothesis]:
 
 
 def recursion_of(task: RegressionMixture, trace: Trace) -> Recursion:
-    """Return the recursion of the errors of a run that meets ``recursion_needs``, while no client is misassigned."""
+    """Return the recursion of the errors, for a run that meets ``recursion_needs`` and has no misassigned client."""
     algorithm, start = cfl_mgd_of(trace), trace.models[0].reshape(-1, *trace.models.shape[-2:])[0]
     share = np.ones(task.clusters) if algorithm.normalisation == "cluster" else task.proportions
     spectra, _ = np.linalg.eigh(task.covariances.matrices)
@@ -158,7 +158,7 @@ def recursion_of(task: RegressionMixture, trace: Trace) -> Recursion:
 
 
 def law_needs(task: Mixture, trace: Trace) -> Iterator[Hypothesis]:
-    """Yield the hypotheses that make a run comparable with its exact law, except noise above rounding."""
+    """Yield the hypotheses under which a run can be compared with its exact law, except noise above rounding."""
     known = tuple(recursion_needs(task, trace))
     yield from known
     yield Hypothesis("new samples", "=", True, getattr(task, "data", "") == "fresh")
@@ -171,14 +171,14 @@ def law_needs(task: Mixture, trace: Trace) -> Iterator[Hypothesis]:
 def compare_law(task: RegressionMixture, trace: Trace) -> Law | None:
     """Compare the mean path and the scale of a run's replicates with the exact law, at ten rounds.
 
-    The deviations from the path without noise, whitened by their exact covariances, have mean 0 and covariance I. Over
-    thousands of rows they are Gaussian, so that both statistics follow chi-square laws. For a single run, the two
-    statistics are the same number. It is tested once, as a scale.
+    The deviations from the path without noise, whitened by their exact covariances, have mean 0 and covariance I. With
+    thousands of samples they are Gaussian, so both statistics have chi-square distributions. For a single run, the two
+    statistics are the same number, which is tested once, as a scale.
 
     Returns
     -------
     Law
-        None if no round has Gaussian noise above rounding. The run must meet ``law_needs``.
+        The comparison, or None if no round has Gaussian noise above rounding. The run must meet ``law_needs``.
     """
     from scipy.special import chdtr, chdtrc
 
@@ -196,7 +196,7 @@ def compare_law(task: RegressionMixture, trace: Trace) -> Law | None:
             continue
         away = along_eigenvectors(task, models[number]) - path[number]
         white = np.linalg.solve(np.linalg.cholesky(covariance), away.transpose(1, 2, 0))
-        whitened = white.reshape(-1, runs).T  # (runs, P d)
+        whitened = white.reshape(-1, runs).T  # shape (runs, P d)
         mean, size, freedom = np.zeros(whitened.shape[1]), whitened.shape[1], whitened.size
         if runs > 1:
             mean, freedom = whitened.mean(axis=0), (runs - 1) * size

@@ -1,4 +1,4 @@
-"""Known mistakes that reproduce a given run up to rounding, for clients with quadratic losses and without noise."""
+"""Find known mistakes that reproduce a run up to rounding, for clients with quadratic losses and without noise."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from clusterproof.running import Trace
 from clusterproof.synthetic import Mixture, QuadraticMixture, RegressionMixture
 
 MOST_STEPS = 20_000
-"""Largest number of local steps of a run for which mistakes are searched, since definitions compute step by step."""
+"""Largest number of local steps of a run for which we search mistakes, because definitions compute step by step."""
 
 
 def likely_mistake(
@@ -23,26 +23,27 @@ def likely_mistake(
     own: Trace,
     replicate: int,
 ) -> str:
-    """Return the end of a sentence that names the known mistakes that reproduce a run up to rounding.
+    """Return the end of a sentence: it names the known mistakes that reproduce a run up to rounding.
 
     Parameters
     ----------
     algorithm, task
-        The declared algorithm and the task of the run; nothing is random except the participants.
+        The declared algorithm, and the task of the run. Nothing is random except the participants.
     participants
-        Client indices, (rounds, R, k).
+        Indices of the participants, (rounds, R, k).
     models, assignments
-        The run, (rounds + 1, R, P, d) and (rounds, R, m).
+        Models and assignments of the run, (rounds + 1, R, P, d) and (rounds, R, m).
     own
-        The library's run from the same start with the same participants.
+        The library's run, from the same start and with the same participants.
     replicate
-        The replicate to examine, among the R.
+        Index of the replicate to examine.
 
     Returns
     -------
     str
-        Empty if no known mistake explains the whole run, the losses are not quadratic, or the run is long. Also empty
-        if ``conformance`` has no definition of the algorithm, or if the library's run differs from that definition.
+        The end of the sentence. It is empty if no known mistake explains the whole run, the losses are not quadratic,
+        or the run is long. It is also empty if ``conformance`` has no definition of the algorithm, or if the library's
+        run differs from the definition.
     """
     from clusterproof.conformance.constants import explain_by_constants
     from clusterproof.conformance.definitions import DEFINITIONS
@@ -56,7 +57,7 @@ def likely_mistake(
     several = definition is not None and bool(definition.clusters)
     if clients is None or definition is None or local_steps * participants[:, 0].size > MOST_STEPS:
         return ""
-    if not several and models.shape[2] > 1:  # a model for each client
+    if not several and models.shape[2] > 1:  # one model per client
         return ""
     given = {name: value for name, value in vars(algorithm).items() if value is not None}
     given["local_epochs"] = local_steps
@@ -92,7 +93,7 @@ def likely_mistake(
 
 
 def _as_quadratics(task: Mixture) -> QuadraticMixture | None:
-    """Return the clients' losses without noise, up to constants, as quadratics; None if they are not quadratic."""
+    """Return the clients' losses without noise as quadratics, up to constants, or None if they are not quadratic."""
     if type(task) is QuadraticMixture:
         return task
     if type(task) is RegressionMixture and task.data == "population":

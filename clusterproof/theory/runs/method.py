@@ -1,4 +1,7 @@
-"""Runs of methods with one model, by the text of the method, and of FedAvg, FedProx, SCAFFOLD and FedLin."""
+"""Runs of methods with one model, evaluated with the method's text.
+
+And runs of FedAvg, FedProx, SCAFFOLD and FedLin.
+"""
 
 from __future__ import annotations
 
@@ -16,18 +19,19 @@ from clusterproof.theory.exact.affine_rounds import RoundMap
 from clusterproof.theory.runs.one_model import OneModelRun
 
 LARGEST = 500
-"""Largest number of entries in a method's state, with the clients' vectors, for which a round's map is computed."""
+"""Largest number of entries in a method's state, including the clients' vectors, for which a round's map is
+computed."""
 
 
 class RestingPoint(NamedTuple):
-    """The fixed point of rounds of all clients with exact gradients, on quadratics.
+    """The fixed point of rounds with all clients and exact gradients, on quadratics.
 
     Attributes
     ----------
     point
         (d,).
     distance
-        Distance from the common optimum; 0 if it is only rounding.
+        Distance between the fixed point and the common optimum; 0 if it is only rounding.
     radius
         Spectral radius of a round.
     """
@@ -38,11 +42,11 @@ class RestingPoint(NamedTuple):
 
 
 class MethodRun(OneModelRun):
-    """A run of a method with one model of the server."""
+    """A run of a method in which the server has one model."""
 
     @cached_property
     def map(self) -> RoundMap | None:
-        """A round on quadratics, with one client for each Hessian; None if it is unknown or not affine."""
+        """A round on quadratics, with one client per Hessian; None if it is unknown or not affine."""
         groups, algorithm = self.groups, self.algorithm
         if groups is None or getattr(algorithm, "reshuffle", False):
             return None
@@ -61,12 +65,12 @@ class MethodRun(OneModelRun):
 
     @cached_property
     def rest(self) -> RestingPoint | None:
-        """The fixed point; None if the losses are not quadratic, or the map of a round is unknown."""
+        """The fixed point of the rounds; None if the losses are not quadratic, or the map of a round is unknown."""
         if self.map is None:
             return None
         try:
             point = self.map.fixed_point[: self.task.dimension]
-        except np.linalg.LinAlgError:  # a step of 2 / L returns to its start
+        except np.linalg.LinAlgError:  # with a step of 2 / L, two rounds return to the start
             return None
         distance = float(np.linalg.norm(point - self.task.pooled_optimum))
         return RestingPoint(point, distance if distance > ROUNDING * self.unit else 0.0, self.map.rate)
@@ -77,7 +81,7 @@ class AveragingRun(MethodRun):
 
     @property
     def dissimilarity(self) -> float | None:
-        """B of FedProx at the start: root mean square of the gradients, over their mean's norm; None if unknown."""
+        """B of FedProx at the start: root mean square of the gradients divided by the norm of their mean, or None."""
         if self.inexact or self.algorithm.proximal <= 0:
             return None
         gradients = self.gradients_at(self.path[0, 0])
@@ -91,20 +95,20 @@ class CorrectedRun(MethodRun):
 
     @cached_property
     def radius(self) -> float | None:
-        """The spectral radius of a round on quadratics; None if it is unknown, or its matrix is large."""
+        """The spectral radius of a round on quadratics; None if it is unknown, or if the matrix is large."""
         if self.random is not None or np.ptp(self.weights) or self.map is None:
             return None
         return self.map.rate
 
     @property
     def control_weight(self) -> float:
-        """Factor in SCAFFOLD's Psi before the mean over clients: (K eta)^2, or a third of it with option I."""
+        """Weight of the mean over clients in SCAFFOLD's Psi: (K eta)^2, or a third of this number for option I."""
         third = 3 if self.algorithm.option == "I" else 1
         return float((self.local_steps * self.algorithm.step_size) ** 2 / third)
 
     @property
     def measure(self) -> dict[str, Callable[..., object]]:
-        """Psi of SCAFFOLD."""
+        """SCAFFOLD's Psi of a state."""
         return {"psi": self._psi} if isinstance(self.algorithm, Scaffold) else {}
 
     def _psi(self, state: Any, task: Any) -> np.ndarray:

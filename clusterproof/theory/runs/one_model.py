@@ -1,4 +1,4 @@
-"""Runs of algorithms with one model: their clients' losses, and the path that their settings determine."""
+"""Runs of algorithms with one model: the clients' losses, and the path that the settings determine."""
 
 from __future__ import annotations
 
@@ -18,21 +18,21 @@ from clusterproof.theory.bounds.trace_bound import Compared, largest_length
 from clusterproof.theory.runs.run import Run
 
 MEASURED = 1e-10
-"""Distances below this share of ``OneModelRun.unit`` are not measured."""
+"""Smallest distance, as a share of ``OneModelRun.unit``, that is measured."""
 
 
 @dataclass(frozen=True, eq=False)
 class Groups:
-    """Clients with quadratic losses, by groups that have the same Hessian.
+    """Clients with quadratic losses, in groups with the same Hessian.
 
     Attributes
     ----------
     members
         Group of each client, (m,).
     hessians
-        A_g, (G, d, d).
+        Hessians A_g of the groups, (G, d, d).
     centers
-        b_i of each client, (m, d).
+        Minimisers b_i of the clients, (m, d).
     """
 
     members: np.ndarray
@@ -52,22 +52,23 @@ class Groups:
 
 @dataclass(frozen=True)
 class Path:
-    """Comparison of a run's models with the path that its settings determine.
+    """Comparison of a run's models with the path that the settings determine.
 
     Attributes
     ----------
     outcome
         Whether the run follows the path.
     round, distance
-        Round and distance where the run leaves the path; if it follows the path, the largest distance.
+        Round in which the run leaves the path, and distance from the path in this round. If the run follows the path,
+        the largest distance.
     coins, heads
         Number of ProxSkip's coins that the models determine, and number of these coins that lead to communication.
     unmet
-        The hypothesis that fails, so that the path is unknown.
+        The hypothesis that fails, because of which the path is unknown.
     diverges
         Whether the comparison is impossible because the run diverges.
     measured
-        Values of functions on the states of the settings' own run; empty if there was no such run.
+        Values of functions of the states, from the library's run of the settings; empty if there was no such run.
     """
 
     outcome: Literal["follows", "differs", "not compared"]
@@ -81,7 +82,7 @@ class Path:
 
     @property
     def differs(self) -> bool:
-        """Whether the run differs from the path of its settings."""
+        """Whether the run differs from the path that the settings determine."""
         return self.outcome == "differs"
 
 
@@ -91,7 +92,7 @@ Gradients = Literal[
 
 
 class OneModelRun(Run):
-    """A run of an algorithm with one model; L and mu concern every single client's loss."""
+    """A run of an algorithm with one model; L and mu are constants of every single client's loss."""
 
     @cached_property
     def path(self) -> np.ndarray:
@@ -100,12 +101,12 @@ class OneModelRun(Run):
 
     @cached_property
     def distances(self) -> np.ndarray:
-        """The errors: distances from the common optimum, (rounds + 1, R)."""
+        """The errors, which are distances to the common optimum, (rounds + 1, R)."""
         return self.errors[..., 0]
 
     @cached_property
     def groups(self) -> Groups | None:
-        """The quadratics, apart from the noise of their gradients; None for other losses."""
+        """The quadratic losses, without the noise in their gradients; None for other losses."""
         task = self.task
         if isinstance(task, ExactQuadratics):
             rows = task.hessians.reshape(task.clients, -1)
@@ -117,7 +118,7 @@ class OneModelRun(Run):
 
     @cached_property
     def curvatures(self) -> tuple[float, float]:
-        """L and mu."""
+        """Constants L and mu of the clients' losses."""
         if isinstance(self.task, ExactQuadratics) and self.groups is not None:
             spectra = np.linalg.eigvalsh(self.groups.hessians)
             return float(spectra.max()), float(spectra.min())
@@ -125,7 +126,7 @@ class OneModelRun(Run):
 
     @cached_property
     def kinds(self) -> np.ndarray:
-        """Kind of each client, (m,): clients of one kind have the same loss."""
+        """Kind of each client, (m,). Clients of the same kind have the same loss."""
         if not isinstance(self.task, ExactQuadratics) or self.groups is None:
             return self.task.labels
         both = np.column_stack([self.groups.members, self.task.centers])
@@ -133,7 +134,7 @@ class OneModelRun(Run):
 
     @cached_property
     def gradient_kind(self) -> Gradients:
-        """Kind of the clients' gradients."""
+        """Whether the clients' gradients are exact, noisy, or from samples."""
         task, data = self.task, getattr(self.task, "data", "")
         if data == "fixed":
             return "gradients of fixed samples"
@@ -150,11 +151,14 @@ class OneModelRun(Run):
 
     @property
     def inexact(self) -> bool:
-        """Whether the clients' gradients differ from their losses' gradients."""
+        """Whether the clients' gradients differ from the gradients of their losses."""
         return self.gradient_kind != "exact gradients"
 
     def gradients_at(self, model: np.ndarray) -> np.ndarray:
-        """Return the clients' gradients at models (..., d), exact if the task's gradients are exact, (..., m, d)."""
+        """Return the clients' gradients at models (..., d), as (..., m, d).
+
+        They are exact if the task's gradients are exact.
+        """
         shape = (*model.shape[:-1], self.task.clients, self.task.dimension)
         points = np.broadcast_to(model[..., None, :], shape)
         return np.asarray(
@@ -163,29 +167,29 @@ class OneModelRun(Run):
 
     @cached_property
     def gradients(self) -> np.ndarray | None:
-        """g_i* = grad f_i(x*), (m, d), at the common optimum x*; None if gradients are not exact."""
+        """Gradients g_i* = grad f_i(x*), (m, d), at the common optimum x*; None if gradients are not exact."""
         return None if self.inexact else self.gradients_at(self.task.pooled_optimum)
 
     @cached_property
     def heterogeneity(self) -> float:
-        """zeta*, the root of the mean of ||g_i*||^2."""
+        """Heterogeneity zeta*, the root of the mean of ||g_i*||^2."""
         assert self.gradients is not None
         return float(np.sqrt(np.square(self.gradients).sum(axis=-1).mean()))
 
     def exact_rounds(self) -> Iterator[Hypothesis]:
-        """Yield the hypotheses that make a run of an algorithm without coins deterministic."""
+        """Yield the hypotheses under which a run of an algorithm without coins is deterministic."""
         yield Hypothesis("--reshuffle", "=", False, bool(getattr(self.algorithm, "reshuffle", False)))
         yield Hypothesis("participants", "=", self.task.clients, self.participants)
         yield Hypothesis("gradients", "=", "exact gradients", self.gradient_kind)
 
     @cached_property
     def random(self) -> Hypothesis | None:
-        """The first hypothesis of ``exact_rounds`` that fails; None for a deterministic round."""
+        """The first hypothesis of ``exact_rounds`` that fails, or None for a deterministic round."""
         return unmet(self.exact_rounds())
 
     @cached_property
     def case(self) -> RoundCase:
-        """Numbers of the run for theorems on rounds."""
+        """Numbers of the run to which theorems on rounds are applied."""
         algorithm, (smoothness, convexity) = self.algorithm, self.curvatures
         return RoundCase(
             smoothness=smoothness,
@@ -204,7 +208,7 @@ class OneModelRun(Run):
 
     @cached_property
     def unit(self) -> float:
-        """Unit of length: rounding errors of the run and of the common optimum are about 1e-12 of it."""
+        """Unit of length. Rounding errors of the run and of the common optimum are about 1e-12 in this unit."""
         smoothness, convexity = self.curvatures
         steps = self.rounds * self.local_steps
         return largest_length(self.trace) * (smoothness / convexity + 1e-3 * steps)
@@ -212,19 +216,19 @@ class OneModelRun(Run):
     def compared(
         self, allowed: np.ndarray, measured: np.ndarray | None = None, name: str = "error", unit: float = 1.0
     ) -> Compared:
-        """Compare lengths (rounds + 1, R), by default the errors, with their bounds, up to rounding in ``unit``."""
+        """Compare lengths (rounds + 1, R), by default the errors, with bounds, up to rounding errors in ``unit``."""
         values = self.distances if measured is None else measured
         bound = np.broadcast_to(allowed, values.shape)
         return Compared(name, values[..., None], bound[..., None], self.unit * unit)
 
     @cached_property
     def law(self) -> Path:
-        """Comparison of the run with the deterministic path of its settings from its start."""
+        """Comparison of the run with the deterministic path that its settings and its start determine."""
         if self.random is not None:
             return Path("not compared", unmet=self.random)
         try:
             found = self.rerun(measure=self.measure)
-        except InvalidArgument:  # the run diverges
+        except InvalidArgument:  # in this case, the run diverges
             return Path("not compared", diverges=True)
         return replace(self.follows(Run(self.task, found).models), measured=found.measured)
 
@@ -237,5 +241,5 @@ class OneModelRun(Run):
 
     @property
     def measure(self) -> dict[str, Callable[..., object]]:
-        """Functions to evaluate on the states of the path."""
+        """Functions of the states to evaluate along the path."""
         return {}

@@ -1,4 +1,4 @@
-"""Tests that each round of a run has the library's law, given the models and choices at its start."""
+"""Test that each round of a run has the law of the library's rounds, given models and choices at its start."""
 
 from __future__ import annotations
 
@@ -24,22 +24,24 @@ from clusterproof.theory.bounds.numbers import power_of_ten
 from clusterproof.theory.runs.bound import SUSPICIOUS
 
 SHARE = 0.75
-"""Share of these tests in the probability 1e-9 with which a correct run is called different."""
+"""Share of these tests in the probability 1e-9 that a correct run is called different."""
 COPIES = 300
-"""Number of rounds that the library runs from the models of each replicate."""
+"""Number of times that the library repeats a round from the models of each replicate."""
 ENTRIES = 2 * 10**7
-"""Largest number of entries in the models of these rounds."""
+"""Largest number of entries in the models of these repeated rounds."""
 LARGEST = 1e100
-"""A run with a model above this size counts as diverged."""
+"""Size of a model above which a run counts as diverged."""
 AMOUNT = 0.03
-"""Relative size of the mistakes to detect."""
+"""Relative sizes of the mistakes to detect."""
 FAULTS = {
     "variance of the increments, relative": 0.4,
     "step of the increments, relative": 0.05,
     "momentum of the increments": 0.05,
 }
-"""Statistics that mistakes change, each with the weight of a change in either direction. Weak signals get most
-weight."""
+"""Statistics that mistakes change, with the weight of a change in each direction.
+
+Weak signals get the largest weights.
+"""
 
 
 def compare_rounds(
@@ -52,12 +54,12 @@ def compare_rounds(
     seed: int,
     tolerance: float,
 ) -> tuple[Literal["holds", "differs", "inconclusive"], str]:
-    """Compare the rounds of a run with rounds of the library from the same models, with the same clients and choices.
+    """Compare each round of a run with rounds of the library from the same models, with the same clients and choices.
 
     Parameters
     ----------
     algorithm, task
-        The declared algorithm and the task of the run.
+        The declared algorithm, and the task of the run.
     own
         The library's run from the same starts.
     models, assignments
@@ -65,22 +67,22 @@ def compare_rounds(
     seed
         Seed of the library's rounds.
     tolerance
-        Tolerance for rounding, relative to the models.
+        Tolerance for rounding, relative to the size of the models.
 
     Returns
     -------
     tuple
-        Whether the laws differ, and the reason. The result is also "holds", with an empty sentence, if two rounds'
-        models and the choices do not determine the law of the next round.
+        Whether the laws differ, and the reason. If the models of two rounds and the choices do not determine the law of
+        the next round, the result is "holds" with an empty sentence.
 
     Notes
     -----
-    Given the past, the models x_0 after a round of a correct run are exchangeable with the models x_1..x_K after the
-    library's K rounds. Take any function f that treats x_0..x_K alike. Then exp(f(x_0)), divided by the mean of
-    exp(f(x_k)) over all of them, has expectation 1. The product over rounds and replicates also has expectation 1,
-    since each factor has expectation 1 given the earlier factors. A weighted mean of such products exceeds 1 / a with
-    probability at most a, for every law (Markov). Here f is the logarithm of the likelihood of a mistake, to first
-    order, for normal models of the mean and the variances of x_0..x_K.
+    In a correct run, given the past, the models x_0 after a round are exchangeable with the models x_1..x_K after K
+    rounds of the library. Take any function f that treats x_0..x_K alike. Then exp(f(x_0)), divided by the mean of
+    exp(f(x_k)) over x_0..x_K, has expectation 1. The product over rounds and replicates also has expectation 1, because
+    each factor has expectation 1 given the earlier factors. A weighted mean of such products exceeds 1 / a with
+    probability at most a, for every law (Markov). Here f is the log-likelihood of a mistake, to first order, for normal
+    models with the mean and the variances of x_0..x_K.
     """
     count = participant_count(getattr(algorithm, "participation", 1.0), task.clients)
     if ((assignments >= 0).sum(axis=-1) != count).any() or not _is_determined(algorithm, task, own):
@@ -93,7 +95,7 @@ def compare_rounds(
         with np.errstate(all="ignore"):
             mean, deviation = after.mean(axis=0), after.std(axis=0)
             noise, last, moved = (each / deviation for each in (after - mean, now - before, mean - now))
-            # neither a model without members nor a diverged model gives evidence
+            # a model without members, or a diverged model, gives no evidence
             largest = np.abs(now).max(axis=(1, 2), keepdims=True)
             shown = (deviation > 10 * tolerance * largest) & (np.abs(last) < LARGEST)
             noise, last, moved = (np.where(shown, each, 0.0) for each in (noise, last, moved))
@@ -130,7 +132,7 @@ def compare_rounds(
 
 
 def _log_quotients(scores: np.ndarray) -> np.ndarray:
-    """Return logarithms of exp(f(x_0)) divided by the mean of exp(f(x_k)), for scores (1 + K, R); f varies by <= 1."""
+    """Return the logarithm of exp(f(x_0)) / mean of exp(f(x_k)), for scores f (1 + K, R) that vary by at most 1."""
     scores = scores / np.maximum(scores.std(axis=0), 1.0)
     highest = scores.max(axis=0)
     return np.asarray(scores[0] - highest - np.log(np.exp(scores - highest).mean(axis=0)))
@@ -144,9 +146,9 @@ def _rounds(
     copies: int,
     seed: int,
 ) -> Iterator[tuple[np.ndarray, np.ndarray, np.ndarray]]:
-    """Yield the models (R, P, d) two rounds and one round ago, and the models now, with the copies', (1 + K, R, P, d).
+    """Yield models (R, P, d) from two rounds ago and one round ago, and current models with copies, (1 + K, R, P, d).
 
-    The streams of randomness are the same as in ``run``, so that, for a run of the library, one copy equals the run.
+    The random streams are the same as in ``run``; for a run of the library, one copy therefore equals the run.
     """
     randomness = Randomness.from_seed(seed, str(task.settings["task"]), algorithm.name)
     for step, chosen in enumerate(assignments, start=1):
@@ -164,7 +166,7 @@ def _rounds(
 
 
 def _is_determined(algorithm: Algorithm[Any], task: Mixture, own: Trace) -> bool:
-    """Return whether two models, choices and the stream of gradients determine each round of the library's run."""
+    """Return whether two models, the choices and the stream for gradients determine each round of the library's run."""
     if isinstance(algorithm, CFLMGD):
         names = "averaging", "momentum_owner", "update_order", "empty_cluster"
         if any(getattr(algorithm, name) != getattr(CFLMGD, name) for name in names):
@@ -179,17 +181,17 @@ def _is_determined(algorithm: Algorithm[Any], task: Mixture, own: Trace) -> bool
 
 
 class _Chosen:
-    """Choices (R, m) of a round, -1 for absent clients, as a stream of participation and as losses."""
+    """Choices (R, m) in a round (-1 for absent clients), in the form of a stream for participation and as losses."""
 
     def __init__(self, assignments: np.ndarray) -> None:
         self._assignments = assignments
 
     def random(self, shape: tuple[int, ...]) -> np.ndarray:
-        """Return sort keys of clients, (R, m); the participants have the least keys."""
+        """Return sort keys of clients, (R, m); the participants have the smallest keys."""
         return (self._assignments < 0).astype(float)
 
     def losses(self, models: np.ndarray, clients: np.ndarray, generator: object) -> np.ndarray:
-        """Return losses (R, k, P) that are least for the chosen models."""
+        """Return losses (R, k, P) that are smallest for the chosen models."""
         clients = np.broadcast_to(clients, (len(models), clients.shape[-1]))
         chosen = np.take_along_axis(self._assignments, clients, axis=-1)
         return np.asarray(chosen[..., None] != np.arange(models.shape[-2]), dtype=float)

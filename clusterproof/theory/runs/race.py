@@ -1,4 +1,4 @@
-"""The race of GL-CFL against IFCA on the same data: the rounds in which each finds the clusters."""
+"""Race of GL-CFL against IFCA on the same data: compare the rounds in which they find the clusters."""
 
 from __future__ import annotations
 
@@ -18,26 +18,26 @@ LEVEL = 0.9
 
 
 def race_of(of: Run) -> np.ndarray:
-    """Return T and T_IFCA of each run, (2, R); a run that does not find the clusters has rounds + 1."""
+    """Return T and T_IFCA for each run, (2, R); if a run does not find the clusters, the value is rounds + 1."""
     trace = of.trace
     given = {name: trace.settings[name] for name in ("seed", "replicates")}
-    # GL-CFL with weight 0 is IFCA; it uses the same batches and starts from the same models
+    # GL-CFL with weight 0 is IFCA, with the same batches and the same starting models
     plain = replace(of.algorithm, weight=0.0)
     ifca = run(plain, of.task, rounds=of.rounds, initial=trace.models[0], **given)
     return np.stack([arrivals(each) for each in (of, Run(of.task, ifca))])
 
 
 def arrivals(of: Run) -> np.ndarray:
-    """Return each run's first round, from 1, whose purity is at least 0.9, (R,); rounds + 1 if there is none."""
+    """Return each run's first round, counted from 1, with purity at least 0.9, (R,), or rounds + 1 if there is none."""
     arrived = np.array([[purity(vote, of.trace.labels) >= LEVEL for vote in votes] for votes in of.votes])
     last = np.ones((1, of.runs), dtype=bool)
     return np.asarray(np.concatenate([arrived.reshape(-1, of.runs), last]).argmax(axis=0) + 1)
 
 
 def happens(race: np.ndarray, last: int, ours: int, baseline: int, more_than: int = 0) -> tuple[int, int]:
-    """Count the runs that surely have ours T + baseline T_IFCA > more_than, and the runs for which this is possible.
+    """Count runs in which ours T + baseline T_IFCA > more_than is certain, and runs in which this is possible.
 
-    ``race`` has T and T_IFCA, (2, R); a run that did not find the clusters by round ``last`` has last + 1.
+    ``race`` holds T and T_IFCA, (2, R); if a run did not find the clusters by round ``last``, the value is last + 1.
     """
     factors, late = np.array([[ours], [baseline]]), np.where(race > last, np.inf, race)
     with np.errstate(invalid="ignore"):
@@ -48,13 +48,13 @@ def happens(race: np.ndarray, last: int, ours: int, baseline: int, more_than: in
 
 
 def first_distances(of: Run) -> np.ndarray:
-    """Return the starting models' distances from the pooled optimum, in units of the separation, (R, K)."""
+    """Return the distances between starting models and pooled optimum, in units of the separation, (R, K)."""
     away = np.linalg.norm(of.models[0] - of.task.pooled_optimum, axis=-1)
     return np.asarray(away / of.task.separation)
 
 
 def race_needs(of: Run) -> Iterator[Hypothesis]:
-    """Yield the hypotheses of ``gradient-loss/sooner``, and the further conditions of its checks."""
+    """Yield the hypotheses of ``gradient-loss/sooner``, and further conditions that its checks need."""
     setting, task, algorithm = Setting(distance=APART), of.task, of.algorithm
     yield Hypothesis("linear regression", "=", True, isinstance(task, RegressionMixture))
     if not isinstance(task, RegressionMixture):
@@ -82,7 +82,7 @@ def race_needs(of: Run) -> Iterator[Hypothesis]:
 
 
 def _starts_well(of: Run) -> bool:
-    """Return whether the models start about Delta from the pooled optimum, or all models start at it."""
+    """Return whether models start about Delta away from the pooled optimum, or all models start at this optimum."""
     distance, start = first_distances(of), of.models[0]
     gaps = np.linalg.norm(start[:, :, None] - start[:, None], axis=-1)[:, *np.triu_indices(4, 1)]
     own = np.linalg.norm(start[..., None, :] - of.task.optima, axis=-1)

@@ -1,4 +1,4 @@
-"""A run as its page uses it: its algorithm, arrays with an axis of replicates, and its clients' losses."""
+"""A run in the form that its page needs: algorithm, arrays with an axis of replicates, and the clients' losses."""
 
 from __future__ import annotations
 
@@ -19,16 +19,16 @@ from clusterproof.theory.bounds.hypotheses import Hypothesis, all_met
 from clusterproof.theory.bounds.trace_bound import largest_length
 
 FEWEST_RUNS = 20
-"""Least number of runs for which the page shows the 95 % quantile."""
+"""Smallest number of runs for which the page shows the 95 % quantile."""
 
 AT_REST = 1e-9
-"""Distance from the fixed point, relative to a model's norm, below which the model counts as converged."""
+"""Distance between model and fixed point, relative to the model's norm, below which the model counts as converged."""
 
 RESOLUTION = 1e-9
 """Largest difference between two paths, relative to the norms of the models, that counts as rounding."""
 
 MOVED = 1e-8
-"""Largest relative step towards the fixed point that does not distinguish one step size from another."""
+"""Largest relative step towards the fixed point that is too small to show that a run approaches it."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -40,7 +40,7 @@ class Run:
 
     @cached_property
     def algorithm(self) -> Any:
-        """The algorithm whose recursion the run followed."""
+        """The algorithm with the recursion that the run followed."""
         return dynamics_of(self.trace)
 
     @property
@@ -50,7 +50,7 @@ class Run:
 
     @property
     def rounds(self) -> int:
-        """T."""
+        """Number of rounds T."""
         return self.trace.rounds
 
     @property
@@ -73,7 +73,7 @@ class Run:
 
     @property
     def runs(self) -> int:
-        """R."""
+        """Number of runs R."""
         return int(self.models.shape[1])
 
     @property
@@ -83,12 +83,12 @@ class Run:
 
     @property
     def local_steps(self) -> int:
-        """Gradient steps of a client in a round."""
+        """Number of gradient steps that a client takes per round."""
         return int(getattr(self.algorithm, "local_steps", 1))
 
     @property
     def participants(self) -> int:
-        """Number of clients in a round."""
+        """Number of participants in a round."""
         return participant_count(getattr(self.algorithm, "participation", 1.0), self.task.clients)
 
     @property
@@ -99,7 +99,10 @@ class Run:
 
     @cached_property
     def quadratics(self) -> tuple[np.ndarray, np.ndarray] | None:
-        """Hessians (m, d, d) and minimisers (m, d) of all losses; None if a loss is random or not quadratic."""
+        """Hessians (m, d, d) and minimisers (m, d) of all clients' losses.
+
+        None if a loss is random or not quadratic.
+        """
         task = self.task
         if isinstance(task, QuadraticMixture):
             return task.hessians, task.centers
@@ -115,20 +118,20 @@ class Run:
 
     @cached_property
     def size(self) -> float:
-        """Largest entry of a model or of a client's minimiser."""
+        """Largest absolute entry of a model or of a client's minimiser."""
         size = float(np.abs(self.models).max())
         return size if self.quadratics is None else max(size, float(np.abs(self.quadratics[1]).max()))
 
     @cached_property
     def labels(self) -> np.ndarray:
-        """Every client's group when it last took part, (rounds, R, m); -1 before that."""
+        """Group of each client when it last took part, (rounds, R, m); -1 before its first participation."""
         known = np.array(self.votes, dtype=np.int64)
         for before, now in pairwise(known):
             np.copyto(now, before, where=now < 0)
         return known
 
     def rerun(self, **options: Any) -> Trace:
-        """Return the library's run of these settings from the same models.
+        """Run the library's algorithm with these settings from the same models.
 
         Raises
         ------
@@ -141,7 +144,7 @@ class Run:
         return run(self.algorithm, self.task, **given, **options)
 
     def departure(self, models: np.ndarray) -> tuple[int, float] | None:
-        """Return the first round after which the models differ from given models beyond rounding, and the distance."""
+        """Return the first round after which models differ from the given models beyond rounding, and the distance."""
         away = np.linalg.norm(self.models - models, axis=-1).max(axis=(1, 2))
         lengths = np.linalg.norm(models, axis=-1).max(axis=(1, 2))
         rounding = RESOLUTION * (np.maximum.accumulate(lengths) + largest_length(self.trace))
@@ -150,9 +153,11 @@ class Run:
 
     @cached_property
     def difference(self) -> tuple[int, float] | None:
-        """The first round that differs from the library's, and the distance; None if none differs or the run diverges.
+        """The first round that differs from the library's round, and the distance.
 
-        It is defined for algorithms without random numbers.
+        None if none differs or the run diverges.
+
+        This property is defined for algorithms without random numbers.
         """
         try:
             return self.departure(Run(self.task, self.rerun()).models)
@@ -160,12 +165,12 @@ class Run:
             return None
 
     def option(self, name: str, value: str) -> Hypothesis:
-        """Return the hypothesis that an option of the algorithm has a given value."""
+        """Return the hypothesis that one of the algorithm's options has a given value."""
         given = getattr(self.algorithm, name)
         return Hypothesis(f"--{name.replace('_', '-')}", "=", value, str(given))
 
     def exact_needs(self) -> Iterator[Hypothesis]:
-        """Yield the hypotheses that make a round known."""
+        """Yield the hypotheses under which a round is known."""
         yield Hypothesis("exact quadratics", "=", True, self.quadratics is not None)
         yield Hypothesis("participation", "=", 1, float(self.algorithm.participation))
         yield Hypothesis("equal weights", "=", True, not np.ptp(self.weights))

@@ -1,4 +1,4 @@
-"""Statistics with which two runs are compared: numbers of each replicate, round by round."""
+"""Statistics for the comparison of two runs: numbers for each replicate and round."""
 
 from __future__ import annotations
 
@@ -9,28 +9,29 @@ from dataclasses import dataclass
 import numpy as np
 
 MOST_PAIRS = 300
-"""Largest number of products of coordinates; beyond it, only nearby coordinates are compared."""
+"""Largest number of products of two coordinates; if there are more, only nearby coordinates are used."""
 
 HALF_PRECISION = 11
-"""Significant bits of a float16; a bfloat16 has fewer."""
+"""Number of significant bits of a float16; a bfloat16 has fewer."""
 
 
 @dataclass(frozen=True)
 class Statistic:
-    """Numbers of each replicate after one round.
+    """Numbers for each replicate after one round.
 
     Attributes
     ----------
     name
-        Name for messages.
+        Name of the statistic in messages.
     round
         Round of the models, or of the second of two consecutive increments.
     values
-        (N, K).
+        Numbers, with one row per replicate and one column per quantity, (N, K).
     labels
         Names of the columns.
     raw
-        Whether the values are models or increments; their ranks are also compared if a few replicates dominate.
+        Whether the values are models or increments. If a few replicates dominate, the ranks of such values are also
+        compared.
     """
 
     name: str
@@ -41,14 +42,14 @@ class Statistic:
 
 
 def statistics_of_models(models: np.ndarray, tolerance: float) -> Iterator[Statistic]:
-    """Yield the statistics of models, including statistics of consecutive rounds.
+    """Yield the statistics of models, including statistics over two consecutive rounds.
 
     Parameters
     ----------
     models
-        (rounds + 1, N, P, d), finite.
+        Finite models, (rounds + 1, N, P, d).
     tolerance
-        Tolerance for rounding, relative to the largest entry so far: columns that vary by less are left out.
+        Tolerance for rounding, relative to the largest entry so far. Columns that vary by less are omitted.
     """
     count, dimension = models.shape[-2:]
     names = [f"model {p}, coordinate {j}" for p in range(count) for j in range(dimension)]
@@ -86,7 +87,7 @@ def statistics_of_assignments(assignments: np.ndarray, labels: np.ndarray, count
     Parameters
     ----------
     assignments
-        (rounds, N, m), -1 for a client that does not take part.
+        Assignments, (rounds, N, m); -1 for an absent client.
     labels
         True clusters, (m,).
     count
@@ -111,16 +112,16 @@ def statistics_of_assignments(assignments: np.ndarray, labels: np.ndarray, count
 def statistics_of_dependence(
     models: np.ndarray, assignments: np.ndarray, labels: np.ndarray, tolerance: float
 ) -> Iterator[Statistic]:
-    """Yield the products of the sizes of clusters with the increments of their models in the same round.
+    """Yield the products of a cluster's size with the increment of its model in the same round.
 
-    Only these products distinguish gradients at the rows by which clients chose from gradients at other clients' rows.
+    Only these products show whether gradients use the same samples as the clients' choices.
 
     Parameters
     ----------
     models, tolerance
-        As for ``statistics_of_models``.
+        See ``statistics_of_models``.
     assignments, labels
-        As for ``statistics_of_assignments``.
+        See ``statistics_of_assignments``.
     """
     (count, dimension), clusters = models.shape[-2:], np.unique(labels)
     columns = itertools.product(clusters, range(count), range(dimension))
@@ -145,7 +146,7 @@ def standardise(values: np.ndarray, unit: float) -> np.ndarray:
 
 
 def significant_bits(values: np.ndarray) -> np.ndarray:
-    """Return the number of bits from the first to the last set bit of each entry; 0 for 0."""
+    """Return for each entry the number of bits from the first to the last set bit; the result is 0 for 0."""
     mantissa, _ = np.frexp(np.abs(np.asarray(values, dtype=float)))
     whole = (mantissa * 2.0**53).astype(np.int64)
     last = np.log2(np.maximum(whole & -whole, 1)).astype(int)
@@ -153,7 +154,7 @@ def significant_bits(values: np.ndarray) -> np.ndarray:
 
 
 def _products(name: str, step: int, standard: np.ndarray, names: list[str]) -> Iterator[Statistic]:
-    """Yield the squares of standardised columns, and the products of as many pairs as time allows."""
+    """Yield the squares of standardised columns, and the products of a limited number of pairs."""
     yield Statistic(f"variance of the {name}, relative", step, standard**2, names)
     size = standard.shape[1]
     for lag in range(1, min(size // 2, MOST_PAIRS // size) + 1):
@@ -164,7 +165,8 @@ def _products(name: str, step: int, standard: np.ndarray, names: list[str]) -> I
 def _innovations(models: np.ndarray, step: int) -> np.ndarray:
     """Return the residual of an increment's linear regression on the model and the previous increment, (N, P d).
 
-    With momentum, consecutive increments depend on each other; innovations show the noise of each round once.
+    With momentum, consecutive increments depend on each other. The residuals (innovations) contain the noise of each
+    round only once.
     """
     increments = models[step] - models[step - 1]
     known = [models[step - 1]] + ([models[step - 1] - models[step - 2]] if step > 1 else [])
@@ -176,16 +178,16 @@ def _innovations(models: np.ndarray, step: int) -> np.ndarray:
         rows = rows[:, deviation > 0] / deviation[deviation > 0]
         values = increments[:, p] - increments[:, p].mean(axis=0)
         if 10 * rows.shape[1] <= len(rows):
-            # the normal equations may leave out a direction as rounding, which only costs power
+            # the normal equations may drop a direction as rounding, which only reduces the power of the test
             values = values - rows @ np.linalg.lstsq(rows.T @ rows, rows.T @ values)[0]
         residuals[:, p] = values
     return np.asarray(residuals.reshape(len(residuals), -1))
 
 
 def _along_path(models: np.ndarray, start: np.ndarray, step: int, rounding: float) -> Statistic:
-    """Project each model on the best separating directions of its mean and of its mean's movement.
+    """Project each model on the directions that best separate shifts of its mean and of its mean increment.
 
-    The direction for a shift v is C^-1 v, with C the covariance of the model over the replicates.
+    The direction for a shift v is C^-1 v, where C is the covariance of the model over the replicates.
     """
     columns, names = [], []
     for p in range(models.shape[1]):

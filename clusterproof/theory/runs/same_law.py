@@ -1,4 +1,4 @@
-"""Comparison of a run's law with the law of its declared algorithm, by the library's own runs."""
+"""Compare the distribution (law) of a run with the law of its declared algorithm, which runs of the library show."""
 
 from __future__ import annotations
 
@@ -26,37 +26,38 @@ from clusterproof.theory.runs.one_round_tests import compare_rounds
 from clusterproof.theory.runs.two_samples import compare_samples
 
 REFERENCES = 2000, 20_000
-"""Least number of replicates of the library's own run, and their number in a second run if the first run does not
-decide."""
+"""Smallest number of replicates of the library's run, and number of replicates of a second run if the first run does
+not decide."""
 ENTRIES = 10**7
 """Largest number of entries in the models of the second run."""
 OTHER_SEED = 777_767_777
-"""Number added to the seed of the run, so that the two runs are independent."""
+"""Number that is added to the run's seed, so that the two runs are independent."""
 PERTURBATIONS = 32
-"""Number of starts that differ by rounding. In a tie, all of them prefer the same model with probability 2e-10."""
+"""Number of starts that differ only by rounding. In a tie, the probability that all prefer the same model is 2e-10."""
 REPEATED = 10
-"""Number of replicates that are run again with their own participants."""
+"""Number of replicates that are run again with the same participants."""
 
 FEWEST = 50
-"""Least number of replicates of a run with noise for which its law is compared along with a bound."""
+"""Smallest number of replicates of a run with noise at which the law is compared in addition to a bound."""
 AFFORDABLE = 2 * 10**7
-"""Largest number of entries in the own run's models, if the law is compared along with a bound (half a minute)."""
+"""Largest number of entries in the models of the library's run, if the law is compared in addition to a bound (30
+s)."""
 SINGLE = 100 * float(np.finfo(np.float32).eps)
-"""Relative tolerance for rounding, if the law is compared along with a bound: code may compute in single precision."""
+"""Relative tolerance for rounding, if the law is compared in addition to a bound; code may use single precision."""
 
 Kind = Literal["holds", "differs", "inconclusive", "not compared"]
 
 
 @checked
 def assert_same_law(task: Mixture, trace: Trace, *, algorithm: Algorithm[Any] | None = None) -> None:
-    """Require that a run has the law of the algorithm that it declares.
+    """Assert that a run has the law of the algorithm that it declares.
 
-    The run is compared with the library's own run of that algorithm on the same task, from the same starts, for as many
-    rounds. Without noise every round must agree up to rounding. If only the participants are random, every round must
-    agree with the library's run of the same participants.
+    The run is compared with the library's run of this algorithm on the same task, from the same starts, with the same
+    number of rounds. Without noise every round must agree up to rounding. If only the participants are random, every
+    round must agree with the library's run of the same participants.
 
-    With noise, the replicates of the two runs are two samples. In each round, and pooled over rounds and coordinates,
-    the test compares:
+    If there is noise, the replicates of the two runs form two samples. In each round, and pooled over rounds and
+    coordinates, the test compares:
 
     - means and covariances of the models and of their increments;
     - the covariance of consecutive increments;
@@ -73,30 +74,30 @@ def assert_same_law(task: Mixture, trace: Trace, *, algorithm: Algorithm[Any] | 
     task
         The task of the run.
     trace
-        The run. If the run has noise, it needs 200 replicates or more.
+        The run. If there is noise, the run needs at least 200 replicates.
     algorithm
-        The algorithm that the run should follow. If None, the algorithm of the trace, or its ``dynamics``.
+        The algorithm that the run should follow. If None, it is the algorithm of the trace, or its ``dynamics``.
 
     Raises
     ------
     AssertionError
         If the laws differ. The message names the statistic, the round, the estimate and the expectation. For a run
         without noise (``QuadraticMixture``, or ``data="population"``) it also names the known mistakes of
-        ``conformance`` with which it agrees up to rounding. A run of the right law is called different with probability
-        at most 1e-9, for every law.
+        ``conformance`` with which the run agrees up to rounding. The probability that a run with the right law is
+        called different is at most 1e-9, for every law.
     Inconclusive
-        If the replicates are too few; the message says how many would show so large a difference.
+        If there are too few replicates; the message states how many would show a difference of this size.
     InvalidArgument
-        If the task is not the run's task, or the algorithm is unknown.
+        If the task is not the task of the run, or the algorithm is unknown.
 
     Notes
     -----
-    Begin with a task of expected losses (``data="population"``), on which one run reveals every mistake larger than
-    rounding. With fresh data, replicates reveal only differences of the law.
+    Begin with a task with expected losses (``data="population"``), where one run reveals every mistake that is larger
+    than rounding. With fresh samples, replicates reveal only differences between laws.
 
-    The test detected these mistakes at 200 replicates, in the given numbers of 10 runs. The runs had 30 rounds from
-    random starts on linear regression (2 or 3 clusters, 12 clients, 3 dimensions, noise .5, 50 rows). For CFL-MGD with
-    momentum .5 and for IFCA:
+    With 200 replicates, the test detected the following mistakes; the number of detections in 10 runs is in brackets.
+    Each run took 30 rounds from a random start. The task was linear regression with 2 or 3 clusters, 12 clients,
+    dimension 3, noise 0.5 and 50 samples per client. For CFL-MGD with momentum .5 and for IFCA:
 
     - noise that is 3 % off (9, 9), a step size that is 3 % off (10, 10);
     - a momentum that is 10 % off (10), a momentum of .9 that is 3 % off (10);
@@ -105,19 +106,19 @@ def assert_same_law(task: Mixture, trace: Trace, *, algorithm: Algorithm[Any] | 
 
     The test cannot detect these mistakes on such runs:
 
-    - a momentum of .5 that is 3 % off (0 of 10): the Fisher information of all increments makes it 4 to 5 standard
-      errors, and 1e-9 needs 6;
+    - a momentum of .5 that is 3 % off (0 of 10): according to the Fisher information of all increments, this is 4 to 5
+      standard errors, and the level 1e-9 needs 6;
     - noise, step size or momentum that is 1 % off;
-    - losses and gradients at the same rows, if clients rarely choose another cluster's model (with 50 rows in 0 of 10,
-      with 5 rows in 4 of 4);
+    - losses and gradients on the same samples, if clients rarely choose another cluster's model (detected with 50
+      samples in 0 of 10 runs, with 5 samples in 4 of 4);
     - single precision;
-    - ties of equal models that are decided differently.
+    - another decision in ties between equal models.
 
-    A correct run is called different with probability at most 1e-9, for every law. The tests of single rounds use three
-    quarters of this probability, see ``one_round_tests``. The replicates are exchangeable with the library's
-    replicates. The library makes 2000 replicates and, if these do not decide, up to 20 000. In either comparison, each
-    of the K tests has level 1e-9 / (8 K), and K is a symmetric function of all replicates. They are permutation tests
-    of means; Cramer's method (Hoeffding 1963, Theorem 4) bounds their p-values for any law.
+    The probability that a correct run is called different is at most 1e-9, for every law. The tests of single rounds
+    use three quarters of this probability, see ``one_round_tests``. The replicates are exchangeable with the library's
+    replicates. The library makes 2000 replicates and, if these do not decide, up to 20 000. In both comparisons, each
+    of the K tests has the level 1e-9 / (8 K), and K is a symmetric function of all replicates. The tests are
+    permutation tests of means; Cramer's method (Hoeffding 1963, Theorem 4) bounds the p-values for any law.
     """
     kind, sentence = same_law(task, trace, algorithm=algorithm)
     if kind == "differs":
@@ -129,24 +130,24 @@ def assert_same_law(task: Mixture, trace: Trace, *, algorithm: Algorithm[Any] | 
 def same_law(
     task: Mixture, trace: Trace, *, algorithm: Algorithm[Any] | None = None, for_bound: bool = False
 ) -> tuple[Kind, str]:
-    """Return whether the laws differ, and why.
+    """Return whether the laws differ, and the reason.
 
-    See ``assert_same_law`` for parameters and errors. If ``for_bound``, the caller compares a bound, and this test is
-    an addition. Then single precision counts as rounding, and samples are "not compared" if this would reveal little or
-    take long.
+    See ``assert_same_law`` for parameters and errors. With ``for_bound``, this test is done in addition to the
+    comparison with a bound. Then single precision counts as rounding, and samples are "not compared" if this would
+    reveal little or take long.
     """
     check_same_task(task, trace)
     algorithm = dynamics_of(trace) if algorithm is None else algorithm
-    check_instance("algorithm", algorithm, Algorithm, "leave it out for the trace's algorithm")
+    check_instance("algorithm", algorithm, Algorithm, "leave it out to use the trace's algorithm")
     models = trace.models if trace.models.ndim == 4 else trace.models[:, None]
     assignments = trace.assignments.reshape(trace.rounds, models.shape[1], -1)
     tolerance = max(SINGLE if for_bound else TOLERANCE, 1e3 * float(np.finfo(trace.models.dtype).eps))
-    # algorithms with a model for each client may start from one
+    # algorithms with one model per client may start from a single model
     starts = models[0][:, : algorithm.model_count(task)]
     once = _own_run(algorithm, task, trace, starts, 1)
     if once.models.shape != models.shape or not _close(models[:1], once.models[:1], tolerance).all():
         rule = f"must start from the models of the run, {models.shape[2:]}"
-        raise InvalidArgument("algorithm", algorithm, rule, "give the run's algorithm")
+        raise InvalidArgument("algorithm", algorithm, rule, "give the algorithm of the run")
     rounding = 1e-3 * tolerance * unit_of([once.models[:2]])
     distinct = starts[:1] if (starts == starts[:1]).all() else starts
     if not _draws_numbers(algorithm, task, distinct, trace.rounds):
@@ -185,7 +186,7 @@ def same_law(
 
 
 def _draws_numbers(algorithm: Algorithm[Any], task: Mixture, starts: np.ndarray, rounds: int) -> bool:
-    """Return whether the run draws any random number: only then may two runs from one start differ."""
+    """Return whether the run draws any random number; only then may two runs from the same start differ."""
     randomness = Randomness.from_seed(OTHER_SEED)
     streams = (randomness.participation, randomness.assignment, randomness.gradient, randomness.clustering)
     before = [str(stream.bit_generator.state) for stream in streams]
@@ -197,9 +198,9 @@ def _draws_numbers(algorithm: Algorithm[Any], task: Mixture, starts: np.ndarray,
 
 
 def _perturbed(starts: np.ndarray, copies: int, rounding: float) -> np.ndarray:
-    """Return starts (copies R, P, d) that differ from the given ones (R, P, d) by rounding, half in each direction.
+    """Return starts (copies R, P, d) that differ from given starts (R, P, d) by rounding, half in each direction.
 
-    If two models are equally good, a client may choose either; each direction prefers one of them.
+    If two models are equally good, a client may choose either model; each direction prefers one of the two.
     """
     half = np.random.default_rng(0).standard_normal(((copies + 1) // 2, *starts.shape))
     noise = np.concatenate([half, -half])[:copies]
@@ -217,7 +218,7 @@ def _own_run(
 
 
 def _close(first: np.ndarray, second: np.ndarray, tolerance: float) -> np.ndarray:
-    """Return whether models (rounds + 1, R, P, d) agree, relative to the largest size of their replicate so far."""
+    """Return whether two runs' models (rounds + 1, R, P, d) agree, relative to the replicate's largest entry so far."""
     with np.errstate(all="ignore"):
         unit = np.maximum.accumulate(np.abs(second).max(axis=(2, 3), keepdims=True), axis=0)
         same = np.abs(first - second) <= tolerance * unit
@@ -245,9 +246,9 @@ def _compare_paths(
     reason: str,
     mistake: Callable[[np.ndarray, np.ndarray, Trace, int], str],
 ) -> tuple[Kind, str]:
-    """Compare the given replicates round by round, until rounding may decide how they continue.
+    """Compare the given replicates round by round, up to the round after which rounding may decide how they continue.
 
-    If a replicate differs, the reason ends with its likely mistake.
+    If a replicate differs, the reason ends with the likely mistake.
     """
     wrong = ~_close(models, own.models, tolerance) & stable[:, :, None, None]
     if wrong.any():
@@ -273,7 +274,7 @@ def _compare_paths(
 
 @Algorithm.register
 class _WithParticipants:
-    """An algorithm whose participants are given, (rounds, R, k), through its stream of participation."""
+    """An algorithm with given participants (rounds, R, k), which replaces the stream for participation."""
 
     def __init__(self, algorithm: Algorithm[Any], participants: np.ndarray) -> None:
         self._algorithm, self._participants, self.drawn = algorithm, participants, 0
@@ -287,7 +288,7 @@ class _WithParticipants:
         return self._algorithm.step(state, task, replace(randomness, participation=stream))
 
     def random(self, shape: tuple[int, ...]) -> np.ndarray:
-        """Return sort keys of clients: least for the next round's participants, equal in all copies of a replicate."""
+        """Return sort keys of clients: smallest for the next round's participants, equal in a replicate's copies."""
         chosen = self._participants[self.drawn % len(self._participants)]
         self.drawn += 1
         keys = np.ones(shape)
@@ -298,9 +299,9 @@ class _WithParticipants:
 def _compare_repeated(
     algorithm: Algorithm[Any], task: Mixture, trace: Trace, *arrays: np.ndarray, tolerance: float
 ) -> tuple[Kind, str] | None:
-    """Compare replicates with the library's runs with the same participants; None if anything else is random."""
+    """Compare replicates with library runs that have the same participants; return None if anything else is random."""
     models, assignments = arrays
-    # if each client has a model, the participants' models move
+    # if each client has a model, the models that move show the participants
     by_client = algorithm.target == "clients"
     present = (models[1:] != models[:-1]).any(axis=-1) if by_client else assignments >= 0
     count = participant_count(getattr(algorithm, "participation", 1.0), task.clients)

@@ -1,4 +1,4 @@
-"""Permutation tests of whether the replicates of a run and of the library's own run have the same law."""
+"""Permutation tests of the hypothesis that the replicates of a run and of the library's run have the same law."""
 
 from __future__ import annotations
 
@@ -22,13 +22,13 @@ from clusterproof.theory.runs.run_statistics import (
 )
 
 SCREEN = 4.0
-"""Difference of the two means, in standard errors, up to which a column gets the p-value 1."""
+"""Difference between the two means, in standard errors, up to which a column gets the p-value 1."""
 
 MOST = 16
-"""Number of columns for which the bound is computed. These columns differ most; all others get p = 1."""
+"""Number of columns, those with the largest differences, for which the bound is computed; all others get p = 1."""
 
 STEPS = 25
-"""Number of Newton steps; every iterate gives a valid bound."""
+"""Number of Newton steps. Every iterate gives a valid bound."""
 
 
 def log_p_values(values: np.ndarray, count: int) -> np.ndarray:
@@ -37,10 +37,10 @@ def log_p_values(values: np.ndarray, count: int) -> np.ndarray:
     Parameters
     ----------
     values
-        (N, K), finite. Under the hypothesis the rows are exchangeable, or each of the first ``count`` rows is
-        exchangeable with an equal number of the other rows.
+        Finite values, (N, K). Under the hypothesis, all rows are exchangeable, or each of the first ``count`` rows is
+        exchangeable with its own set of other rows; all sets have equal size.
     count
-        n, number of rows of the first sample, at most N / 2.
+        Number n of rows in the first sample, at most N / 2.
 
     Returns
     -------
@@ -49,9 +49,9 @@ def log_p_values(values: np.ndarray, count: int) -> np.ndarray:
 
     Notes
     -----
-    The mean of n rows drawn without replacement has a moment generating function below the function for n independent
-    draws (Hoeffding 1963, Theorem 4). Hence P(mean >= a) <= min over s of exp(n (log mean exp(s x) - s a)). No law and
-    no finite moments are assumed: the p-values are also valid for heavy tails and rare events.
+    If n rows are drawn without replacement, the moment generating function of their mean is below the function for n
+    independent draws (Hoeffding 1963, Theorem 4). Hence P(mean >= a) <= min over s of exp(n (log mean exp(s x) - s a)).
+    This assumes no distribution and no finite moments, so the p-values are also valid for heavy tails and rare events.
     """
     centred = values - values.mean(axis=0)
     deviation = centred.std(axis=0)
@@ -67,7 +67,7 @@ def log_p_values(values: np.ndarray, count: int) -> np.ndarray:
 
 
 def _cramer(values: np.ndarray, means: np.ndarray) -> np.ndarray:
-    """Minimise log mean exp(s x) - s a over s >= 0, for columns x (N, K) of mean 0 and variance 1, and a > 0."""
+    """Minimise log mean exp(s x) - s a over s >= 0, for columns x (N, K) with mean 0 and variance 1, and a > 0."""
     tilt, best = means.copy(), np.zeros(len(means))
     for _ in range(STEPS):
         exponents = tilt * values
@@ -83,12 +83,12 @@ def _cramer(values: np.ndarray, means: np.ndarray) -> np.ndarray:
 
 
 def scores(values: np.ndarray, tolerance: float) -> np.ndarray:
-    """Replace the entries of each column by centred ranks; entries that differ by less than the tolerance are ties.
+    """Replace the entries of each column with centred ranks; entries that differ by less than the tolerance are ties.
 
     Parameters
     ----------
     values
-        (N, K), infinite entries allowed.
+        Values, (N, K), which may be infinite.
     tolerance
         Largest rounding error of an entry.
     """
@@ -99,32 +99,31 @@ def scores(values: np.ndarray, tolerance: float) -> np.ndarray:
     with np.errstate(invalid="ignore"):
         new = np.diff(ordered, axis=0) > tolerance
     groups = np.concatenate([np.zeros((1, values.shape[1]), dtype=int), np.cumsum(new, axis=0)])
-    ranks = rankdata(groups, axis=0)  # ranks of the ordered entries
+    ranks = rankdata(groups, axis=0)  # compute the ranks of the ordered entries
     centred = np.empty(values.shape)
     np.put_along_axis(centred, order, ranks - ranks.mean(axis=0), axis=0)
     return centred
 
 
 LIMIT = math.log(CLAIM_SIGNIFICANCE / 8)
-"""Logarithm of the level of each of the two comparisons. The tests of single rounds have the rest of the total
-level."""
+"""Logarithm of the level of each of the two comparisons. The tests of single rounds use the rest of the total level."""
 DOMINATED = 0.01
-"""Ranks are also compared if one replicate contributes more than this share to a sum of squares."""
+"""Share of a single replicate in a sum of squares above which ranks are also compared."""
 LARGEST = 1e100
-"""Size at which models of a diverged run are cut off."""
+"""Size to which the entries of a diverged run's models are clipped."""
 POOLED = "in standard deviations"
-"""Unit of statistics that are averaged over columns or rounds."""
+"""Unit for statistics that are averaged over columns or rounds."""
 
 
 class SampleTests:
-    """Number of tests so far, and the test with the least p-value."""
+    """Number of tests so far, and the test with the smallest p-value."""
 
     def __init__(self, replicates: int, references: int) -> None:
         self.replicates, self.references = replicates, references
         self.number, self.least, self.sentence = 0, 0.0, ""
 
     def add(self, name: str, where: str, values: np.ndarray, labels: list[str]) -> None:
-        """Test the columns of values (N, K), which begin with the run's replicates."""
+        """Test the columns of values (N, K); the first rows belong to the run's replicates."""
         self.number += values.shape[1]
         logs = log_p_values(values, self.replicates)
         best = int(np.argmin(logs))
@@ -138,11 +137,11 @@ class SampleTests:
 
     @property
     def chance(self) -> float:
-        """Logarithm of a bound on the probability that some test of a correct run has so small a p-value."""
+        """Logarithm of a bound on the probability that, for a correct run, some test has a p-value this small."""
         return self.least + math.log(max(self.number, 1))
 
     def judge(self) -> tuple[Literal["holds", "differs", "inconclusive"], str]:
-        """Return the outcome of all tests together, at one level."""
+        """Return the outcome of all tests together, at the given level."""
         samples = f"{self.replicates} replicates against {self.references}"
         if self.chance <= LIMIT:
             return "differs", f"{self.sentence} ({samples}, probability at most {power_of_ten(self.chance)})"
@@ -152,7 +151,7 @@ class SampleTests:
                 f"{self.sentence} ({samples}, by chance with probability {power_of_ten(self.chance)}): {needed} "
                 "replicates would see so large a difference"
             )
-        # a mean that moved by its deviation then passes the threshold by three standard errors
+        # then a mean that moved by one standard deviation exceeds the threshold by three standard errors
         needed = math.ceil((math.sqrt(2 * (math.log(2 * self.number) - LIMIT)) + 3) ** 2)
         if self.replicates < needed:
             return (
@@ -165,7 +164,7 @@ class SampleTests:
 def _statistics(
     models: np.ndarray, assignments: np.ndarray, own: Trace, tolerance: float
 ) -> Iterator[Statistic]:
-    """Yield every statistic, with the run's replicates before the library's."""
+    """Yield every statistic; the run's replicates come before the library's replicates."""
     joined = np.concatenate([models, own.models], axis=1)
     for step, finite in enumerate(np.isfinite(joined).all(axis=(2, 3))):
         yield Statistic("finite runs", step, finite[:, None].astype(float), ["all models"])
@@ -177,7 +176,7 @@ def _statistics(
 
 
 def compare_samples(models: np.ndarray, assignments: np.ndarray, own: Trace, tolerance: float) -> SampleTests:
-    """Test every statistic by itself, pooled over its columns, over rounds, and over both."""
+    """Test every statistic separately, and pooled over columns, over rounds, and over both."""
     tests = SampleTests(models.shape[1], own.models.shape[1])
     sums: dict[tuple[str, ...], np.ndarray] = {}
     counts: Counter[tuple[str, ...]] = Counter()

@@ -117,7 +117,7 @@ def test_the_task_must_be_that_of_the_trace_setting_by_setting() -> None:
     for other, name in ((noisy, "noise"), (moved, "optima")):
         trace = run(one.algorithm, other, rounds=5, replicates=6)
         with pytest.raises(
-            InvalidArgument, match=rf"task.{name} is .* must equal the setting of the trace's task"
+            InvalidArgument, match=rf"task.{name} is .* must equal the setting of the task in the trace"
         ):
             theory.assert_holds("cfl-mgd/theorem-a", one.task, trace)
 

@@ -244,5 +244,5 @@ def test_claims_of_your_own_are_added(registry: Any, default: tuple[RegressionMi
     for claims in ("mine/rate", ["mine/none"], ["cfl-mgd/theorem-1"]):
         with pytest.raises(InvalidArgument, match="claims"):
             theory.compare(task, trace, claims)  # type: ignore[arg-type]
-    with pytest.raises(InvalidArgument, match="setting of the trace's task"):
+    with pytest.raises(InvalidArgument, match="setting of the task in the trace"):
         theory.compare(task_of(seed=9), trace)

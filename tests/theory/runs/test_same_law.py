@@ -142,7 +142,7 @@ def test_few_replicates_are_inconclusive_unless_the_fault_is_large() -> None:
 
 def test_what_cannot_be_compared_is_refused() -> None:
     trace = run(DESCENT, QUADRATIC, rounds=2)
-    with pytest.raises(InvalidArgument, match="must equal the setting of the trace's task"):
+    with pytest.raises(InvalidArgument, match="must equal the setting of the task in the trace"):
         assert_same_law(dataclasses.replace(QUADRATIC, centers=2 * QUADRATIC.centers), trace)
     with pytest.raises(InvalidArgument, match=r"must start from the models of the run, \(3, 4\)"):
         assert_same_law(QUADRATIC, trace, algorithm=FedAvg(step_size=0.1))
