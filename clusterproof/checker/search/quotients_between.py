@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from fractions import Fraction
 from itertools import combinations_with_replacement, product
 from typing import Any
@@ -44,6 +44,8 @@ LIMITS = (100, 1000, 3000)
 """Largest denominators to try if each coefficient has its own denominator."""
 FACTORS = 10
 """Largest number of polynomials with a known sign that serve as factors."""
+WHOLE = 3
+"""Largest number of denominators with more than two factors that serve as denominators as they are."""
 MOST_REPEATED = 5
 """Largest power of a factor with several symbols."""
 LONGEST = 40
@@ -78,6 +80,8 @@ class Quotients:
         with limited(FUEL):
             bottoms = dict.fromkeys(v.bottom for v in values if len(v.bottom) <= LONGEST)
             self.factors = self._of_one_sign(factor for p in bottoms for factor in irreducible(p))
+            self.bottoms = _powers(self.factors, 2, self.one)
+            self.bottoms += self._whole(bottoms, [p for _, p in self.bottoms])
             self.products = list(self._products())
 
     def at(self, ratio: Ratio) -> np.ndarray:
@@ -104,6 +108,15 @@ class Quotients:
             if sign and not any(_are_multiples(signed, each) for each in found):
                 found.append(signed)
         return found[:FACTORS]
+
+    def _whole(
+        self, denominators: Iterable[Polynomial], known: Sequence[Polynomial]
+    ) -> Iterator[tuple[int, Polynomial]]:
+        """Yield the first positive denominators that are no multiples of known products, each with its degree."""
+        signed = ((self.need.sign(p), p) for p in denominators if p.places)
+        positive = [p if sign == 1 else -p for sign, p in signed if sign]
+        new = [p for p in positive if not any(_are_multiples(p, each) for each in known)]
+        yield from ((max(map(sum, p)), p) for p in new[:WHOLE])
 
     def _distances(self) -> Iterator[Polynomial]:
         """Yield the distances of the symbols from the ends of their ranges."""
@@ -146,7 +159,7 @@ class Quotients:
             for count, q in _powers(nonnegative, 1, self.one)
             if count + power > 3
         ]
-        bottoms = _powers(self.factors, 2, self.one)
+        bottoms = self.bottoms
         above, below = ([_values(p, self.floats) for _, p in each] for each in (tops, bottoms))
         pairs = sorted(
             (degree + other, i, j)
@@ -171,7 +184,7 @@ class Quotients:
 
     def _polynomial_between(self, low: np.ndarray, high: np.ndarray) -> Ratio | None:
         """Return a polynomial divided by a product of factors; None if none is found."""
-        bottoms = [p for _, p in _powers(self.factors, 2, self.one)]
+        bottoms = [p for _, p in self.bottoms]
         for degree in range(DEGREE.get(len(self.places), 4) + 1):
             several = [
                 range(degree + 1) if place in self.places else (0,) for place in range(self.need.width)

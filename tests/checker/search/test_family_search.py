@@ -427,6 +427,18 @@ def compressed(mu: Share, delta: Share, f: Curved) -> Sides:
     return at_most(f(x - c) - f.minimum, (1 - delta * mu) * (f(x) - f.minimum))
 
 
-@pytest.mark.parametrize("statement", [extragradient, compressed], ids=lambda each: each.__name__)
-def test_multipliers_at_ends_and_of_other_conditions_are_found(statement: Callable[..., Sides]) -> None:
+Bounded = Annotated[Operator, operators(strong_monotonicity=lambda mu: mu, lipschitz=lambda length: length)]
+
+
+def forward(mu: Share, length: Annotated[Fraction, rationals(1, 4, 12)], a: Bounded) -> Sides:
+    """|x - s A x - x*|^2 <= (1 - mu s) |x - x*|^2 with s = mu / L^2; one multiplier is mu^2 / L^4."""
+    x = a.start - mu / length**2 * a(a.start) - a.solution
+    away = a.start - a.solution
+    return at_most(x @ x, (1 - mu**2 / length**2) * (away @ away))
+
+
+@pytest.mark.parametrize("statement", [extragradient, compressed, forward], ids=lambda each: each.__name__)
+def test_multipliers_at_ends_and_with_other_conditions_or_denominators_are_found(
+    statement: Callable[..., Sides],
+) -> None:
     assert family_of(in_language(statement).statements[""], "")["rule"] == "family"
