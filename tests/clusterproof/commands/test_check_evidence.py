@@ -266,6 +266,8 @@ def test_a_search_that_was_stopped_leaves_whole_files_and_goes_on(
     del searched[:]
     assert main(command) == 130  # what has ended is searched again
     assert searched[:2] == first
+    assert main([*command, "--seeds", "2"]) == 0  # verdicts of other seeds are none of this search
+    assert set(first) < set(searched[3:])
 
 
 def test_show_prints_the_points_that_a_reader_checks(
