@@ -115,6 +115,7 @@ def _decided(claim: Claim[..., Any], seed: int, evaluations: int | None, signifi
         claim=claim.id,
         paper=claim.paper,
         label=claim.label,
+        title=claim.title,
         seed=seed,
         lines=tuple(lines),
         seconds=time.perf_counter() - started,

@@ -124,6 +124,7 @@ def verdict_of(record: Mapping[str, Any], kept: Kept) -> Verdict:
             claim=claim.id,
             paper=claim.paper,
             label=claim.label,
+            title=claim.title,
             seed=record["seed"],
             lines=tuple(lines),
             version=record["version"],

@@ -126,7 +126,7 @@ class Verdict(Line):
 
     Attributes
     ----------
-    claim, paper, label
+    claim, paper, label, title
         As in ``Claim``; for a single line, ``claim`` is ``paper/name#line``.
     repaired_by
         Ids of the claims that replace this claim, or one of its lines.
@@ -162,12 +162,18 @@ class Verdict(Line):
     text: str = ""
     tight: bool = False
     file: str = ""
+    title: str = ""
 
     @property
     def heading(self) -> str:
-        """The label; then the source, unless it is ``printed``; then the kind of error, unless it is the default."""
+        """The label; then the source, unless it is ``printed``; then the kind of error, unless it is the default.
+
+        If the author gave no label, the title stands in its place.
+        """
         failed = (self.error_kind,) if self.word == Kind.VIOLATED else ()
-        return heading_of(self.label, self.source, *failed)
+        has_label = self.label != self.claim.partition("#")[0].partition("/")[2]
+        titled = not has_label and self.title.isprintable() and self.title.rstrip(".")
+        return heading_of(titled or self.label, self.source, *failed)
 
     def __repr__(self) -> str:
         return f"<Verdict on {self.claim}: {self.word}; {self.reason}>"
