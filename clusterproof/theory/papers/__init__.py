@@ -1,4 +1,4 @@
-"""Claims about papers, and the subjects of each paper, by the name with which the ids of its claims begin."""
+"""Claims about papers, and the subject of each paper, indexed by the name that begins the ids of its claims."""
 
 PAPERS = {
     "cfl-mgd": "CFL-MGD: Zhao et al. 2023, Electronics 12, 1972",
@@ -16,4 +16,4 @@ PAPERS = {
     "scaffold": "SCAFFOLD: Karimireddy et al. 2020",
     "sproxskip": "ProxSkip with stochastic gradients",
 }
-"""Subject of each paper's claims; papers on clusters come first."""
+"""The subject of each paper's claims; papers about clusters come first."""

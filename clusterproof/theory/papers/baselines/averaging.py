@@ -1,4 +1,4 @@
-"""FedAvg, FedProx, Per-FedAvg, FedBCD and LOCAL on quadratics: their fixed points."""
+"""Fixed points of FedAvg, FedProx, Per-FedAvg, FedBCD and LOCAL on quadratics."""
 
 from __future__ import annotations
 
@@ -16,16 +16,16 @@ from clusterproof.synthetic import QuadraticMixture
 from clusterproof.theory.exact import affine_rounds
 
 TOLERANCE = 1e-10
-"""Largest allowed distance of a run's last state from a closed form."""
+"""Largest allowed distance between a run's last state and a closed form."""
 
 STILL = 1e-14
-"""Largest change of any array of a state in a round, relative to the array's size, at which a run has converged."""
+"""Largest change of a state's arrays in a round, relative to their size, at which a run counts as converged."""
 
 LONGEST = 20000
 """Largest number of rounds of a run."""
 
 INSTANCES = 80
-"""Number of tasks on which each closed form is compared."""
+"""Number of tasks for the comparison with each closed form."""
 
 
 def rest(algorithm: Algorithm[Any], task: QuadraticMixture, initial: np.ndarray) -> State:
@@ -52,15 +52,17 @@ def kept(state: State) -> list[np.ndarray]:
 
 
 def draw_task(stream: np.random.Generator, *, clusters: int = 1, fewest: int = 1) -> QuadraticMixture:
-    """Draw clients with different Hessians and centres; in one of several clusters all clients are equal.
+    """Draw clients with different Hessians and centres.
 
-    Eigenvalues lie in [1/4, 1]. Centres are normal; the centres of several clusters are far apart, so that the clusters
-    are correct from the start.
+    If there are several clusters, all clients in one of them are equal.
+
+    Eigenvalues lie in [1/4, 1]. Centres are normal. The centres of several clusters are far apart, so the clusters are
+    correct from the start.
 
     Parameters
     ----------
     stream
-        Generator. It draws up to six clients per cluster in up to four dimensions.
+        Random generator, which draws up to six clients per cluster in up to four dimensions.
     clusters
         Number of clusters of equal size.
     fewest
@@ -92,7 +94,7 @@ def suppose_moderate(task: QuadraticMixture) -> None:
 
 
 def start_of(task: QuadraticMixture, count: int) -> np.ndarray:
-    """Return the task's own starting points."""
+    """Return starting points that the task draws."""
     return task.initial_models(count, (), generator(0, "baselines", "start"))
 
 
@@ -105,7 +107,7 @@ def kept_at_rest(
 
 
 def rests_at(algorithm: Algorithm[Any], task: QuadraticMixture, *forms: np.ndarray) -> Sides:
-    """Conclude that the state of a run converges to the closed forms."""
+    """State the conclusion that the state of a run converges to the closed forms."""
     suppose_moderate(task)
     resting = kept_at_rest(algorithm, task, forms)
     return equal(*zip(resting, forms, strict=False), rounding=TOLERANCE)
@@ -239,19 +241,19 @@ def fedavg_optimum(
 
     Source
         McMahan et al. (2017), which we did not read: the mean loss is their objective. The reading adds that FedAvg
-        with a constant step ends at its minimiser. With H > 1 and clients of different curvature the fixed point
-        differs from the minimiser (client drift).
+        with a constant step size ends at the minimiser of the mean loss. With H > 1 and clients with different
+        curvatures, the fixed point differs from the minimiser (client drift).
     """
     optimum = (1 - curvature) / (1 + curvature)
     return equal((rest_of_two(curvature, step, local_steps), optimum))
 
 
 INNER = Q[Fraction(1, 10) : Fraction(1, 2) : 10]
-"""alpha in units of 1 / L."""
+"""Inner step size alpha, in units of 1 / L."""
 
 
 def personal_rest(task: QuadraticMixture, inner: Fraction, local_steps: int, *, second_order: bool) -> Sides:
-    """Conclude that Per-FedAvg converges to the closed form of its fixed point."""
+    """State the conclusion that Per-FedAvg converges to the closed form of its fixed point."""
     inner_step, step = float(inner) / task.client_smoothness, 1 / task.client_smoothness
     form = affine_rounds.per_fedavg_rest(
         task.hessians,
@@ -312,13 +314,13 @@ def per_fedavg_first_order(task: Task, inner: Fraction = INNER, local_steps: int
         point.
 
     Source
-        Ours; Fallah et al. (2020), Section 5, have the first-order approximation. The claim is an identity.
+        Ours; the first-order approximation is in Fallah et al. (2020), Section 5. The claim is an identity.
     """
     return personal_rest(task, inner, local_steps, second_order=False)
 
 
 def personal_rest_of_two(curvature: Fraction, inner: Fraction, power: int) -> Fraction:
-    """Return the fixed point for minimisers -1 and 1 and weights a (1 - alpha a)^power; first order has power 1."""
+    """Return the fixed point for minimisers -1 and 1 and weights a (1 - alpha a)^power; power 1 is first order."""
     weight, other = (a * (1 - inner * a) ** power for a in (curvature, Fraction(1)))
     return (other - weight) / (weight + other)
 
@@ -375,8 +377,8 @@ def fedbcd(
         1].
 
     Statement
-        z is the point of ``baselines/fedprox-exact``, with mu = 2 rho for the paper's rho, because its penalty has no
-        factor 1/2. Moreover x_i = (A_i + mu I)^-1 (A_i b_i + mu z).
+        z is the fixed point in ``baselines/fedprox-exact``. With the paper's rho, mu is 2 rho, because the paper's
+        penalty has no factor 1/2. Moreover x_i = (A_i + mu I)^-1 (A_i b_i + mu z).
 
     Source
         Ours; FedBCD is Wu et al. (2021). The claim is an identity.
@@ -409,11 +411,12 @@ def fedbcd_separate(
     """FedBCD-I's fixed point has the weights (I - c M_i)^-1 (I - M_i) with M_i = (I - eta A_i)^n.
 
     Hypotheses
-        The hypotheses of ``baselines/fedavg``. A client makes n steps on the loss, then n times x <- x - pull (x - z).
+        The hypotheses of ``baselines/fedavg``. A client takes n steps on the loss, and then n steps x <- x - pull (x -
+        z).
 
     Statement
         z = (sum Q_i)^-1 sum Q_i b_i with the stated Q_i and c = (1 - pull)^n; x_i = z + c Q_i (b_i - z).
-        Here z depends on n, in contrast to the penalised variant.
+        In contrast to the penalised variant, z depends on n.
 
     Source
         Ours; Wu et al. (2021), FedBCD-I. The claim is an identity.
@@ -434,7 +437,7 @@ def fedbcd_separate(
     expected="consistent, no sharpness",
 )
 def local(task: Task, local_steps: int = Z[1:8]) -> Sides:
-    """LOCAL's fixed point is every client's own minimiser.
+    """At LOCAL's fixed point, every client is at the minimiser of its loss.
 
     Hypotheses
         The hypotheses of ``baselines/fedavg``.

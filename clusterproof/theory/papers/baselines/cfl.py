@@ -1,7 +1,7 @@
 """CFL: the cosines of updates at a stationary point, and the cut of the clients.
 
-We did not read the paper, Sattler et al. (2020): the claims on cosines are ours, and the claim on the cut judges public
-code.
+We did not read the paper, Sattler et al. (2020): the claims about cosines are ours, and the claim about the cut
+concerns public code.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ from clusterproof.theory.exact.cuts import across, cut_by_linkage, least_across,
 from clusterproof.theory.papers.baselines.averaging import rest, start_of
 
 STEP = Q[Fraction(3, 10) : 1 : 10]
-"""Step size in units of 1 / L, for L = 1."""
+"""Step size, in units of 1 / L, where L = 1."""
 
 
 def stationary_cosines(task: QuadraticMixture, step: float, local_steps: int) -> np.ndarray:
@@ -72,15 +72,15 @@ def stationary_cosine(
     step_size: Fraction = STEP,
     local_steps: int = Z[1:3],
 ) -> Sides:
-    """At a stationary point, K clusters on a regular simplex have cross-cluster cosine -1 / (K - 1).
+    """At a stationary point, K clusters on a regular simplex have the cosine -1 / (K - 1) across clusters.
 
     Hypotheses
-        Clusters of equal size whose minimisers are the vertices of a regular simplex. Every client has the Hessian a I
-        and its cluster's minimiser, and FedAvg is at its fixed point.
+        All clusters have the same size, and their minimisers are the vertices of a regular simplex. Every client has
+        the Hessian a I and its cluster's minimiser, and FedAvg is at its fixed point.
 
     Statement
-        cos(Delta w_i, Delta w_j) is -1 / (K - 1) for clients of different clusters, and 1 inside a cluster. So every
-        cut along clusters has the same largest similarity.
+        cos(Delta w_i, Delta w_j) is -1 / (K - 1) for clients in different clusters, and 1 for clients in the same
+        cluster. So every cut along clusters has the same largest similarity.
 
     Source
         Ours; CFL, Sattler et al. (2020), has this setting. The claim is an identity: the updates are multiples of b_c -
@@ -120,7 +120,7 @@ def two_clusters(
         point.
 
     Statement
-        The cosine of two updates is -1 across the clusters and 1 inside.
+        The cosine of two updates is -1 for clients in different clusters, and 1 for clients in the same cluster.
 
     Source
         Ours; CFL, Sattler et al. (2020), has this setting. The claim is an identity: n_1 g_1 + n_2 g_2 = 0.
@@ -155,7 +155,7 @@ def pulls(minimisers: Sequence[int]) -> list[Fraction]:
 def stationary_cosine_anywhere(
     minimiser_0: int = MINIMISER, minimiser_1: int = MINIMISER, minimiser_2: int = MINIMISER
 ) -> Sides:
-    """At a stationary point the cross-cluster cosine is -1 / (K - 1), wherever the clusters' minimisers lie.
+    """At a stationary point the cosine across clusters is -1 / (K - 1), for any minimisers of the clusters.
 
     Hypotheses
         The hypotheses of ``cfl/stationary-cosine`` without the simplex: three clusters of one client each.
@@ -164,8 +164,8 @@ def stationary_cosine_anywhere(
         cos(Delta w_i, Delta w_j) = -1 / (K - 1) for clients of different clusters.
 
     Source
-        Ours: an expectation that no source prints. The value comes from a regular simplex. In general only the sum of
-        the updates is 0, and for K = 3 this allows a cosine of 1.
+        Ours: a natural expectation that no source prints. The value is correct for a regular simplex. In general only
+        the sum of the updates is 0, and for K = 3 this allows a cosine of 1.
     """
     updates = pulls((minimiser_0, minimiser_1, minimiser_2))
     suppose("the clusters have minimisers of their own", len(set(updates)) == len(updates))
@@ -175,7 +175,7 @@ def stationary_cosine_anywhere(
 
 
 def least_similarity(similarities: np.ndarray) -> float:
-    """Return the least over all cuts of the largest similarity across the cut, by enumeration."""
+    """Enumerate all cuts, and return the smallest value of the largest similarity across a cut."""
     count = len(similarities)
     cuts = (np.array([False, *bits]) for bits in product([False, True], repeat=count - 1) if any(bits))
     return min(cross_similarity(similarities, side) for side in cuts)
@@ -188,7 +188,7 @@ def draw_updates(stream: np.random.Generator) -> np.ndarray:
 
 
 def read_updates(written: list[list[float]]) -> np.ndarray:
-    """Read the updates of two to eight clients."""
+    """Convert an instance to the updates of two to eight clients."""
     updates = np.array(written, dtype=float)
     if updates.ndim != 2 or not 2 <= len(updates) <= 8 or not np.isfinite(updates).all():
         raise ValueError("two to eight rows of numbers are needed")
@@ -207,10 +207,10 @@ def read_updates(written: list[list[float]]) -> np.ndarray:
 def single_linkage(
     updates: Annotated[np.ndarray, drawn(draw_updates, write=np.ndarray.tolist, read=read_updates)],
 ) -> Sides:
-    """Single linkage on 1 - cosine finds the cut across which the largest similarity is least.
+    """Single linkage on 1 - cosine finds the cut for which the largest similarity across the cut is smallest.
 
     Hypotheses
-        None; ties may be broken in any way.
+        There are none; ties may be broken in any way.
 
     Statement
         min over cuts of max over pairs across the cut of cos(Delta w_i, Delta w_j) is attained by the last merge
@@ -226,7 +226,10 @@ def single_linkage(
 
 
 FOUR_UPDATES = (0, 1, 0, -1, 1, -1, 3, 1)
-"""Directions of 90, -90, -45 and 18.4 degrees. Complete linkage, unlike single linkage, merges {90, 18.4}."""
+"""Updates with directions of 90, -90, -45 and 18.4 degrees.
+
+Complete linkage merges {90, 18.4}; single linkage does not.
+"""
 
 
 @claim(
@@ -248,10 +251,10 @@ def complete_linkage(
     clients: Annotated[int, integers(3, 6)],
     coordinates: Annotated[tuple[int, ...], sequences(integers(-4, 4), lambda clients: 2 * clients)],
 ) -> Sides:
-    """Complete linkage, as in the public code of CFL, finds the cut with the least largest similarity.
+    """Complete linkage, as in CFL's public code, finds the cut for which the largest similarity is smallest.
 
     Hypotheses
-        The updates lie in the plane. No two pairs of clients have the same similarity, so that ties do not matter.
+        The updates lie in the plane. No two pairs of clients have the same similarity, so ties do not matter.
 
     Statement
         The statement of ``cfl/single-linkage``, for agglomerative clustering with complete linkage on minus the cosine.
@@ -260,8 +263,8 @@ def complete_linkage(
     Source
         Public code of CFL, github.com/felisat/clustered-federated-learning, commit 23a1c38, fl_devices.py:
         ``AgglomerativeClustering(affinity="precomputed", linkage="complete").fit(-S)``. ``cfl/single-linkage`` restates
-        the paper, Sattler et al. (2020), which we did not read. The reading adds that the code is meant to find that
-        cut.
+        the paper, Sattler et al. (2020), which we did not read. The reading adds that the code is meant to find the cut
+        of ``cfl/single-linkage``.
     """
     updates = [coordinates[place : place + 2] for place in range(0, 2 * clients, 2)]
     suppose("no update is 0", all(any(update) for update in updates))
@@ -275,11 +278,11 @@ def complete_linkage(
 
 
 HALVES = ["".join(each) for size in range(4, 9) for each in product("01", repeat=size)]
-"""Side of each of four to eight clients after the first cut, such as "0111"."""
+"""The sides of four to eight clients after the first cut, such as "0111"."""
 
 
 def cut_twice(sides: str, cut: int) -> tuple[list[list[int]], list[list[int]]]:
-    """Return the clusters after side 1 is cut at ``cut``, by clients' ids and by positions inside the cut cluster."""
+    """Cut side 1 at ``cut``; return the clusters with clients' ids, and with positions inside the cut cluster."""
     uncut, members = ([i for i, side in enumerate(sides) if side == half] for half in "01")
     ids, positions = (members[:cut], members[cut:]), (list(range(cut)), list(range(cut, len(members))))
     return [uncut, *ids], [uncut, *positions]
@@ -299,14 +302,14 @@ def cut_twice(sides: str, cut: int) -> tuple[list[list[int]], list[list[int]]]:
     rank=2,
 )
 def notebook_index(sides: str = among(*HALVES), cut: int = Z[1:7]) -> Sides:
-    """The two lists of positions that a cut returns in the public code of CFL are the new clusters.
+    """The two lists of positions that a cut returns in CFL's public code are the new clusters.
 
     Hypotheses
-        The cut cluster has more than two clients, and is not the first one.
+        The cluster that is cut has more than two clients, and is not the first cluster.
 
     Statement
-        ``cluster_indices_new += [c1, c2]``, with c1 and c2 positions inside the cut cluster, lists the clients of the
-        new clusters. With idc the ids of the cut cluster's clients, idc[c1] and idc[c2] would be right.
+        ``cluster_indices_new += [c1, c2]`` lists the clients of the new clusters; c1 and c2 are positions inside the
+        cut cluster. If idc holds the ids of the cut cluster's clients, idc[c1] and idc[c2] would be right.
 
     Source
         Public code of CFL, github.com/felisat/clustered-federated-learning, commit 23a1c38,
@@ -323,12 +326,12 @@ def notebook_index(sides: str = among(*HALVES), cut: int = Z[1:7]) -> Sides:
 
 
 def draw_labels(stream: np.random.Generator) -> np.ndarray:
-    """Draw an order of three clients each of three to five clusters."""
+    """Draw an order of the clients of three to five clusters with three clients each."""
     return np.asarray(stream.permutation(np.repeat(np.arange(int(stream.integers(3, 6))), 3)))
 
 
 def read_labels(written: list[int]) -> np.ndarray:
-    """Read an order that ``draw`` makes."""
+    """Convert an instance to an order as drawn by ``draw``."""
     labels = np.array(written, dtype=np.int64)
     if labels.ndim != 1 or not 3 <= len(set(written)) <= 5 or (np.bincount(labels) != 3).any():
         raise ValueError("three clients of each of three to five clusters are needed")
@@ -359,7 +362,7 @@ def client_ids(
         Ours; replaces the listing of ``cfl/notebook-index``.
     """
     clusters = int(labels.max()) + 1
-    # unequal lengths, so that one cut is best in every cluster
+    # the lengths differ, so that one cut is best in every cluster
     optima = simplex(clusters) * (1 + np.arange(clusters))[:, None]
     task = QuadraticMixture(
         hessians=np.broadcast_to(np.eye(clusters), (len(labels), clusters, clusters)),
@@ -372,7 +375,7 @@ def client_ids(
     for _ in range(100):
         state = algorithm.step(state, task, randomness)
         after = np.array(state.assignments)
-        # the new clusters refine the old ones if there are as many (old, new) pairs as new clusters
+        # the new clusters refine the old clusters if there are as many (old, new) pairs as new clusters
         torn += len(np.unique(np.stack([before, after]), axis=1).T) != len(np.unique(after))
         before = after
     return {

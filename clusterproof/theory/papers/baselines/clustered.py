@@ -1,4 +1,4 @@
-"""The clustered algorithms on quadratics, once their clusters are correct."""
+"""Fixed points of the clustered algorithms on quadratics, once the clusters are correct."""
 
 from __future__ import annotations
 
@@ -16,12 +16,12 @@ from clusterproof.theory.papers.baselines import averaging
 from clusterproof.theory.papers.baselines.averaging import INSTANCES, TOLERANCE, draw_task
 
 Task = Annotated[QuadraticMixture, drawn(partial(draw_task, clusters=2))]
-"""Two clusters of equal size at distance 100."""
+"""Proportions of two clusters of equal size, and their distance."""
 MOMENTUM = Q[0 : Fraction(1, 2) : 10]
 
 
 def suppose_far_apart(task: QuadraticMixture) -> None:
-    """Suppose that the models start in the basins, so that the clusters are correct from the first round."""
+    """Suppose that the models start in the basins; the clusters are then correct from the first round."""
     averaging.suppose_moderate(task)
     suppose("there are two clusters", task.clusters == 2)
     optima = task.optima[task.labels]
@@ -30,7 +30,7 @@ def suppose_far_apart(task: QuadraticMixture) -> None:
 
 
 def rest_of_right_clusters(algorithm: Any, task: QuadraticMixture) -> list[np.ndarray]:
-    """Return the converged state of a run that starts in the basins; NaN if a client is in a wrong cluster."""
+    """Return the converged state of a run that starts in the basins, or NaN if a client is in a wrong cluster."""
     state = averaging.rest(algorithm, task, averaging.start_of(task, algorithm.model_count(task)))
     if not np.array_equal(np.asarray(state.assignments), task.labels):
         return [np.full_like(array, np.nan) for array in averaging.kept(state)]
@@ -48,7 +48,8 @@ def cfl_mgd_gradient(task: Task, momentum: Fraction = MOMENTUM) -> Sides:
     """Option I of CFL-MGD has the exact optimum of each cluster as its fixed point, with zero momentum.
 
     Hypotheses
-        The clients are quadratic, the clusters are correct from the start, and the step size and momentum are stable.
+        The clients' losses are quadratic, the clusters are correct from the start, and rounds are stable for the step
+        size and the momentum.
 
     Statement
         chi_p = (sum A_i)^-1 sum A_i b_i over the cluster's clients, and the cluster's buffer is 0.
@@ -118,7 +119,7 @@ def clustered_rest(
     """IFCA, GL-CFL and CFL have FedAvg's fixed point in each cluster once the clusters are correct.
 
     Hypotheses
-        The hypotheses of ``baselines/fedavg``. The clusters are far apart, and CFL finds them by its own cut.
+        The hypotheses of ``baselines/fedavg``. The clusters are far apart, and CFL finds the clusters with its cut.
 
     Statement
         The model of a cluster is (sum Q_i)^-1 sum Q_i b_i over its clients with Q_i = I - (I - eta A_i)^H. For GL-CFL,
@@ -126,7 +127,7 @@ def clustered_rest(
 
     Source
         Ours. IFCA, with model averaging, is the algorithm of Ghosh et al. (2020). CFL is the algorithm of Sattler et
-        al. (2020), and GL-CFL that of Lin et al. (2023). The claim is an identity.
+        al. (2020), and GL-CFL is the algorithm of Lin et al. (2023). The claim is an identity.
     """
     suppose_far_apart(task)
     suppose("a cluster has two clients at least", np.bincount(task.labels).min() >= 2)
@@ -138,7 +139,7 @@ def clustered_rest(
     def rests(algorithm: Any) -> Sides:
         return equal((rest_of_right_clusters(algorithm, task)[0], expected), rounding=TOLERANCE)
 
-    # CFL starts from one model and finds the clusters by one cut near the pooled fixed point
+    # CFL starts from one model and finds the clusters with one cut near the pooled fixed point
     recursive = CFL(
         step_size=step, local_steps=local_steps, warm_up=0, mean_threshold=1e-2, client_threshold=8.0
     )

@@ -1,4 +1,4 @@
-"""Rates of two methods with one model, for every number of rounds; federated methods are compared with them."""
+"""Rates of two methods with one model, for every number of rounds, for comparison with federated methods."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ def halpern(operator: Nonexpansive, rounds: int = Z[1:]) -> Sides:
     """||x_N - T x_N||^2 <= 4 ||x_0 - x*||^2 / (N + 1)^2 for every N and every nonexpansive T.
 
     Statement
-        x_(k+1) = x_0 / (k + 2) + (k + 1) / (k + 2) T x_k, and T x* = x*.
+        The method is x_(k+1) = x_0 / (k + 2) + (k + 1) / (k + 2) T x_k, and T x* = x*.
 
     Source
         Restated after Lieder, *On the convergence rate of the Halpern-iteration* (2021).
@@ -58,7 +58,7 @@ def best_subgradient_iterate(step_size: Step, f: Lipschitz, rounds: int = Z[1:])
     """min_(k<N) f(x_k) - f* <= ||x_0 - x*||^2 / (2 h N) + h M^2 / 2 for every N and every step h.
 
     Statement
-        x_(k+1) = x_k - h g_k with a subgradient g_k of a convex f, ||g_k|| <= M = 1.
+        The method is x_(k+1) = x_k - h g_k, where g_k is a subgradient of a convex f with ||g_k|| <= M = 1.
 
     Source
         Restated after Shor, *Minimization methods for non-differentiable functions* (1985).

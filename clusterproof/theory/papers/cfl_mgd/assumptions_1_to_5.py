@@ -1,4 +1,4 @@
-"""Assumptions 1 to 5."""
+"""Claims about Assumptions 1 to 5."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ SomeMixture = Annotated[Mixture, drawn(random_mixture)]
 
 
 def pairs_of_points(task: Mixture, stream: np.random.Generator) -> tuple[np.ndarray, np.ndarray]:
-    """Draw chi and chi' - chi for each cluster, (P, 40, d) each: short and long differences."""
+    """Draw chi, and short and long differences chi' - chi, for each cluster, (P, 40, d) each."""
     shape = (task.clusters, 40, task.dimension)
     points = task.optima[:, None] + 3 * stream.standard_normal(shape)
     return points, stream.standard_normal(shape) * 10.0 ** stream.uniform(-2, 1, (*shape[:2], 1))
@@ -35,7 +35,7 @@ def pairs_of_points(task: Mixture, stream: np.random.Generator) -> tuple[np.ndar
     headline=True,
 )
 def assumption_1(task: SomeMixture, stream: Stream) -> Sides:
-    """The clusters' expected losses are L-smooth, with the closed form of L for our tasks.
+    """The clusters' expected losses are L-smooth, where L has a closed form for our tasks.
 
     Hypotheses
         The task is a regression, quadratic or ridge-logistic mixture.
@@ -45,7 +45,7 @@ def assumption_1(task: SomeMixture, stream: Stream) -> Sides:
         covariance, of a mean Hessian, or ridge + lambda_max(X'X / N) / 4.
 
     Source
-        Zhao et al. (2023), Assumption 1. The claim is an upper bound, tight on quadratics.
+        Zhao et al. (2023), Assumption 1. The claim is an upper bound, which is attained on quadratics.
     """
     points, steps = pairs_of_points(task, stream)
     changes = [
@@ -66,7 +66,7 @@ def assumption_1(task: SomeMixture, stream: Stream) -> Sides:
     headline=True,
 )
 def assumption_2(task: SomeMixture, stream: Stream) -> Sides:
-    """The clusters' expected losses are mu-strongly convex, with the closed form of mu for our tasks.
+    """The clusters' expected losses are mu-strongly convex, where mu has a closed form for our tasks.
 
     Hypotheses
         The task is a regression, quadratic or ridge-logistic mixture.
@@ -76,14 +76,14 @@ def assumption_2(task: SomeMixture, stream: Stream) -> Sides:
         eigenvalue of a covariance, of a mean Hessian, or the ridge.
 
     Source
-        Zhao et al. (2023), Assumption 2. The claim is a lower bound, tight on quadratics.
+        Zhao et al. (2023), Assumption 2. The claim is a lower bound, which is attained on quadratics.
     """
     points, steps = pairs_of_points(task, stream)
     gaps = np.zeros(points.shape[:2])
     for cluster, (point, step) in enumerate(zip(points, steps, strict=True)):
         before, after = task.expected_loss(point, cluster), task.expected_loss(point + step, cluster)
         linear = (task.expected_gradient(point, cluster) * step).sum(axis=-1)
-        # add back the largest rounding error of the difference
+        # add the largest rounding error of the difference
         gaps[cluster] = after - before - linear + 1e-14 * (before + after + np.abs(linear))
     return at_least(gaps, strong_convexity=task.strong_convexity / 2 * (steps**2).sum(axis=-1))
 
@@ -105,7 +105,7 @@ def assumption_3(
     """The variances of loss and gradient are bounded over all models.
 
     Hypotheses
-        The losses belong to Gaussian linear regression; other losses may meet the assumption.
+        The losses come from Gaussian linear regression; other losses may meet the assumption.
 
     Statement
         For every chi and p, E (f(chi; y) - phi_p(chi))^2 <= sigma^2 and
@@ -113,11 +113,11 @@ def assumption_3(
 
     Proof that no quadratic meets it
         For f = chi' A_y chi / 2 - b_y' chi + c_y, Var f(t chi; y) is a polynomial in t. If it is bounded, its t^4
-        coefficient Var(chi' A_y chi / 2) vanishes for all chi, so that A_y is constant. Then its t^2 coefficient
-        Var(b_y' chi) vanishes, so that b_y is constant, and v = 0.
+        coefficient Var(chi' A_y chi / 2) vanishes for all chi, so A_y is constant. Then the t^2 coefficient Var(b_y'
+        chi) vanishes, so b_y is constant, and v = 0.
 
     Source
-        Zhao et al. (2023), Assumption 3. Here v is the ``deviation``, and Sigma the ``curvature``, of one coordinate.
+        Zhao et al. (2023), Assumption 3. For one coordinate, v is the ``deviation``, and Sigma is the ``curvature``.
         ``cfl-mgd/assumption-3-ball`` reads the assumption on a ball.
     """
     distance = (deviation + 1) / curvature
@@ -152,7 +152,7 @@ def along_a_ray(task: SomeRegression, stream: Stream) -> dict[str, Sides]:
     headline=True,
 )
 def assumption_3_ball(task: SomeRegression, stream: Stream) -> dict[str, Sides]:
-    """On the basin the variances of Gaussian regression are bounded, with explicit constants.
+    """In the basin, the variances of Gaussian regression are bounded, with explicit constants.
 
     Hypotheses
         The task is a Gaussian regression, and the models are within B of their optima.
@@ -171,13 +171,13 @@ def assumption_3_ball(task: SomeRegression, stream: Stream) -> dict[str, Sides]:
         task, CFLMGD(step_size=1 / task.smoothness, momentum=0.0), np.zeros(task.clusters), 1
     )
     additive, multiplicative = setting.own_noise
-    # models of all clusters, (60, P, d), on the boundary, inside and at the optima
+    # models of all clusters, (60, P, d), on the boundary of the basin, inside it, and at the optima
     directions = stream.standard_normal((60, *task.optima.shape))
     directions /= np.linalg.norm(directions, axis=-1, keepdims=True)
     lengths = setting.radius * stream.choice([1.0, 0.5, 0.0], (60, task.clusters))
     models = task.optima + lengths[..., None] * directions
     clusters = range(task.clusters)
-    # of clients of the first index at models of the last
+    # the first index is the clients' cluster, the last is the model's cluster
     gradients = np.stack([task.gradient_variance(models, cluster) for cluster in clusters])
     losses = np.stack([task.loss_variance(models, cluster) for cluster in clusters])
     foreign = ~np.eye(task.clusters, dtype=bool)
@@ -202,14 +202,14 @@ def assumption_3_ball(task: SomeRegression, stream: Stream) -> dict[str, Sides]:
     headline=True,
 )
 def assumption_4(shift: Fraction = among(Fraction(0), Fraction(100))) -> Sides:
-    """The initialisation is close, n' is large enough, and the optima have norm of order one.
+    """The initial models are close to the optima, n' is large enough, and the optima have norms of order one.
 
     Statement
         ||chi_p^0 - chi*_p|| <= (1/4) sqrt(mu/L) Delta, n' >~ p sigma^2 / (mu^2 Delta^4) and max ||chi*_p|| <~ 1.
         The claim has two scalar clusters at chi* = +-1, and the same clusters moved by ``shift``.
 
     Source
-        Zhao et al. (2023), Assumption 4. Theorem D states the requirements with every constant.
+        Zhao et al. (2023), Assumption 4. Theorem D states the requirements with all constants.
     """
     paths, norms = [], []
     for moved in (Fraction(0), shift):
@@ -227,7 +227,7 @@ def assumption_4(shift: Fraction = among(Fraction(0), Fraction(100))) -> Sides:
 
 
 ROW = among(-1, 1)
-"""Sample y from a law on two points."""
+"""A two-point distribution of a sample y."""
 
 
 @claim(
@@ -277,11 +277,12 @@ def assumption_5_resampled(
         E[g_i | i in C_p] = grad phi_p(chi_p).
 
     Proof
-        A batch is a value with a probability: over pairs of independent batches the sum of choice times gradient is a
-        product. Each row's gradient has the mean grad phi_p, and so has the batch's mean gradient.
+        Each batch is one value of a random variable and has a probability. Summed over pairs of independent batches,
+        choice times gradient factorises. Each sample's gradient has the mean grad phi_p, so the batch's mean gradient
+        has the same mean.
 
     Source
-        Zhao et al. (2023), Assumption 5 with the resampling of its Section 5. On the batch that decides the choice, the
+        Zhao et al. (2023), Assumption 5, with the resampling in Section 5. On the batch that decides the choice, the
         gradient is biased, see ``cfl-mgd/algorithm-line-7-resampling``.
     """
     task = RegressionMixture(
@@ -314,10 +315,11 @@ def factorises(
     gradient_second: Fraction = ANY,
     gradient_third: Fraction = ANY,
 ) -> Sides:
-    """The identity in each coordinate, summed over nine pairs: a batch for the choice and one for the gradient.
+    """State the identity for each coordinate, summed over nine pairs of batches.
 
-    Each batch has a weight, a gradient, and the probability (up to one factor) that the client chooses the model by
-    this batch. The batch's probability is its share of the sum of weights. The claim states that the sum factorises.
+    A pair is a batch for the choice and a batch for the gradient. Each batch has a weight, a gradient, and the
+    probability, up to a common factor, that the client chooses the model with this batch. The batch's own probability
+    is its share of the sum of weights. The claim states that the sum factorises.
     """
     weights, gradients = (first, second, third), (gradient_first, gradient_second, gradient_third)
     choices = (chosen_first, chosen_second, chosen_third)

@@ -37,7 +37,7 @@ from clusterproof.theory.exact.scalar_clusters import IdenticalClients
 
 
 def shifted_formula(identical: IdenticalClients, t: int) -> Fraction:
-    """Return the right side of (12), first line: e_t - eta a e_(t-1) + beta (chi^(t-1) - chi^(t-2))."""
+    """Return the right side of the first line of (12): e_t - eta a e_(t-1) + beta (chi^(t-1) - chi^(t-2))."""
     last, move = identical.error(t - 1), identical.move(t - 1)
     return identical.error(t) - identical.curvature * last + identical.momentum * move
 
@@ -65,7 +65,7 @@ def equations_12_to_18(identical: IdenticalClients, round_: int = Z[0:6]) -> dic
         basin for Delta = 2; after (17) eps_0 <= 1.
 
     Statement
-        With eps_t = ||chi_p^t - chi*_p||:
+        Let eps_t = ||chi_p^t - chi*_p||. The lines are:
 
     Lines
         (12)
@@ -157,7 +157,7 @@ SCATTERED = partial(random_quadratics, clusters=(2, 3), dimension=(2, 5), condit
 
 
 def lipschitz_term(model: Fraction, first: Fraction, second: Fraction) -> Fraction:
-    """Return eta L mean ||chi_i - chi*_p|| of (13) for clients at ``first`` and ``second``, eta = L = 1."""
+    """Return eta L mean ||chi_i - chi*_p|| in (13) for clients at ``first`` and ``second``, with eta = L = 1."""
     return abs(model - (first + second) / 2)
 
 
@@ -165,7 +165,7 @@ def lipschitz_term(model: Fraction, first: Fraction, second: Fraction) -> Fracti
 def distances_for_gradients(
     model: Fraction = PLACE, first: Fraction = PLACE, second: Fraction = PLACE
 ) -> Sides:
-    """Return the step from (12) for two clients, eta = L = 1."""
+    """Return the step in (12) for two clients, with eta = L = 1."""
     distance = abs(model - (first + second) / 2)
     return at_most(
         distance + (abs(model - first) + abs(model - second)) / 2,
@@ -188,7 +188,7 @@ def one_local_step(
     momentum: Annotated[float, reals(0, Fraction(9, 10))],
     stream: Stream,
 ) -> dict[str, Sides]:
-    """With one local step the mean model moves by the mean gradient and by its own momentum.
+    """With one local step, the mean model moves by the mean gradient and its own momentum.
 
     Hypotheses
         Option II has H = 1, all clients take part, and no client changes its cluster. chi^(-1) = chi^0, and phi_i is
@@ -206,7 +206,7 @@ def one_local_step(
             all clients of a cluster have the same expected loss. Attained along the steepest direction.
 
     Source
-        Ours on Zhao et al. (2023): (12) with the indices of (7), and (13).
+        Ours, based on Zhao et al. (2023): (12) with the indices in (7), and (13).
     """
     suppose("one cluster", task.clusters == 1)
     step_size = share / task.client_smoothness
@@ -263,11 +263,11 @@ def equations_19_and_20(
     """The initial error is at most a term of order 1 / T plus the initial error times a factor above 1.
 
     Hypotheses
-        The hypotheses of (18) hold, and t <= log2(1 / eps_0), so that eps_0 <= 1. The models start at rest: eps_(-1) =
-        eps_0.
+        The hypotheses of (18) hold, and t <= log2(1 / eps_0), so that eps_0 <= 1. The models start without momentum:
+        eps_(-1) = eps_0.
 
     Statement
-        eps_0 <= (2 M^3 / beta) (1 / (T + 2)) (eta L / |C_p| + beta (1 + beta)) log2(1 / eps_0) + A eps_0, with M of
+        eps_0 <= (2 M^3 / beta) (1 / (T + 2)) (eta L / |C_p| + beta (1 + beta)) log2(1 / eps_0) + A eps_0, with M as in
         (17), and A = (M^(t+2) - 1) / (M - 1) in (19), A = M^(T+3) / (M - 1) in (20).
 
     Source

@@ -25,19 +25,19 @@ def chebyshev(pair: Pair) -> float:
     places="(25); after (25); (29); (30)",
 )
 def wrong_choice(law: TwoPointLosses) -> dict[str, Sides]:
-    """A wrong choice needs an own loss above delta or another model's loss of at most delta, and both are rare.
+    """For a wrong choice, the own model's loss is above delta or another model's loss is at most delta; both are rare.
 
     Hypotheses
-        The models are in the paper's basin, and sigma^2 bounds the variance of one row's loss at both models. The
-        losses have two values (mu = 1, Delta = 2), or belong to Gaussian rows.
+        The models are in the paper's basin, and sigma^2 bounds the variance of one sample's loss at both models. The
+        losses have two values (mu = 1, Delta = 2), or belong to Gaussian samples.
 
     Statement
-        Let delta = (phi^1(chi_1) + phi^1(chi_p)) / 2, with phi^1 the expected loss of cluster 1 and phi_i the loss on
-        n' rows. Then:
+        Let delta = (phi^1(chi_1) + phi^1(chi_p)) / 2, where phi^1 is the expected loss of cluster 1 and phi_i is the
+        loss on n' samples. Then:
 
     Lines
         (24)
-            P(xi^(1,p)) <= P(phi_i(chi_1) > delta) + P(phi_i(chi_p) <= delta), for Gaussian rows with any delta >= 0.
+            P(xi^(1,p)) <= P(phi_i(chi_1) > delta) + P(phi_i(chi_p) <= delta), for Gaussian samples with any delta >= 0.
         (25)
             phi_i(chi_1) > delta iff phi_i(chi_1) - phi^1(chi_1) > (phi^1(chi_p) - phi^1(chi_1)) / 2, and phi_i(chi_p)
             <= delta iff phi_i(chi_p) - phi^1(chi_p) <= -(phi^1(chi_p) - phi^1(chi_1)) / 2.
@@ -47,9 +47,10 @@ def wrong_choice(law: TwoPointLosses) -> dict[str, Sides]:
             P(phi_i(chi_p) <= delta) <= 64 sigma^2 / (Delta^4 mu^2 n').
 
     Source
-        Zhao et al. (2023), (24), (25) with the next line, (29) and (30). The bounds are Chebyshev's, with the gap mu
-        Delta^2 / 8 of (28) and the variance sigma^2 / n'. (24) is an equality if only one loss is random. (29) and (30)
-        are tight for rare jumps of the loss; for Gaussian rows the probabilities are exponentially small in n'.
+        Zhao et al. (2023), (24), (25) with the next line, (29) and (30). The bounds follow from Chebyshev's inequality,
+        with the gap mu Delta^2 / 8 in (28) and the variance sigma^2 / n'. (24) is an equality if only one loss is
+        random. (29) and (30) are attained for rare jumps of the loss; for Gaussian samples, the probabilities are
+        exponentially small in n'.
     """
     delta = threshold(*law.expected)
     above, below = law.own_exceeds(delta), law.other_at_most(delta)
@@ -62,7 +63,7 @@ def wrong_choice(law: TwoPointLosses) -> dict[str, Sides]:
 
 
 def threshold(own: Fraction, other: Fraction) -> Fraction:
-    """Return delta of (25): the mean of the two expected losses phi^1(chi_1) and phi^1(chi_p)."""
+    """Return delta in (25), the mean of the two expected losses phi^1(chi_1) and phi^1(chi_p)."""
     return (own + other) / 2
 
 
@@ -93,7 +94,7 @@ def towards(noise: Fraction, samples: int, own_angle: Fraction) -> dict[str, Any
 def wrong_choice_of_gaussian_rows(
     pair: Pair, multiple: Fraction = among(*(Fraction(k, 2) for k in (2, 1, 3, 6, 0)))
 ) -> dict[str, Sides]:
-    """(24), (29) and (30), compared with exact chi-square tails; (24) at a multiple of delta."""
+    """Compare (24), at a multiple of delta, (29) and (30) with exact tails of the chi-square distribution."""
     delta = float(multiple) * pair.midpoint
     above, below = pair.loss_exceeds(0, delta), pair.loss_at_most(1, delta)
     return {
@@ -108,7 +109,7 @@ FACING = dict.fromkeys(("root", "own", "other", "apart"), Fraction(1)) | {"cosin
 FACING |= {
     f"{name}{whose}": Fraction(0) for name in ("along", "bent", "raised") for whose in ("", "_of_other")
 }
-"""Quantities with kappa = 1; models between the optima attain the bounds."""
+"""Quantities with kappa = 1, where models between the optima attain the bounds."""
 
 
 @claim(
@@ -140,7 +141,7 @@ def costs_in_the_basin(
         Assumptions 1 and 2 hold, and in the round ||chi_p - chi*_p|| <= (1/4) sqrt(mu/L) Delta for all p. ``own`` and
         ``other`` are the distances of chi_1 and chi_p from their optima, as shares of that radius. The optima are
         ``apart`` / Delta from each other, at an angle with any ``cosine``; kappa = ``root``^2. The claim is proved for
-        every phi^1, by the possible values of such a function (``exact/one_point.py``).
+        every phi^1, from the possible values of such a function (``exact/one_point.py``).
 
     Statement
         Both sides are in units of mu Delta^2.
@@ -155,8 +156,8 @@ def costs_in_the_basin(
         (27), distance, as meant
             (L/2) ||chi_1 - chi*_1||^2 <= (mu/32) Delta^2.
         (27)
-            The two inequalities without the squares, as printed. A misprint: they compare lengths with squares of
-            lengths.
+            The two inequalities without the squares, as printed. This is a misprint: the inequalities compare lengths
+            with squares of lengths.
         (28)
             phi^1(chi_p) - phi^1(chi_1) >= (mu/4) Delta^2.
 
@@ -178,7 +179,7 @@ def costs_in_the_basin(
 
 
 def printed_cost(root_of_kappa: int, distance: Fraction) -> Fraction:
-    """Return (L/2) ||chi_1 - chi*_1|| of (27) with mu = 1, L = kappa."""
+    """Return (L/2) ||chi_1 - chi*_1|| in (27), with mu = 1 and L = kappa."""
     return Fraction(root_of_kappa**2, 2) * distance
 
 
@@ -188,7 +189,7 @@ def printed_bound(
     separation: Fraction = among(Fraction(1), Fraction(2), Fraction(1, 2)),
     share: Fraction = SHARE,
 ) -> Sides:
-    """(27) as printed, at a distance that is a ``share`` of the basin's radius."""
-    # sqrt(kappa) is the instance's number, so that the basin's radius is rational
+    """State (27) as printed, at a distance that is a ``share`` of the basin's radius."""
+    # the instance contains sqrt(kappa), so the basin's radius is rational
     distance = share * separation / (4 * root_of_kappa)
     return at_most(printed_cost(root_of_kappa, distance), squared=separation**2 / 32)

@@ -1,4 +1,4 @@
-"""(32), (33) and (37): momentum of the clients and of the server, if a client changes its cluster."""
+"""(32), (33) and (37): momentum of the clients and momentum of the server, if a client changes its cluster."""
 
 from __future__ import annotations
 
@@ -10,12 +10,12 @@ from clusterproof.theory.exact.prescribed_samples import READINGS, Rounds, exact
 from clusterproof.theory.papers.cfl_mgd.appendix.a18_to_a25 import parts_of_the_momentum
 
 ROUNDS = 2
-"""chi^(2) is the first model that depends on a client's change of cluster."""
+"""Index of chi^(2), the first model that depends on a client's change of cluster."""
 START, PLACE = Q[-2:2:2], Q[::4]
 
 
 def second_models(printed: Rounds, server: Rounds) -> tuple[Fraction, Fraction]:
-    """Return chi_1^(2) with the clients' and with the server's momentum."""
+    """Return chi_1^(2) with the clients' momentum, and with the server's momentum."""
     return printed.models[ROUNDS][0], server.models[ROUNDS][0]
 
 
@@ -36,7 +36,7 @@ def momentum_of_the_average(
     first: Fraction = START,
     second: Fraction = START,
 ) -> dict[str, Sides]:
-    """Averaging the clients' momentum equals momentum on the average of their gradients.
+    """Averaging the clients' momentum gives the same result as momentum on the average of the gradients.
 
     Hypotheses
         Option I as printed has full participation and no noise, and the models start anywhere. ``own`` clients of
@@ -110,17 +110,17 @@ def equation_32_fixed_clusters(
     second: Fraction = PLACE,
     momentum: Fraction = Q[0 : Fraction(9, 10) : 10],
 ) -> Sides:
-    """While no client changes its cluster, clients' momentum and the server's give the same models.
+    """As long as no client changes its cluster, clients' momentum and server's momentum give the same models.
 
     Hypotheses
-        Option I has full participation, and C_p^(t+1) = C_p^t for all p. Each u_i is the mean of its cluster (line 15),
-        or the client's own (A19).
+        Option I has full participation, and C_p^(t+1) = C_p^t for all p. Each u_i is the cluster's mean (line 15), or
+        the client's own momentum (A19).
 
     Statement
-        The statement of (32).
+        The statement is (32).
 
     Source
-        Ours on Zhao et al. (2023), (32).
+        Ours, based on Zhao et al. (2023), (32).
     """
     rounds = 6
     paths = [

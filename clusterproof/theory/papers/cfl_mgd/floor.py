@@ -7,12 +7,18 @@ from dataclasses import dataclass
 from fractions import Fraction
 
 C_4 = Fraction(1, 4)
-"""c_4 of (A27): the floor's term c_4 l depends on the clusters' shares alone; no amount of data removes it."""
+"""The constant c_4 of (A27).
+
+The term c_4 l of the floor depends only on the clusters' shares; no amount of data removes it.
+"""
 
 
 @dataclass(frozen=True)
 class FloorConstants:
-    """c_1 .. c_6, dimensionless, as they follow from (A17), (A27) and (A33); the paper states only that they exist."""
+    """The dimensionless constants c_1 .. c_6, as they follow from (A17), (A27) and (A33).
+
+    The paper states only that they exist.
+    """
 
     c1: float = 384.0
     c2: float = math.sqrt(128.0)
@@ -47,15 +53,15 @@ def printed_floor(
     smoothness, strong_convexity, separation
         L, mu and Delta.
     momentum
-        beta, below 1.
+        Momentum beta, below 1.
     gradient_deviation, loss_deviation
         v and sigma of Assumption 3.
     round_number
-        t of the factor sqrt(t), which Theorem 1 drops.
+        Number t in the factor sqrt(t), which Theorem 1 omits.
     failure
-        lambda_0 = ... = lambda_4.
+        Common value of lambda_0, ..., lambda_4.
     constants
-        c_1 .. c_6.
+        Constants c_1 .. c_6.
     """
     gap = strong_convexity * separation**2
     wrong = loss_deviation**2 / (gap**2 * failure * samples)

@@ -1,4 +1,4 @@
-"""Lemma 1, (21)-(23): the probability that a client joins a wrong cluster, as printed, by Cantelli, and exactly."""
+"""Lemma 1, (21)-(23): the probability that a client joins a wrong cluster, as printed, with Cantelli, and exactly."""
 
 from __future__ import annotations
 
@@ -21,14 +21,17 @@ from clusterproof.theory.exact.two_point_losses import TwoPointLosses
 SomeRegression = Annotated[RegressionMixture, drawn(random_regression)]
 
 CONSTANT = 128
-"""c_1 of the proof: (29) and (30) contribute 64 each. In rho_0 of Theorem 1 c_1 is 3 times as large, by (A17)."""
+"""Constant c_1 in the proof: (29) and (30) contribute 64 each.
+
+In rho_0 of Theorem 1, c_1 is 3 times as large, by (A17).
+"""
 
 
 @claim(
     "cfl-mgd/equation-21", label="(21)", ill_posed=False, evaluations=80, expected="consistent, no sharpness"
 )
 def equation_21(task: SomeRegression, stream: Stream) -> dict[str, Sides | Excluded]:
-    """A client joins cluster p only if its loss there is at most the loss at its own model.
+    """A client joins cluster p only if its loss at model p is at most its loss at its own model.
 
     Hypotheses
         Client i belongs to cluster 1.
@@ -38,8 +41,8 @@ def equation_21(task: SomeRegression, stream: Stream) -> dict[str, Sides | Exclu
         are equal, up to ties.
 
     Source
-        Zhao et al. (2023), (21), where a bracket is missing. For P > 2 the event is larger than "divided into p". By
-        (21) xi^(p,p), which is the right choice according to the text, would be certain.
+        Zhao et al. (2023), (21), where a bracket is missing. For P > 2, the event is larger than "divided into p". By
+        (21), xi^(p,p) would be certain; the paper's prose calls it the right choice.
     """
     suppose("two clusters or more", task.clusters > 1)
     models = task.optima + task.basin_radius * stream.uniform(-1, 1, task.optima.shape)
@@ -65,16 +68,16 @@ def lemma_1(pair: Pair, *, c_1: float = CONSTANT, power_of_samples: float = 1) -
     """A client prefers a given wrong model with probability at most c_1 sigma^2 / (Delta^4 mu^2 n').
 
     Hypotheses
-        Assumptions 1-4 hold in the round: ||chi_p - chi*_p|| <= sqrt(mu/L) Delta / 4 for all p. Here sigma^2 bounds
-        the variance of one row's loss at the compared models.
+        Assumptions 1-4 hold in the round: ||chi_p - chi*_p|| <= sqrt(mu/L) Delta / 4 for all p. Here sigma^2 bounds the
+        variance of one sample's loss at the compared models.
 
     Statement
         P(phi_i(chi_p) >= phi_i(chi_p')) <= c_1 sigma^2 / (Delta^4 mu^2 n'), c_1 = 128.
 
     Source
         Zhao et al. (2023), Lemma 1 with (24)-(30); the constant is the sum of (29) and (30), and (27) lacks a square.
-        The upper bound is loose: 64 is enough, and necessary for every n'. For Gaussian rows the probability is
-        exponentially small in n'.
+        The constant can be halved: 64 is enough, and is necessary for every n'. For Gaussian samples, the probability
+        is exponentially small in n'.
     """
     scale = pair.task.separation**4 * pair.task.strong_convexity**2 * pair.task.samples**power_of_samples
     return at_most(pair.exact, chebyshev=c_1 * pair.sigma**2 / scale)
@@ -90,7 +93,7 @@ def lemma_1_of_two_values(
 
 
 def crowd(clusters: int, rarity: float = 1e-4) -> TwoPointMixture:
-    """Return clusters at the corners of a simplex of side 2; rare jumps make clients of cluster 0 err."""
+    """Return clusters at the corners of a simplex with side 2; rare jumps make clients of cluster 0 err."""
     optima = np.eye(clusters) * np.sqrt(2)
     towards = optima[0] - optima[1:].mean(axis=0)
     height = np.linalg.norm(towards)
@@ -109,7 +112,7 @@ def crowd(clusters: int, rarity: float = 1e-4) -> TwoPointMixture:
 
 
 def towards_one(optima: np.ndarray, own: int, radius: float) -> np.ndarray:
-    """Return models at a radius from their optima, (P, d), displaced towards the other clusters' models."""
+    """Return models, (P, d), at a given distance from their optima, displaced towards the other clusters' models."""
     others = np.delete(optima, own, axis=0).mean(axis=0)
     directions = optima[own] - optima
     directions[own] = others - optima[own]
@@ -175,8 +178,8 @@ def lemma_1_cantelli(pair: Pair) -> Sides:
     """A client prefers a given wrong model with probability at most 64 s^2 / (64 s^2 + n' mu^2 D^4).
 
     Hypotheses
-        The hypotheses of Lemma 1: models are in the paper's basin, and sigma^2 (s^2 in the title) bounds the variance
-        of one row's loss at the two models. Delta (D in the title) is the separation.
+        The hypotheses of Lemma 1 hold: models are in the paper's basin, and sigma^2 (s^2 in the title) bounds the
+        variance of one sample's loss at the two models. Delta (D in the title) is the separation.
 
     Statement
         P(phi_i(chi_p) >= phi_i(chi_p')) <= 64 sigma^2 / (64 sigma^2 + n' mu^2 Delta^4).
@@ -186,7 +189,7 @@ def lemma_1_cantelli(pair: Pair) -> Sides:
         by (28) and whose variance is at most 4 sigma^2 / n'.
 
     Source
-        Ours. The bound is tight: two-valued losses attain it for one row.
+        Ours. Two-valued losses attain the bound for one sample.
     """
     return at_most(pair.exact, cantelli=cantelli_bound(pair))
 
@@ -199,7 +202,7 @@ def of_two_values(law: TwoPointLosses) -> Sides:
 
 
 def doubtful_regression(stream: np.random.Generator) -> RegressionMixture:
-    """Draw a regression with so much noise and so few rows that clients choose wrongly."""
+    """Draw a regression with so much noise and so few samples that some clients choose a wrong model."""
     task = random_regression(stream)
     rows = int(stream.choice([1, 2, 3, 10, 30]))
     return replace(task, covariance=task.covariances.matrices, noise=0.3 + task.noise, samples=rows)
@@ -219,7 +222,7 @@ def lemma_1_exact(
     """The probability that a client prefers a wrong model is a tail of the F distribution.
 
     Hypotheses
-        The task is a Gaussian regression with n' fresh rows, and the two models are arbitrary.
+        The task is a Gaussian regression with n' fresh samples, and the two models are arbitrary.
 
     Statement
         With residual variances a (own) and b (other) and their covariance c, P(phi_i(own) >= phi_i(other)) =
@@ -254,7 +257,7 @@ def lemma_1_worst_case(
     share: Annotated[float, reals(Fraction(1, 20), Fraction(99, 100))],
     stream: Stream,
 ) -> Sides:
-    """In the basin, clients confuse two models with probability at most pi_F, which has a closed form.
+    """In the basin, the probability that a client confuses two models is at most pi_F, which has a closed form.
 
     Hypotheses
         The task is a Gaussian regression, and models are within B < Delta / (1 + sqrt(kappa)) of their optima.

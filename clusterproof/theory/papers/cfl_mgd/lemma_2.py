@@ -10,7 +10,7 @@ from clusterproof.theory.papers.cfl_mgd.floor import C_4
 from clusterproof.theory.papers.cfl_mgd.on_runs import bound_by_lemma_2
 
 START = among(Fraction(1, 2), Fraction(1, 4), Fraction(1, 10))
-"""|e_0| of two scalar clusters at chi* = +-1 with mu = L = 1; Assumption 4 allows 1/2."""
+"""Initial error |e_0| of two scalar clusters at chi* = +-1 with mu = L = 1; Assumption 4 allows 1/2."""
 BY_HAND = {"clients": 34, "own": 17, "momentum": Fraction(2, 3), "start": Fraction(1, 2), "round_": 2}
 
 
@@ -53,8 +53,8 @@ def lemma_2(
     Hypotheses
         Assumptions 1-5 hold (two or more clusters whose clients share their expected loss, new samples in every round).
         Option I uses all clients and divides gradients by m, and eta = 1/L. The printed probability 1 - P lambda_5 is
-        positive: lambda_5 >= 4 exp(-clm) by (A36), so that two clusters need 8 exp(-l m / 8) < 1, that is 17 clients in
-        the smaller one.
+        positive: lambda_5 >= 4 exp(-clm) by (A36), so for two clusters 8 exp(-l m / 8) < 1, that is, 17 clients in the
+        smaller cluster.
 
     Statement
         With probability at least 1 - P lambda_5, for all p, ||chi_p^(t+1) - chi*_p|| <= (1 - l mu / 8L) ||chi_p^t -
@@ -69,7 +69,7 @@ def lemma_2(
         Zhao et al. (2023), Lemma 2 and Appendix A, with c = 1/8 by Hoeffding's inequality. Only the shares of the
         clusters matter: with more clients the same shares refute it for every other c > 0. Momentum carries an error
         past 0: with 17 of 34 clients, beta = 2/3, no noise and e_0 = 1/2, the next errors are 1/4, -1/24 and -31/144.
-        Theorem D bounds the same error by a recursion over the rounds.
+        Theorem D bounds the same error with a recursion over the rounds.
     """
     suppose("1 - P lambda_5 > 0", has_positive_probability(2 * 4, min(own, clients - own)))
     return after_a_round(clients, own, momentum, start, round_, c_4)
@@ -77,7 +77,7 @@ def lemma_2(
 
 @lemma_2.line("every c_4")
 def every_constant(c_4: int = Z[1:]) -> Sides:
-    """The error |e_2| = -e_2 exceeds the right side, and so also the right side for any smaller constant."""
+    """The error |e_2| = -e_2 exceeds the right side, and therefore also the right side for any smaller constant."""
     smallest = 1 / Fraction(8 * (c_4 + 1))
     _, before, after = exact_path(1 - smallest, Fraction(9, 10), Fraction(1, 2), 2)
     return at_least(-after, contraction=(1 - smallest / 8) * before, mismatch=c_4 * smallest)

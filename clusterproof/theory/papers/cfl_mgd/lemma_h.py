@@ -1,4 +1,4 @@
-"""Lemma 2 without its floor, in one round and over many rounds, and Lemma H."""
+"""Lemma 2 without the floor, in one round and over many rounds; and Lemma H."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ HALF = Fraction(1, 2)
     headline=True,
 )
 def per_step_contraction(momentum: Fraction = Q[0 : Fraction(99, 100) : 20], round_: int = Z[0:12]) -> Sides:
-    """Without noise every round shrinks the error by 1 - l mu / 8L, for every momentum.
+    """Without noise, every round multiplies the error by at most 1 - l mu / 8L, for every momentum.
 
     Hypotheses
         Assumptions 1 to 5 hold with exact losses and gradients, eta = 1/L, and beta is in [0, 1).
@@ -48,14 +48,14 @@ def per_step_contraction(momentum: Fraction = Q[0 : Fraction(99, 100) : 20], rou
 
 
 HORIZON = 4000
-"""Number of rounds within which a round without contraction must appear."""
+"""Number of rounds in which a round without contraction must occur."""
 
 
 def fails(proportion: float, momentum: float) -> bool:
-    """Return whether some round of a noise-free run in the steepest direction fails to contract.
+    """Return whether a noise-free run in the steepest direction has a round without contraction.
 
-    The ratio z_t = e_(t+1) / e_t obeys z_(t+1) = (1 + beta - a) - beta / z_t, a = l_p; the
-    contraction by 1 - l mu / 8L fails for every kappa where |z_t| > 1.
+    The ratio z_t = e_(t+1) / e_t obeys z_(t+1) = (1 + beta - a) - beta / z_t, a = l_p; the contraction by 1 - l mu / 8L
+    fails for every kappa if |z_t| > 1.
     """
     ratio = 1 - proportion
     for _ in range(HORIZON):
@@ -68,7 +68,7 @@ def fails(proportion: float, momentum: float) -> bool:
 
 
 def resonant(proportion: float, momentum: float) -> bool:
-    """Return whether the phase of an underdamped pair is so nearly periodic that it may miss an arc.
+    """Return whether the phase of an underdamped pair is nearly periodic, so that it may miss an arc.
 
     With cos(theta) = (1 + beta - l_p) / (2 q), q = sqrt(beta), the phase of e_t advances by theta
     modulo pi, and the contraction fails on an arc of share w. By the three-distance theorem
@@ -114,7 +114,7 @@ def per_step_region(
     """
     share, beta = float(proportion), float(momentum)
     boundary = (1 - math.sqrt(share)) ** 2
-    # nearer than this, the first failing round lies beyond the horizon
+    # if beta is closer to the boundary, the first failing round comes after the horizon
     suppose("beta differs from (1 - sqrt(l_p))^2 by 2e-4", abs(beta - boundary) >= 2e-4)
     underdamped, failing = beta > boundary, fails(share, beta)
     if underdamped and not failing:
@@ -131,7 +131,7 @@ def per_step_region(
     headline=True,
 )
 def asymptotic_rate(momentum: Fraction = among(Fraction(9, 10)), rounds: int = among(80)) -> Sides:
-    """After many rounds the error falls at least as fast as (1 - l mu / 8L)^T, for every momentum.
+    """After many rounds, the error falls at least as fast as (1 - l mu / 8L)^T, for every momentum.
 
     Hypotheses
         Assumptions 1 to 5 hold with exact losses and gradients, eta = 1/L, and the momentum is the paper's, 0.9.
@@ -139,11 +139,11 @@ def asymptotic_rate(momentum: Fraction = among(Fraction(9, 10)), rounds: int = a
     Statement
         lim sup ||chi_p^T - chi*_p||^(1/T) <= 1 - l mu / 8L. For two equal scalar clusters, the claim measures the
         growth of W_t = e_t^2 - (1 + beta - l) e_t e_(t-1) + beta e_(t-1)^2 in T rounds. W_t is positive definite if
-        beta > (1 - sqrt(l))^2, and obeys W_(t+1) = beta W_t, so that the error falls as sqrt(beta)^T.
+        beta > (1 - sqrt(l))^2, and obeys W_(t+1) = beta W_t, so the error falls as sqrt(beta)^T.
 
     Source
-        Ours. (A39) of Zhao et al. (2023) adds (8L / l mu) rho_0 >= 8 kappa c_4 > 0 and therefore bounds no rate of
-        decrease: an error that tends to 0 finally stays below this bound.
+        Ours. (A39) of Zhao et al. (2023) adds (8L / l mu) rho_0 >= 8 kappa c_4 > 0 and therefore implies no rate of
+        decrease: an error that tends to 0 eventually stays below this bound.
     """
     path = exact_path(HALF, momentum, HALF, rounds + 1)
     first, last = (
@@ -162,7 +162,7 @@ def asymptotic_rate(momentum: Fraction = among(Fraction(9, 10)), rounds: int = a
 
 
 def companion_radius(curvatures: np.ndarray, momentum: float) -> float:
-    """Return the largest spectral radius of ((1 + beta - a, -beta), (1, 0)) over curvatures a, (n,), numerically."""
+    """Compute the largest spectral radius of ((1 + beta - a, -beta), (1, 0)) over curvatures a, (n,), in floats."""
     companions = np.zeros((len(curvatures), 2, 2))
     companions[:, 0, 0], companions[:, 0, 1], companions[:, 1, 0] = 1 + momentum - curvatures, -momentum, 1
     return float(np.abs(np.linalg.eigvals(companions)).max())
@@ -225,8 +225,8 @@ def bound_trace(task: Mixture, trace: Trace, failure_probability: float | None =
     Raises
     ------
     InvalidArgument
-        If the task is not a noise-free quadratic, the run is not option I with step at most 1/L, or a client chose a
-        wrong model.
+        If the task is not a noise-free quadratic, the run is not option I with a step size of at most 1/L, or a client
+        chose a wrong model.
     """
     settings, algorithm = task.settings, dynamics_of(trace)
     quadratic = settings["task"] == "quadratic" or (
@@ -259,7 +259,7 @@ EXTREME = [
     for near in (0.97, 1.0, 1.03)
     if edge > 0
 ]
-"""Values (a, beta) at and near the boundaries between the lemma's cases."""
+"""Pairs (a, beta) at and near the boundaries between the cases of the lemma."""
 
 
 @claim(
@@ -291,10 +291,10 @@ def lemma_h(curvature: Annotated[float, reals(0, 1)], momentum: Annotated[float,
         = a e_0^2, and W_t >= e_t^2 [a - (1 - beta - a)^2 / 4 beta].
 
     Source
-        Ours; replaces the contraction of Lemma 2. The bound is tight: it is attained in each case.
+        Ours; replaces the contraction of Lemma 2. The bound is attained in each case.
     """
     suppose("0 < a", curvature > 0)
     suppose("beta < 1", momentum < 1)
     response = np.abs(propagators(curvature, momentum, ROUNDS)[0])
-    # at the start both are 1
+    # at the start both sides are 1
     return at_most(response[1:], envelope=lemma_h_bound(curvature, momentum, ROUNDS)[1:])

@@ -1,4 +1,4 @@
-"""Option II, model averaging: its exact recursion, fixed point, drift and divergence, and the rate O(1 / T)."""
+"""Option II, model averaging: exact recursion, fixed point, drift and divergence, and the rate O(1 / T)."""
 
 from __future__ import annotations
 
@@ -74,11 +74,11 @@ def model_averaging_recursion(option_two: OptionTwo, stream: Stream) -> dict[str
     """On quadratics, a round of option II is one affine map of (chi, u), with a known fixed point.
 
     Hypotheses
-        There is one cluster of quadratic clients with Hessians A_i and centres c_i, and all clients take part.
+        There is one cluster of clients with quadratic losses, Hessians A_i and centres c_i. All clients take part.
 
     Statement
         z = (chi, u) obeys z' = M z + mean (I - B_i^H)(c_i, 0), M = mean B_i^H, B_i = ((I - eta A_i, -eta beta I), (A_i,
-        beta I)), H local steps. With ``reset_momentum`` only chi obeys such an equation, with M's first block. If
+        beta I)), H local steps. With ``reset_momentum`` only chi obeys such an equation, with the first block of M. If
         rho(M) < 1 the rounds converge linearly with factor rho(M) to (I - M)^-1 mean (I - B_i^H)(c_i, 0).
 
     Source
@@ -119,7 +119,7 @@ def model_averaging_drift(
     momentum: Momentum,
     local_steps: Annotated[int, integers(2, 7)],
 ) -> dict[str, Sides | Excluded]:
-    """Local steps move option II's limit away from the optimum, and momentum multiplies that drift.
+    """Local steps move the limit of option II away from the optimum, and momentum multiplies this drift.
 
     Hypotheses
         The hypotheses of ``cfl-mgd/model-averaging-recursion`` hold, H >= 2, and rho(M) < 1.
@@ -130,8 +130,8 @@ def model_averaging_drift(
         (5, .9). With H = 1, or with equal Hessians, there is no drift.
 
     Source
-        Ours. The claim is an identity to first order; errors are relative to the drift that would occur if the clients'
-        pulls did not cancel.
+        Ours. The claim is an identity to first order; errors are relative to the drift without cancellation between
+        clients.
     """
     suppose("one cluster", task.clusters == 1)
     expected = first_order_drift(task.hessians, task.centers, momentum=momentum, local_steps=local_steps)
@@ -166,14 +166,14 @@ def exact_rounds(
     buffer: Fraction = Fraction(0),
     reset: bool = False,
 ) -> tuple[Fraction, Fraction]:
-    """Return chi and u after ``rounds`` of option II with eta = 1 on scalar quadratics, in exact arithmetic.
+    """Return exact values of chi and u after ``rounds`` rounds of option II with eta = 1 on scalar quadratics.
 
     Parameters
     ----------
     curvatures, centers
-        lambda_i and c_i.
+        Curvatures lambda_i, and centres c_i.
     momentum, steps
-        beta and H.
+        Momentum beta, and number of local steps H.
     model, buffer
         chi and u before the rounds.
     reset
@@ -192,7 +192,7 @@ def exact_rounds(
 
 
 def clients(flat: Fraction, center: Fraction) -> tuple[tuple[Fraction, Fraction], tuple[Fraction, Fraction]]:
-    """Return curvatures and centres: a flat client at ``center`` and a steep one, lambda = 1, at 0."""
+    """Return curvatures and centres of a flat client at ``center`` and a steep client, lambda = 1, at 0."""
     return (flat, Fraction(1)), (center, Fraction(0))
 
 
@@ -218,8 +218,8 @@ def model_averaging_stability(
     """Option II converges if every client alone converges.
 
     Hypotheses
-        Clients are quadratic with the same minimiser and curvatures in (0, L], eta = 1/L, and beta is in [0, 1). So
-        each client's local descent converges. The number H >= 1 of local steps is arbitrary, where (12) has one, and
+        Clients have quadratic losses with the same minimiser and curvatures in (0, L], eta = 1/L, and beta is in [0,
+        1). So each client's local descent converges. The number of local steps H >= 1 is arbitrary (H = 1 in (12)), and
         the clients' curvatures differ.
 
     Statement
@@ -258,7 +258,7 @@ def model_averaging_reset(
     """Starting every round of option II from zero momentum keeps it stable.
 
     Hypotheses
-        Clients are quadratic with curvatures in (0, 1 / eta], ``reset_momentum`` is set, and H >= 1.
+        Clients have quadratic losses with curvatures in (0, 1 / eta], ``reset_momentum`` is True, and H >= 1.
 
     Statement
         chi' - c = mean Pi_H(eta A_i) (chi - c) if all clients share the minimiser c. Hence a round multiplies the error
@@ -266,8 +266,9 @@ def model_averaging_reset(
         any case. If the minimisers differ, the bound holds for the distance from the fixed point.
 
     Proof
-        B_i^H (e, 0) has the first block Pi_H(eta A_i) e, because H steps from u = 0 are a heavy ball from rest. The
-        matrices are symmetric, so ||mean Pi_H(eta A_i)|| <= max |Pi_H|. Lemma H (``cfl-mgd/lemma-h``) bounds Pi_H.
+        B_i^H (e, 0) has the first block Pi_H(eta A_i) e, because H steps from u = 0 are heavy-ball steps without
+        initial momentum. The matrices are symmetric, so ||mean Pi_H(eta A_i)|| <= max |Pi_H|. Lemma H
+        (``cfl-mgd/lemma-h``) bounds Pi_H.
 
     Source
         Ours; repairs option II.

@@ -1,4 +1,4 @@
-"""Theorem 1 and Lemma 2 on a run: their hypotheses, their bounds, and the bound of Lemma 2 for claims."""
+"""Theorem 1 and Lemma 2 on a run: hypotheses and bounds, and the bound of Lemma 2 for claims."""
 
 from __future__ import annotations
 
@@ -18,21 +18,21 @@ from clusterproof.theory.exact.scalar_clusters import has_positive_probability
 from clusterproof.theory.papers.cfl_mgd.floor import C_4, printed_conclusion, printed_floor
 
 LEVEL = 0.01
-"""lambda_0 = ... = lambda_4 on a run."""
+"""Common value of lambda_0, ..., lambda_4 on a run."""
 
 
 def is_exact(task: Mixture) -> bool:
-    """Return whether losses and gradients are exact, v = sigma = 0."""
+    """Return whether losses and gradients are exact, that is, v = sigma = 0."""
     return isinstance(task, QuadraticMixture) or getattr(task, "data", "") == "population"
 
 
 def needs_of(task: Mixture, trace: Trace) -> Iterator[Hypothesis]:
-    """Yield the hypotheses of Theorem 1, except the appendix's (A38).
+    """Yield the hypotheses of Theorem 1, except (A38) in the appendix.
 
     Raises
     ------
     InvalidArgument
-        If the run does not have CFL-MGD's dynamics.
+        If the run does not have the dynamics of CFL-MGD.
     """
     algorithm, start = cfl_mgd_of(trace), float(np.asarray(trace.errors)[0].max())
     norm = float(np.linalg.norm(task.optima, axis=-1).max())
@@ -56,7 +56,7 @@ def share_losses(task: Mixture) -> bool:
 
 
 def variances(task: RegressionMixture) -> tuple[float, float]:
-    """Return sigma^2 and v^2 of one row at the clusters' optima, the largest over the clusters."""
+    """Return sigma^2 and v^2 for one sample at the clusters' optima, each the largest over all clusters."""
     pairs = list(enumerate(task.optima))
     loss = max(float(task.loss_variance(optimum, cluster)) for cluster, optimum in pairs)
     return loss, max(float(task.gradient_variance(optimum, cluster)) for cluster, optimum in pairs)
@@ -69,17 +69,17 @@ class OnRun:
     Attributes
     ----------
     floor, conclusion
-        rho_0 and rho; unless ``known``, lower bounds of rho_0 and rho.
+        rho_0 and rho, or lower bounds on both if ``known`` is False.
     allowed
         Largest rho_0 that (A38) allows.
     rounds
         Number of rounds T.
     factor
-        1 - l mu / 8L.
+        The factor 1 - l mu / 8L.
     known
         Whether v and sigma are known; otherwise both count as 0.
     certain
-        Whether no randomness is involved and the printed probability is positive, so that a run can break Lemma 2.
+        Whether there is no randomness and the printed probability is positive; then a run can break Lemma 2.
     """
 
     floor: float
@@ -127,15 +127,17 @@ def _may_happen(task: Mixture) -> bool:
 
 
 def bound_by_lemma_2(task: Mixture, trace: Trace, failure_probability: float | None = None) -> TraceBound:
-    """Bound each round's error by the error of the previous round, on tasks without noise, with probability 1.
+    """Bound the error after each round with the error of the previous round, on tasks without noise.
+
+    The bound holds with probability 1.
 
     Raises
     ------
     InvalidArgument
-        If the paper's statement does not concern the run: other dynamics, another step size, clients that do not take
-        part, too few clients for a positive probability, noise, or a start outside the basin.
+        If the paper's statement does not apply to the run: other dynamics, another step size, absent clients, too few
+        clients for a positive probability, noise, or a start outside the basin.
     """
-    cfl_mgd_of(trace)  # refuses other dynamics
+    cfl_mgd_of(trace)  # this raises an error for other dynamics
     if not is_exact(task):
         raise InvalidArgument("task", task.settings["task"], "must be without noise", "use data='population'")
     errors = np.asarray(trace.errors)
@@ -145,7 +147,7 @@ def bound_by_lemma_2(task: Mixture, trace: Trace, failure_probability: float | N
     if failing := unmet(needs_of(task, trace)):
         raise InvalidArgument("trace", ..., f"must have {failing}", "give the trace of such a run")
     if not _may_happen(task):
-        rule = "must have clusters of so many clients that the printed probability is positive, 17 of two clusters"
+        rule = "must have so many clients in each cluster that the printed probability is positive, 17 for two clusters"
         raise InvalidArgument("trace", ..., rule, "raise the number of clients")
     smallest = float(task.proportions.min())
     bound = np.full(errors.shape, np.inf)

@@ -1,1 +1,1 @@
-"""The appendix: (A1) to (A42)."""
+"""Claims about the appendix, (A1) to (A42)."""

@@ -1,4 +1,4 @@
-"""(A10), (A26): gradients within the basin."""
+"""(A10), (A26): gradients in the basin."""
 
 from __future__ import annotations
 
@@ -30,12 +30,12 @@ def gradients_in_the_basin(
     along: Fraction = SHARE,
     bent: Fraction = SHARE,
 ) -> dict[str, Sides]:
-    """At chi_1 the gradient of another cluster is at most 3 L, and the gradient of its own cluster at most L.
+    """At chi_1, the gradient of another cluster is at most 3 L, and the gradient of cluster 1 is at most L.
 
     Hypotheses
         Assumption 1 holds, and chi_1 is in the basin. Assumption 4's <~ 1 is read as max ||chi*_p|| <= 1, so that Delta
         <= ||chi*_1 - chi*_p|| <= 2. The distance of chi_1 from chi*_1 is a ``share`` of the basin's radius, kappa =
-        ``root``^2, and the angle at chi*_1 has any ``cosine``. The claim is proved for every phi_p, by the possible
+        ``root``^2, and the angle at chi*_1 has any ``cosine``. The claim is proved for every phi_p, from the possible
         gradients of such a function (``exact/one_point.py``).
 
     Statement
@@ -70,7 +70,7 @@ def gradients_in_the_basin(
 
 
 def square_of_sum(first: Fraction, cosine: Fraction, second: Fraction) -> Fraction:
-    """Return ||a + b||^2 from the lengths of a and b and the cosine of their angle."""
+    """Return ||a + b||^2, from the lengths of a and b and the cosine of the angle between them."""
     return first**2 + 2 * cosine * first * second + second**2
 
 
@@ -85,7 +85,7 @@ def within_the_basin(
     along: Fraction = SHARE,
     bent: Fraction = SHARE,
 ) -> dict[str, Sides]:
-    """The line "(A10), meant", with distances of at most D and B."""
+    """State the line "(A10), meant", for distances of at most D and B."""
     reach = square_of_sum(apart, cosine, off)
     square, gradient = known(lambda: reach, lambda of: of >= 0), gradient_square(root**2, along, bent)
     return {

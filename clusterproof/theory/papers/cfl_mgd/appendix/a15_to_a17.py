@@ -22,28 +22,31 @@ from clusterproof.theory.papers.cfl_mgd.appendix.tasks import (
 )
 
 NEGLIGIBLE = 1e-15
-"""Outcomes with a smaller probability are omitted."""
+"""Smallest probability of an outcome that is not omitted."""
 CONSTANT = 128
-"""c_1 of Lemma 1 and (A15)."""
+"""The constant c_1 of Lemma 1 and (A15)."""
 OWN, CROWD = Z[1:3], Z[1:]
-"""Clients of cluster 1, and of cluster 2; cluster 2 is so large that cluster 1 is negligible."""
+"""Numbers of clients of cluster 1 and of cluster 2, which is so large that cluster 1 is negligible."""
 RATE = among(*(Fraction(k, 100) for k in (1, 10, 25, 33, 97)))
-"""lambda_1 or lambda_2."""
+"""The probability lambda_1 or lambda_2."""
 DIRECTIONS = 10**6
-"""Number of noisy directions across the line of the models. With so many, the norm of the noise is nearly constant."""
+"""Number of noisy directions orthogonal to the line of the models.
+
+With this number, the norm of the noise is nearly constant.
+"""
 
 
 @lru_cache(maxsize=256)
 def exceeded_displacement(law: TwoPointLosses, clients: int, foreign: int, failure: float) -> float:
-    """Return the largest x with P(||T_2|| >= x) > failure; T_2 is the false members' sum of gradients at chi_1, over m.
+    """Return the largest x with P(||T_2|| >= x) > failure; T_2 is the false members' gradient sum at chi_1 over m.
 
     Parameters
     ----------
     law
-        Distribution of the losses for one row, with L = 1.
+        Distribution of the losses for one sample, with L = 1.
     clients, foreign
-        m, and the number of clients in cluster 2. Each of these clients is a false member with the law's error
-        probability, and then draws a fresh row for its gradient.
+        m, and the number of clients in cluster 2. Each of these clients is a false member with the distribution's error
+        probability, and then draws a fresh sample for its gradient.
     failure
         Probability in (0, 1).
     """
@@ -67,19 +70,19 @@ def exceeded_displacement(law: TwoPointLosses, clients: int, foreign: int, failu
 def exceeded_across(
     law: TwoPointLosses, clients: int, foreign: int, failure: float, noise: float, directions: int
 ) -> float:
-    """Return the largest x with P(||T_2 across|| >= x) > failure, for normal noise across the line of the models.
+    """Return the largest x with P(||T_2 across|| >= x) > failure, for normal noise orthogonal to the models' line.
 
-    Given N false members the sum of their noise is normal. Its squared length is N noise^2 / m^2 times a chi-squared
-    variable divided by its degrees of freedom.
+    If there are N false members, the sum of their noise is normal. Its squared length is N noise^2 / m^2 times a
+    chi-squared variable divided by its degrees of freedom.
 
     Parameters
     ----------
     law, clients, foreign, failure
-        As in ``exceeded_displacement``; no loss depends on the directions across.
+        See ``exceeded_displacement``; no loss depends on the orthogonal directions.
     noise
-        Root of the total variance of the gradient in the directions across.
+        Root of the total variance of the gradient in the orthogonal directions.
     directions
-        Number of directions across; the variance is the same in each direction.
+        Number of orthogonal directions, which all have the same variance.
     """
     from scipy.optimize import brentq
     from scipy.stats import chi2
@@ -113,7 +116,7 @@ def _binomial(count: int, probability: float) -> tuple[np.ndarray, np.ndarray]:
 
 
 FEW = {"law": tightest(), "own": 1, "foreign": 50, "level": Fraction(1, 2)}
-# one false member is one too many, and every foreign client is a false member with probability 1/1000
+# a single false member breaks the line, and every foreign client is a false member with probability 1/1000
 SPENT = {"law": tightest(), "own": 1, "foreign": 48, "level": Fraction(1, 10)}
 
 
@@ -133,14 +136,14 @@ def false_members(
     foreign: int = CROWD,
     level: Fraction = among(Fraction(1, 2), Fraction(1, 10), Fraction(9, 10), Fraction(99, 100)),
 ) -> dict[str, Sides]:
-    """There are few false members, and they move model 1 by at most the two terms of (36).
+    """There are few false members, and they move model 1 by at most the sum of the two terms in (36).
 
     Hypotheses
-        Assumptions 1-4 hold in the round, with sigma^2 at the compared models. (A17) has the hypotheses of (A14), and
-        eta = 1/L.
+        Assumptions 1-4 hold in the round, with sigma^2 at the compared models. For (A17), the hypotheses of (A14) hold,
+        and eta = 1/L.
 
     Statement
-        c_1 = 128 and lambda_2 = ``level``. For losses with two values, mu = L = 1 and Delta = 2.
+        The constants are c_1 = 128 and lambda_2 = ``level``. For two-valued losses, mu = L = 1 and Delta = 2.
 
     Lines
         (A15)
@@ -148,14 +151,14 @@ def false_members(
         (A15), regressions
             (A15) on drawn regressions.
         (A16)
-            P(|C_1 - C*_1| <= c_1 m sigma^2 / (mu^2 lambda_2 Delta^4 n')) <= 1 - lambda_2. A misprint: the inequality
-            points the wrong way.
+            P(|C_1 - C*_1| <= c_1 m sigma^2 / (mu^2 lambda_2 Delta^4 n')) <= 1 - lambda_2. This is a misprint: the
+            inequality points in the wrong direction.
         (A16), meant
             (A16) with >=, by Markov's inequality on (A15), as (A17) uses it.
         (A17)
             With probability at least 1 - P lambda_1 - lambda_2, ||T_2|| <= 3 c_1 sigma^2 / (mu^2 lambda_2 Delta^4 n') +
             sqrt(c_1) v sigma sqrt(P) / (lambda_1 mu L Delta^2 n' sqrt(m lambda_2)), from (A14) and (A16) as meant. A
-            quarter of the right side is enough, and is necessary as lambda_2 tends to 1.
+            quarter of the right side is enough, and this quarter is attained as lambda_2 tends to 1.
 
     Source
         Zhao et al. (2023), (A15)-(A17) = (36).
@@ -175,7 +178,7 @@ def expected_of_regressions(task: NoisyTask, stream: Stream) -> Sides:
     models = basin_models(task, stream)
     expected, variance = 0.0, 0.0
     for cluster in range(1, task.clusters):
-        # only pairs are compared: a client joins C_1 only if model 1 beats its own
+        # it suffices to compare pairs: a client joins C_1 only if model 1 beats its own model
         pair = np.where(np.arange(task.clusters)[:, None] == 0, models[0], models[cluster])
         members = float(task.proportions[cluster]) * task.clients
         expected += members * float(task.misclassification_probability(pair, cluster)[0])
@@ -231,7 +234,7 @@ def exact_displacement(
     """||T_2|| exceeds (36) with probability at most 2 lambda_1 + lambda_2, for two-valued losses."""
     suppose("n' = 1", law.samples == 1)
     failure = suppose_levels(level_1, level_2)
-    # so that all outcomes can be enumerated
+    # with these sizes, all outcomes can be enumerated
     suppose("at most 10 000 false members are expected", foreign * law.error_probability <= 10_000)
     rare, common = law.noise
     deviation = math.sqrt(law.rarity * (1 - law.rarity)) * float(abs(rare - common))
@@ -260,9 +263,9 @@ def noise_across(
     noise: int = among(10**6, 1),
     level: Fraction = among(Fraction(33, 100), Fraction(1, 4)),
 ) -> Sides:
-    """(A17) for normal noise in 10^6 directions across the line of the models, on which no loss depends.
+    """(A17) for normal noise in 10^6 directions orthogonal to the models' line, on which no loss depends.
 
-    The claim measures only the part of T_2 across the line, with lambda_1 = lambda_2.
+    The claim measures only the part of T_2 that is orthogonal to the line, with lambda_1 = lambda_2.
     """
     law = tightest()
     failure = suppose_levels(level, level)

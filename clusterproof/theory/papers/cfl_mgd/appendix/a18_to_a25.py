@@ -34,11 +34,13 @@ from clusterproof.theory.papers.cfl_mgd.appendix.a1_to_a9 import (
 OF_OTHERS: Any = sequences(ANY, lambda others: others)
 OF_ROUNDS: Any = sequences(ANY, lambda rounds: rounds)
 NOTHING_RANDOM = (
-    # the last client is false in rounds 0 and 2, so that u_i before line 15 is not S_i either
+    # the last client is a false member in rounds 0 and 2, so even before line 15 u_i is not S_i
     ScalarRun(3, 2, Fraction(1, 2), Fraction(1, 2), 2, 5, Fraction(0)),
     ScalarRun(2, 1, Fraction(1, 2), Fraction(1, 2), 1, 0, Fraction(0)),
     ScalarRun(3, 2, Fraction(1, 2), Fraction(1, 2), 1, 0, Fraction(0)),
-    ScalarRun(3, 2, Fraction(2, 3), Fraction(1, 2), 5, 0, Fraction(0)),  # gradients change sign
+    ScalarRun(
+        3, 2, Fraction(2, 3), Fraction(1, 2), 5, 0, Fraction(0)
+    ),  # in these instances, gradients change sign
 )
 
 
@@ -54,7 +56,7 @@ NOTHING_RANDOM = (
     "after (A28)",
 )
 def own_momentum(run: ScalarRun) -> dict[str, Sides | Excluded]:
-    """The clients' buffers hold their own past gradients, which are near the present gradient up to noise.
+    """Each client's buffer holds its own past gradients, which are near the present gradient up to noise.
 
     Hypotheses
         Option I runs as printed, with u_i^0 = 0.
@@ -130,7 +132,7 @@ def parts_of_the_momentum(
     false: tuple[Fraction, ...] = OF_OTHERS,
     weight: Fraction = ANY,
 ) -> Sides:
-    """(A18) for any buffers of own members and of false members."""
+    """(A18) for arbitrary buffers of the cluster's own members and of false members."""
     of_own, _ = sums(own, 0)
     everyone, of_false = iterate(
         lambda so_far, buffer: (so_far[0] + buffer, so_far[1] + buffer),
@@ -150,14 +152,14 @@ def momentum_of_fixed_members(
     momentum: Fraction = SHARE,
     model: Fraction = ANY,
 ) -> Sides:
-    """(A19)-(A21), meant, for fixed members and any sums of their gradients; eta = 1, and the models start at rest.
+    """(A19)-(A21), meant, for fixed members and any sums of their gradients, with eta = 1 and no initial momentum.
 
     By line 15 each member's buffer is the mean of beta u_i + g_i over the members.
     """
     weight = known(lambda: Fraction(1) / clients, lambda _: ())
 
     def one_round(state: tuple[Any, ...], gradient: Any) -> tuple[Any, ...]:
-        """Return chi_1, the buffer of each member, the sum of the S_i, and chi_1 one round before."""
+        """Return chi_1, the buffer of each member, the sum of the S_i, and chi_1 of the previous round."""
         now, buffer, past, _ = state
         carried = momentum * buffer + gradient / members
         return now - weight * members * carried, carried, momentum * past + gradient, now
@@ -191,7 +193,7 @@ def with_noise(
     momentum: Fraction = Q[Fraction(1, 10) : Fraction(9, 10) : 10],
     round_: int = Z[1:5],
 ) -> Sides:
-    """(A23) for s = 0.1: the gradient of round k has mean e_k and variance (s^2 + 2 e_k^2) / n'."""
+    """(A23) for s = 0.1, where the gradient of round k has mean e_k and variance (s^2 + 2 e_k^2) / n'."""
     errors = [Fraction(2, 5) * Fraction(4, 5) ** k for k in range(round_ + 1)]
     weights = [momentum ** (round_ - 1 - k) for k in range(round_)]
     variances = [Fraction(1, 100) + 2 * error**2 for error in errors]
@@ -220,15 +222,15 @@ def a23_meant(
     """The noise in the weighted past gradients has second moment at most |C| v^2 / (n' (1 - beta^2)).
 
     Hypotheses
-        Assumption 3 holds along the run, each round has its own batches, and C = C_1 n C*_1 is the same in all rounds.
+        Assumption 3 holds along the run, each round has new batches, and C = C_1 n C*_1 is the same in all rounds.
 
     Statement
         E ||sum over C of sum_(k < t) beta^(t-1-k) (g_i^k - grad phi^1(chi^k))||^2 <= |C| v^2 / (n' (1 - beta^2)); the
         bias sum_k beta^(t-1-k) grad phi^1(chi^k) is not noise, but part of the heavy ball (Theorem D).
 
     Source
-        The true part of (A23) of Zhao et al. (2023): the terms are martingale differences. The two sides are equal up
-        to the factor 1 - beta^(2t).
+        This is the true part of (A23) of Zhao et al. (2023), because the terms are martingale differences. The two
+        sides are equal up to the factor 1 - beta^(2t).
     """
     law = {jump: rarity, -jump * rarity / (1 - rarity): 1 - rarity}
     variance = sum(weight * value**2 for value, weight in law.items())

@@ -1,4 +1,4 @@
-"""(A1)-(A9): the parts T_1 and T_2 of a round, and the contraction by the own clients that stay in the cluster."""
+"""(A1)-(A9): the parts T_1 and T_2 of a round, and the contraction by own clients that stay in the cluster."""
 
 from __future__ import annotations
 
@@ -40,18 +40,19 @@ class ScalarRun:
     Attributes
     ----------
     clients, own
-        m, and the clients of cluster 1, which come first.
+        m, and the number of clients of cluster 1; these clients come first.
     momentum
         Momentum beta.
     start
-        Distance between each first model and its optimum; both models are displaced towards each other.
+        Distance between each starting model and its optimum; the models are displaced towards each other.
     round
         t.
     outliers
-        Bits of the rounds in which the last client, of cluster 2, chooses by the outlier +1. In all other cases clients
-        choose by their cluster's mean.
+        Bits of the rounds in which the last client, from cluster 2, chooses with the outlier +1. In all other cases,
+        clients choose with their cluster's mean.
     spread
-        Gradient batches of the clients of cluster 1 are 1 + spread, 1 - spread, 1 + spread, ...; all others are -1.
+        Gradient batches of the clients of cluster 1 are 1 + spread, 1 - spread, 1 + spread, ...; all other batches are
+        -1.
     """
 
     clients: Annotated[int, Z[2:16]]
@@ -64,7 +65,7 @@ class ScalarRun:
 
     @property
     def samples(self) -> tuple[Table, Table, list[Fraction], Fraction]:
-        """Batches for choices and gradients in rounds 0 .. t, first models, and momentum."""
+        """Return batches for choices and gradients in rounds 0 .. t, starting models, and momentum."""
         others = [Fraction(-1)] * (self.clients - self.own)
         ordinary = [Fraction(1)] * self.own + others
         rounds = range(self.round + 1)
@@ -110,7 +111,7 @@ class ScalarRun:
 
     @property
     def buffers(self) -> list[Fraction]:
-        """u_i^t as it enters the round, after line 15."""
+        """u_i^t at the start of the round, after line 15."""
         return self.rounds.buffers[self.round]
 
     @property
@@ -136,13 +137,13 @@ def total(values: Sequence[Fraction], clients: Iterable[int]) -> Fraction:
     places="(34); after (35); (A9)",
 )
 def parts_of_a_round(run: ScalarRun) -> dict[str, Sides | Excluded]:
-    """A round is one gradient step plus averaged noise, less the false members' gradients and the momentum.
+    """A round is one gradient step plus averaged noise, minus the false members' gradients and the momentum.
 
     Hypotheses
-        Option I. For (A1) some own client stays in C_1, because T_12 is otherwise 0/0.
+        The algorithm is option I. For (A1), some own client stays in C_1, because T_12 is otherwise 0/0.
 
     Statement
-        chi_1^(t+1) - chi*_1 = T_1 - T_2 - T_3, with T_3 of (A18).
+        chi_1^(t+1) - chi*_1 = T_1 - T_2 - T_3, with T_3 as in (A18).
 
     Lines
         (A1)
@@ -220,11 +221,12 @@ def descent(
     """One gradient step on phi^1 contracts.
 
     Hypotheses
-        phi^1 is L-smooth and mu-strongly convex, eta = 1/L.
+        phi^1 is L-smooth and mu-strongly convex, and eta = 1/L.
 
     Statement
-        ||chi_1 - chi*_1 - h grad phi^1(chi_1)|| <= factor ||chi_1 - chi*_1||, squared, h the paper's eta-hat. The claim
-        is proved for every phi^1 and chi_1, by the possible gradients of such a function (``exact/one_point.py``).
+        ||chi_1 - chi*_1 - h grad phi^1(chi_1)|| <= factor ||chi_1 - chi*_1||, with both sides squared; h is the paper's
+        eta-hat. The claim is proved for every phi^1 and chi_1, from the possible gradients of such a function
+        (``exact/one_point.py``).
 
     Lines
         (A2)
@@ -257,7 +259,7 @@ def with_the_clients_that_stay(
     own: Fraction = Q[lambda smallest: smallest : 1 : 4],
     staying: Fraction = Q[lambda own: Fraction(1, 4) * own : lambda own: own : 16],
 ) -> Sides:
-    """(A7) with the quantities l, l_1 = |C*_1| / m and |C_1 n C*_1| / m."""
+    """State (A7) with the quantities l, l_1 = |C*_1| / m and |C_1 n C*_1| / m."""
     after = square_after(staying / kappa, kappa, along, bent)
     return at_most(after, squared=(1 - smallest / (8 * kappa)) ** 2)
 
@@ -289,7 +291,7 @@ class Shares:
     expected="ill-posed",
 )
 def a7_step(one: Shares) -> dict[str, Sides]:
-    """If a quarter of the own clients stay, the effective step is from l / 4L to 1 / L.
+    """If a quarter of the own clients stay, the effective step size is between l / 4L and 1 / L.
 
     Hypotheses
         |C_1 n C*_1| >= l_1 m / 4 and eta = 1/L. There are two clusters, P = 2; with more clusters, l = min l_p is no
@@ -300,7 +302,7 @@ def a7_step(one: Shares) -> dict[str, Sides]:
 
     Lines
         (at least, printed)
-            h >= p / (4 L). Elsewhere p is an index of clusters, not a number; (A7) itself has l.
+            h >= p / (4 L). Elsewhere in the paper, p is the index of a cluster; (A7) itself has l.
         (at least)
             h >= l / (4 L), which (A7) uses: the reading puts l for p. Attained at l_1 = l.
         (at most)

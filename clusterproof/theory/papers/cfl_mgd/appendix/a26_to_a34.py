@@ -22,9 +22,9 @@ from clusterproof.theory.papers.cfl_mgd.appendix.a15_to_a17 import CONSTANT
 from clusterproof.theory.papers.cfl_mgd.appendix.tasks import NoisyTask, basin_models, record, suppose_units
 
 LEVEL = 0.1
-"""lambda_2 = lambda_4 on random runs."""
+"""Value of lambda_2 = lambda_4 on random runs."""
 
-# the instance that a reader can follow by hand
+# an instance that a reader can follow by hand
 BY_HAND = ScalarRun(12, 6, Fraction(2, 3), Fraction(1, 2), 1, 0, Fraction(0))
 
 
@@ -42,7 +42,7 @@ def momentum_of_a_round(run: ScalarRun) -> dict[str, Sides | Excluded]:
 
     Hypotheses
         The hypotheses of (A25) and (A26) hold, eta = 1/L, and |C_1 n C*_1| >= l_1 m / 4. The printed probability is
-        positive: 2 exp(-l m / 8) < 1, that is l m >= 6.
+        positive: 2 exp(-l m / 8) < 1, that is, l m >= 6.
 
     Statement
         ||T_3|| <= c_3 beta v sqrt(l t) / (lambda_3 (1 - beta) L sqrt(m n')) + c_4 l + the bound of (A33), c_3 = 1/2,
@@ -89,7 +89,7 @@ def momentum_of_a_round(run: ScalarRun) -> dict[str, Sides | Excluded]:
 momentum_of_a_round.line("(A28)")(around_a_center)
 
 
-# one client that errs is one too many, and each of seven errs with probability 1/1000
+# a single client that errs breaks the line, and each of seven clients errs with probability 1/1000
 ERRING = {
     "clients": 8,
     "foreign": 7,
@@ -113,15 +113,15 @@ def momentum_of_clients_that_err(
     jump: Fraction = Q[Fraction(1, 4) :: 4],
     level: Fraction = among(Fraction(1, 1000), Fraction(1, 10), Fraction(1, 2), Fraction(99, 100)),
 ) -> Sides:
-    """(A33): the false members' momentum exceeds the first term with probability at most lambda_2.
+    """(A33): the probability that the false members' momentum exceeds the first term is at most lambda_2.
 
-    There are two scalar clusters. The rounds before t have no noise, and a law with two values makes clients err in
+    There are two scalar clusters. The rounds before t have no noise, and a two-point distribution makes clients err in
     round t.
     """
     share = Fraction(foreign, clients)
     own_path, path = (exact_path(each, momentum, start, round_) for each in (1 - share, share))
     law = TwoPointLaw(samples=1, rarity=rarity, jump=jump, first=-own_path[-1], second=-path[-1])
-    buffer = abs(carried(path[:round_], momentum))  # of each client of cluster 2
+    buffer = abs(carried(path[:round_], momentum))  # for each client of cluster 2
     suppose("the models are in the basin", max(abs(law.first), abs(law.second)) <= Fraction(1, 2))
     if buffer == 0:
         return at_most(Fraction(0), markov=level)
@@ -161,11 +161,11 @@ def momentum_on_regressions(
 
 
 NOISE = Fraction(2)
-"""Samples of the client of cluster 2 are -1, or -1 +- 2 with probability ``rarity`` each; n' = 1."""
+"""Scalar clusters where a sample of cluster 2's client is -1 or, with probability ``rarity`` each, -1 +- 2; n' = 1."""
 
 
 def noise_bound(rarity: Fraction, round_: int, momentum: Fraction) -> Fraction:
-    """Return v^2 t / (1 - beta)^2 for one false member, and suppose that n' = 1 is large enough.
+    """Suppose that n' = 1 is large enough, and return v^2 t / (1 - beta)^2 for one false member.
 
     sigma^2 is the variance of f = (chi - y)^2 / 2 at chi = 3/2, which lies beyond every model in the basins.
     """
@@ -177,18 +177,18 @@ def noise_bound(rarity: Fraction, round_: int, momentum: Fraction) -> Fraction:
 
 
 def law_of(rarity: Fraction) -> list[tuple[Fraction, Fraction]]:
-    """Return the values of y + 1 for the client of cluster 2, and their probabilities."""
+    """Return the possible values of y + 1 for the client of cluster 2, and their probabilities."""
     return [(Fraction(0), 1 - 2 * rarity), (NOISE, rarity), (-NOISE, rarity)]
 
 
 def scripts(
     clients: int, round_: int, start: Fraction, rarity: Fraction
 ) -> Iterator[tuple[Fraction, Table, Table, list[Fraction]]]:
-    """Yield every outcome of the gradient batches before round t, with its probability, tables and models.
+    """Yield every outcome of the gradient batches before round t: probability, tables of batches, and models.
 
     Cluster 1 has m - 1 clients without noise and chi_1^0 = chi*_1 = 1; cluster 2 has one client and chi_2^0 = -1 +
-    start. The client chooses by -1 in rounds 0 .. t - 1, and by its rare value +1 in round t. Choices and gradients use
-    separate batches, so that the choices determine nothing about the gradients.
+    start. The client chooses with the sample -1 in rounds 0 .. t - 1, and with the rare value +1 in round t. Choices
+    and gradients use separate batches, so the choices are independent of the gradients.
     """
     others = [Fraction(1)] * (clients - 1)
     choices = [[*others, Fraction(-1)]] * round_ + [[*others, Fraction(1)]]
@@ -267,9 +267,9 @@ def momentum_of_false_members(
     rarity: Fraction = among(*(Fraction(1, 10**k) for k in (4, 6, 8))),
     level: Fraction = among(Fraction(1, 4)),
 ) -> Sides:
-    """(A32): the probability that one false member's momentum is larger, with more clients and rounds.
+    """(A32): the probability that one false member's momentum exceeds the bound, with more clients and rounds.
 
-    Outcomes with noise in some gradient are left out. Squares are compared in place of square roots.
+    Outcomes with noise in some gradient are omitted. Squares are compared instead of square roots.
     """
     allowed = noise_bound(rarity, round_, momentum)
     path = exact_path(Fraction(1, clients), momentum, start, round_)

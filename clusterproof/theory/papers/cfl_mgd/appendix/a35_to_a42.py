@@ -21,7 +21,7 @@ SHARE = Q[Fraction(1, 10**6) : Fraction(1, 2) : 10]
 SEPARATION = Q[0:2:4]
 """Delta."""
 PART = Q[0:1:4]
-"""Share of the radius, or of the largest floor that (A38) allows."""
+"""A share of the radius, or of the largest floor that (A38) allows."""
 
 
 @claim(
@@ -44,7 +44,7 @@ def one_round(
 
     Hypotheses
         The hypotheses of (A8), (A17) and (A34) hold. The printed probability is positive, with c = 1/8 (A5). The
-        appendix's constants are c_1 = c_5 = 384, c_2 = c_6 = sqrt(128), c_3 = 1/2 and c_4 = 1/4.
+        constants of the appendix are c_1 = c_5 = 384, c_2 = c_6 = sqrt(128), c_3 = 1/2 and c_4 = 1/4.
 
     Statement
         ||chi_p^(t+1) - chi*_p|| <= (1 - l mu / 8L) ||chi_p^t - chi*_p|| + rho_0, l = min l_p.
@@ -92,7 +92,7 @@ def floor_of_a_round(
     level: Fraction = Q[Fraction(1, 100) : 1 : 10],
     round_: int = Z[1:],
 ) -> Sides:
-    """The floor that Theorem 1 uses is the sum of the floors of (A8), (A17) and (A34), lambda_i = ``level``."""
+    """The floor in Theorem 1 is the sum of the floors of (A8), (A17) and (A34), with lambda_i = ``level``."""
     whole = printed_floor(
         share=float(share),
         clusters=clusters,
@@ -136,11 +136,11 @@ def small_floor(
     separation: Fraction = SEPARATION,
     other_terms: Fraction = Q[0::2],
 ) -> dict[str, Sides | Excluded]:
-    """The floor is so small that the iterates stay in the basin.
+    """The floor is so small that all iterates stay in the basin.
 
     Hypotheses
-        rho_0 is (A36) with c_4 = 1/4. Assumption 4 has max ||chi*|| <~ 1, which we read as max ||chi*|| <= 1, so that
-        Delta <= 2.
+        rho_0 is (A36) with c_4 = 1/4. Assumption 4 has max ||chi*|| <~ 1, which we read as max ||chi*|| <= 1, so Delta
+        <= 2.
 
     Statement
         rho_0 <= (l / 32) (mu / L)^(3/2) Delta, and ||chi_p^t - chi*_p|| <= sqrt(mu / L) Delta / 4 for all t.
@@ -170,7 +170,7 @@ def staying_in_the_basin(
     part_of_radius: Fraction = PART,
     part_of_floor: Fraction = PART,
 ) -> Sides:
-    """One round of (A37) from within the basin, with a floor that (A38) allows."""
+    """One round of (A37) from a model in the basin, with a floor that (A38) allows."""
     radius, floor = separation / (4 * root), part_of_floor * allowed_floor(share, root, separation)
     return at_most((1 - share / (8 * root**2)) * part_of_radius * radius + floor, radius=radius)
 
@@ -182,7 +182,7 @@ class Recursion:
     Attributes
     ----------
     root
-        sqrt(L / mu), rational.
+        sqrt(L / mu), as a fraction.
     share, separation
         l and Delta.
     part_of_floor
@@ -237,12 +237,12 @@ def rounds_of_a_contraction(recursion: Recursion) -> dict[str, Sides]:
     """After T = (8L / l mu) log(Delta / 2 rho) rounds the error is at most rho = (16 L / mu l) rho_0.
 
     Hypotheses
-        (A37) holds in every round, with the same rho_0, and (A38) holds (compare ``cfl-mgd/appendix-a35``). chi_p^0 is
-        on the boundary of the basin. Each round adds P lambda_5 to the failure probability, T P lambda_5 in total,
-        which the paper leaves out.
+        (A37) holds in every round with the same rho_0, and (A38) holds (compare ``cfl-mgd/appendix-a35``). chi_p^0 is
+        on the boundary of the basin. Each round adds P lambda_5 to the failure probability. The paper omits the total,
+        T P lambda_5.
 
     Statement
-        ||chi_p^T - chi*_p|| <= rho, conditional on the statement that ``cfl-mgd/appendix-a35`` refutes.
+        ||chi_p^T - chi*_p|| <= rho, under the condition of the statement that ``cfl-mgd/appendix-a35`` refutes.
 
     Lines
         (A39)
@@ -270,7 +270,7 @@ def rounds_of_a_contraction(recursion: Recursion) -> dict[str, Sides]:
 
 @rounds_of_a_contraction.line("(A39)")
 def error_after_rounds(recursion: Recursion, rounds: int = Z[0:30]) -> Sides:
-    """The error shrinks by the same factor as the bound's first term, and the floor is added to the error."""
+    """Each round multiplies the error by the same factor as the first term of the bound, and adds the floor."""
     decay, floors = recursion.decay, recursion.floor / recursion.decay
 
     def one_round(state: tuple[Fraction, Fraction]) -> tuple[Fraction, Fraction]:
@@ -322,7 +322,7 @@ def misprints(recursion: Recursion, p: int = Z[1:4]) -> dict[str, Sides]:
         Zhao et al. (2023), (A40), which uses (1 - x)^(1/x) = 1/e, and Theorem 1; <= and l are meant.
     """
     decay, log = recursion.decay, math.log(recursion.argument)
-    # relative to the right side, so that the start cancels
+    # relative to the right side, so that the initial error cancels
     ratio = math.exp(log * math.log1p(-float(decay)) / float(decay) + log)
     radius = 16 * recursion.root**2 / p * recursion.floor
     rounds = math.ceil(max(0.0, math.log(recursion.separation / (2 * radius))) / decay)

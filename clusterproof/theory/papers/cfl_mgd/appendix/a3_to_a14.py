@@ -25,9 +25,9 @@ from clusterproof.theory.papers.cfl_mgd.appendix.tasks import (
     with_samples,
 )
 
-# one own client, whose noise always has the norm v: Markov's inequality on the norm is an equality
+# one own client has noise with the constant norm v, so Markov's inequality for the norm is an equality
 ALWAYS = {"task": two_values(1, 1, 0.1), "level": Fraction(9, 10), "place": "optima"}
-# a tenth of the clients, who all stay, with hardly any noise; and noise alone
+# a tenth of the clients, which all stay, with hardly any noise; and noise alone
 QUIET = {"task": two_values(8, 72, 1e-3), "level": Fraction(1, 10), "place": "apart"}
 NOISE = {"task": two_values(40, 40, 0.2), "level": Fraction(1, 10), "place": "optima"}
 
@@ -44,14 +44,15 @@ NOISE = {"task": two_values(40, 40, 0.2), "level": Fraction(1, 10), "place": "op
 def own_clients(
     task: ExtremeTask, level: Level, place: Place, stream: Stream, replicates: Replicates
 ) -> dict[str, Sides | Excluded]:
-    """The own clients' part of a round contracts by 1 - l mu / 8L up to 2 v / (lambda_0 L sqrt(l m n')).
+    """The part of a round from own clients contracts by 1 - l mu / 8L, up to 2 v / (lambda_0 L sqrt(l m n')).
 
     Hypotheses
-        Assumptions 1-4 hold, eta = 1/L, the models are in the basin, and v is taken at chi_1. Gradients use other
-        batches than the choice of clusters. lambda_0 = ``level``.
+        Assumptions 1-4 hold, eta = 1/L, the models are in the basin, and v is taken at chi_1. Gradients and the choice
+        of clusters use separate batches. lambda_0 = ``level``.
 
     Statement
-        Each line holds with its probability, by Markov's inequality; Chebyshev's inequality would have lambda_0^(1/2).
+        Each line holds with the stated probability, by Markov's inequality; with Chebyshev's inequality, lambda_0 would
+        be lambda_0^(1/2).
 
     Lines
         (A3)
@@ -69,7 +70,7 @@ def own_clients(
     failure = float(level) + 2 * math.exp(-share * task.clients / 8)
     one = simulate_round(task, place, replicates, stream)
     own = one.with_clients_of(0)
-    # multiplied by |C_1 n C*_1|
+    # both sides are multiplied by |C_1 n C*_1|
     spread = one.gradient_deviation(0) * np.sqrt(own.shared(0) / task.samples)
     before = one.models[0] - task.optima[0]
     after = before - one.total(0) / (task.clients * smooth)
@@ -95,7 +96,7 @@ def own_clients(
     }
 
 
-# one false member, whose noise always has the norm v; many, far from chi_1
+# one false member whose noise has the constant norm v; many false members far from chi_1
 ALONE = {"task": two_values(1, 1, 4.0), "level": Fraction(9, 10), "place": "apart"}
 CROWD = {"task": two_values(1, 99, 1.6), "level": Fraction(9, 10), "place": "apart"}
 HALF = CROWD | {"level": Fraction(2, 5)}
@@ -123,19 +124,20 @@ def false_member_norms(one: Round) -> tuple[np.ndarray, np.ndarray, float]:
 def false_members(
     task: ExtremeTask, level: Level, place: Place, stream: Stream, replicates: Replicates
 ) -> dict[str, Sides | Excluded]:
-    """The false members move model 1 by at most 3 L eta times their share, plus noise.
+    """False members move model 1 by at most 3 L eta times their share, plus noise.
 
     Hypotheses
         The hypotheses of (A10). Batches are independent of each other and of the choice of clusters; lambda_1 =
         ``level``.
 
     Statement
-        Each line holds with its probability, by Markov's inequality, if some client of cluster 2 joins C_1; p = 2.
+        Each line holds with the stated probability, by Markov's inequality, if some client of cluster 2 joins C_1 (p =
+        2).
 
     Lines
         (A11)
             Given the clusters, E ||sum over C_1 n C*_p of (g_i - grad phi_p(chi_1))||^2 <= |C_1 n C*_p| v^2 / n', an
-            equality where v^2 is the variance at chi_1.
+            equality if v^2 is the variance at chi_1.
         (A12)
             With probability at least 1 - lambda_1, ||sum over C_1 n C*_p of (g_i - grad phi_p(chi_1))|| <=
             sqrt(|C_1 n C*_p|) v / (lambda_1 sqrt(n')).
@@ -215,11 +217,11 @@ def share_of_counts(count: int, sixteenths: int, is_far: Callable[[int], bool]) 
     places="assumption 4; before (A4); (A5); (A6); after (A25)",
 )
 def clients_that_stay(count: int = Z[1:1000], sixteenths: int = among(8, 10, 12, 14, 16)) -> dict[str, Sides]:
-    """At least half of the own clients stay in the mean, a quarter with probability at least 1 - 2 exp(-clm), c = 1/8.
+    """On average at least half of the own clients stay; a quarter stays with probability at least 1 - 2 exp(-clm).
 
     Hypotheses
-        Clients of cluster 1 choose independently, and rightly with probability at least 1/2. c = 1/8 is Hoeffding's
-        constant.
+        Clients of cluster 1 choose independently, and choose model 1 with probability at least 1/2. c = 1/8 is
+        Hoeffding's constant.
 
     Statement
         P(|C_1 n C*_1| <= l_1 m / 4) <= P(| |C_1 n C*_1| - E | >= l_1 m / 4) <= 2 exp(-clm). N = l_1 m >= l m is the

@@ -1,4 +1,4 @@
-"""Random tasks, replicates of one round of option I, and recorded runs, on which CFL-MGD's appendix is checked."""
+"""Random tasks, replicates of one round of option I, and recorded runs, to check the appendix of CFL-MGD."""
 
 from __future__ import annotations
 
@@ -22,22 +22,22 @@ class RecordedTask(WrappedTask):
     Attributes
     ----------
     task
-        The recorded task.
+        The task to record.
     drawn
-        Gradients (..., m, d), one array per round.
+        Recorded gradients (..., m, d), one array per round.
     """
 
     task: Task
     drawn: list[np.ndarray] = field(default_factory=list)
 
     def losses(self, models: np.ndarray, clients: np.ndarray, generator: np.random.Generator) -> np.ndarray:
-        """Return the losses of the recorded task, (..., k, P)."""
+        """Return the losses of the task, (..., k, P)."""
         return np.asarray(self.task.losses(models, clients, generator))
 
     def gradients(
         self, points: np.ndarray, clients: np.ndarray, generator: np.random.Generator
     ) -> np.ndarray:
-        """Return the gradients of the recorded task, (..., k, d)."""
+        """Return the gradients of the task, (..., k, d), and record them."""
         drawn = np.asarray(self.task.gradients(points, clients, generator))
         self.drawn.append(drawn)
         return drawn
@@ -45,19 +45,18 @@ class RecordedTask(WrappedTask):
 
 @dataclass(frozen=True)
 class RecordedRun:
-    """A run with the gradients and momentum of every client; a run without replicates has no axis for them.
+    """A run with gradients and momentum of every client. Without replicates, the axis of replicates is missing.
 
     Attributes
     ----------
     models
-        (rounds + 1, replicates, P, d).
+        Models before each round and after the last, (rounds + 1, replicates, P, d).
     assignments
-        C^t as chosen clusters, (rounds, replicates, m).
+        Chosen clusters, which define C^t, (rounds, replicates, m).
     gradients
-        g_i^t, (rounds, replicates, m, d).
+        Gradients g_i^t, (rounds, replicates, m, d).
     buffers
-        u_i^t as each client holds it before round t, after line 15 of the previous round: (rounds + 1, replicates, m,
-        d).
+        Buffers u_i^t before round t, after line 15 of the previous round, (rounds + 1, replicates, m, d).
     """
 
     models: np.ndarray
@@ -83,9 +82,9 @@ def record(
     algorithm
         The algorithm, with ``momentum_owner="client"``.
     rounds
-        T, at least 1.
+        Number of rounds T, at least 1.
     initial
-        (P, d) or (replicates, P, d).
+        Starting models, (P, d) or (replicates, P, d).
     seed
         Seed of the run.
     """
@@ -109,8 +108,8 @@ def record(
 def noisy_regression(stream: np.random.Generator) -> RegressionMixture:
     """Draw a regression on which some clients choose wrong clusters, with max ||chi*|| <= 1.
 
-    It has two or three clusters with 24 to 80 clients in total, dimension 1 to 4, 1 to 12 rows, and noise 0.3 to 1.5.
-    Each cluster has its own covariance, with eigenvalues in [0.2, 1].
+    The task has two or three clusters with 24 to 80 clients in total, dimension 1 to 4, 1 to 12 samples, and noise 0.3
+    to 1.5. The covariances differ between clusters and have eigenvalues in [0.2, 1].
     """
     clusters, dimension = int(stream.integers(2, 4)), int(stream.integers(2, 5))
     separation = 0.0
@@ -134,11 +133,11 @@ def noisy_regression(stream: np.random.Generator) -> RegressionMixture:
 
 NoisyTask = Annotated[RegressionMixture, drawn(noisy_regression)]
 ExtremeTask = Annotated[RegressionMixture | TwoPointMixture, drawn(noisy_regression)]
-"""Draw a regression as ``draw_regression`` does, or a task with two-valued losses, which is tried first."""
+"""Draw a task with two-valued losses, which comes first, or a regression as in ``draw_regression``."""
 
 
 def two_values(own: int, foreign: int, jump: float) -> TwoPointMixture:
-    """Return clusters at 1 and -1 whose gradients differ from their means by +-jump on every client's one row."""
+    """Return clusters at 1 and -1; on a client's single sample, the gradient differs from its mean by +-jump."""
     return TwoPointMixture(
         optima=np.array([[1.0], [-1.0]]),
         noise_gradients=np.array([jump]),
@@ -155,16 +154,16 @@ def suppose_units(task: Mixture) -> None:
 
 
 def with_samples(task: RegressionMixture, samples: int) -> RegressionMixture:
-    """Return the task with another number of rows per client."""
+    """Return the task with another number of samples per client."""
     return replace(task, covariance=task.covariances.matrices, samples=samples)
 
 
 Place = Annotated[str, among("random", "apart", "towards", "optima")]
-"""Places of a round's models: in the basin, on its boundary (away from or towards other optima), or at optima."""
+"""Places for models: in the basin, on its boundary (away from or towards other optima), or at the optima."""
 
 
 def basin_models(task: Mixture, stream: np.random.Generator, place: str = "random") -> np.ndarray:
-    """Return models within the paper's basin, (P, d); half of the random models are on its boundary."""
+    """Return models in the paper's basin, (P, d); half of the random models are on the boundary."""
     if place == "optima":
         return task.optima
     if place == "random":
@@ -178,7 +177,7 @@ def basin_models(task: Mixture, stream: np.random.Generator, place: str = "rando
 
 
 Level = Annotated[Fraction, among(*map(Fraction, ("1/10", "1/2", "9/10", "2/5")))]
-"""Values of lambda_0 .. lambda_4; Markov's inequality is sharper for larger values."""
+"""Values of lambda_0 .. lambda_4; for larger values, Markov's inequality is closer to equality."""
 
 
 @dataclass(frozen=True)
@@ -190,11 +189,11 @@ class Round:
     task
         A task with max ||chi*|| <= 1.
     models
-        chi^t within the basin, (P, d).
+        Models chi^t in the basin, (P, d).
     members
-        Whether a client is in C_1, (replicates, m).
+        For each client, whether it is in C_1, (replicates, m).
     gradients
-        g_i^t, (replicates, m, d).
+        Gradients g_i^t, (replicates, m, d).
     """
 
     task: RegressionMixture | TwoPointMixture
@@ -203,7 +202,7 @@ class Round:
     gradients: np.ndarray
 
     def with_clients_of(self, cluster: int) -> Round:
-        """Keep the replicates in which some client of a cluster joined C_1, for claims given the clusters."""
+        """Keep the replicates in which some client of a cluster joined C_1."""
         some = (self.members & (self.task.labels == cluster)).any(axis=-1)
         return replace(self, members=self.members[some], gradients=self.gradients[some])
 
@@ -212,7 +211,7 @@ class Round:
         return np.asarray((self.members & (self.task.labels == cluster)).sum(axis=-1))
 
     def deviation(self, cluster: int) -> np.ndarray:
-        """Sum over C_1 n C*_p of g_i - grad phi_p(chi_1), (replicates, d)."""
+        """Return the sum over C_1 n C*_p of g_i - grad phi_p(chi_1), (replicates, d)."""
         chosen = self.members & (self.task.labels == cluster)
         mean = self.task.expected_gradient(self.models[0], cluster)
         return np.asarray(((self.gradients - mean) * chosen[..., None]).sum(axis=-2))
@@ -223,18 +222,18 @@ class Round:
         return np.asarray((self.gradients * chosen[..., None]).sum(axis=-2))
 
     def gradient_deviation(self, cluster: int) -> float:
-        """Return the v of one row at chi_1 for clients of a cluster."""
+        """Return v for one sample at chi_1, for clients of a cluster."""
         return float(np.sqrt(self.task.gradient_variance(self.models[0], cluster)))
 
     def loss_variance(self, cluster: int) -> float:
-        """Return the sigma^2 of one row for a client of a cluster at its own model and at chi_1."""
+        """Return sigma^2 for one sample at the client's own model and at chi_1, for clients of a cluster."""
         return float(self.task.loss_variance(self.models[[0, cluster]], cluster).max())
 
 
 def simulate_round(
     task: RegressionMixture | TwoPointMixture, place: str, replicates: int, stream: np.random.Generator
 ) -> Round:
-    """Run one round from models in the basin at a ``place``, in all replicates."""
+    """Run one round in all replicates, from models at a ``place`` in the basin."""
     models = basin_models(task, stream, place)
     algorithm = CFLMGD(step_size=1 / task.smoothness, momentum=0.0, momentum_owner="client")
     initial = np.broadcast_to(models, (replicates, *models.shape))

@@ -1,1 +1,1 @@
-"""The method: equations (1) to (10) and Algorithm 1."""
+"""Claims about the method: equations (1) to (10) and Algorithm 1."""

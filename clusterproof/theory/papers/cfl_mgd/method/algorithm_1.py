@@ -39,7 +39,7 @@ def algorithm_line_3_participation(
     """If a random part of the clients takes part in a round, option I has the same update.
 
     Hypotheses
-        Participation below 1.
+        Participation is below 1.
 
     Statement
         Line 3 draws M_t, line 8 uses u_i^(t-1) and g_i^(t-1), and line 15 divides the sum over M_t by m. The claim
@@ -47,11 +47,11 @@ def algorithm_line_3_participation(
 
     Source
         Zhao et al. (2023), Algorithm 1, lines 3, 8 and 15. A client that was absent has no g_i^(t-1) and an old u_i.
-        Our reading: the server owns the momentum, so that no momentum is old, and divides by m. With
-        ``normalisation="participants"`` it divides by |M_t|.
+        Our reading: the server owns the momentum, so no momentum is old, and the divisor is m. With
+        ``normalisation="participants"``, the divisor is |M_t|.
     """
     participants = participation * clients
-    total = participants / 2  # sum of the lengths of their gradients
+    total = participants / 2  # the sum of the lengths of the participants' gradients
     by_clients, by_participants = total / clients, total / participants
     words = (
         f"with {participation} of the clients the first move divided by m is {by_clients / by_participants} of "
@@ -78,9 +78,9 @@ def algorithm_line_5_ties(second: Fraction = among(Fraction(-1, 1000), Fraction(
 
     Source
         Zhao et al. (2023), (8) and line 5. Our reading: the client takes the smallest index. Ties have probability zero
-        for continuous data and different models; equal first models tie for every client.
+        for continuous data and different models; equal starting models tie for every client.
     """
-    # clients at +-1, two each
+    # two clients at 1 and two at -1
     rounds = exact_run(
         [Fraction(c) for c in (1, 1, -1, -1)],
         (Fraction(0), second),
@@ -117,8 +117,8 @@ def algorithm_line_7_resampling(
 
     Statement
         p_hat = argmin_p phi_i(chi_p^t), g_i^t = (hat grad) phi_i(chi_p_hat^t): Algorithm 1 does not state on which
-        rows. Section 5 resamples 2T disjoint parts of the client's data. With n' rows y = +-1 of probability 1/2 and
-        f(chi; y) = (chi - y)^2 / 2, the claim compares the mean gradient of a client that chose its own model among
+        samples. Section 5 resamples 2T disjoint parts of the client's data. With n' samples y = +-1 of probability 1/2
+        and f(chi; y) = (chi - y)^2 / 2, the claim compares the mean gradient of a client that chose its own model from
         two.
 
     Source
@@ -138,7 +138,7 @@ def algorithm_line_7_resampling(
 
 
 def implied_rounds(rounds: int, rows: int) -> float:
-    """Return T by Theorem 1 for n' = n / 2T, with rho = 1 / sqrt(n'), 8L / (l mu) = 16 and Delta = 2."""
+    """Return T of Theorem 1 for n' = n / 2T, with rho = 1 / sqrt(n'), 8L / (l mu) = 16 and Delta = 2."""
     return 16 * math.log(math.sqrt(rows / (2 * rounds)))
 
 
@@ -153,14 +153,14 @@ def implied_rounds(rounds: int, rows: int) -> float:
     places="section 5",
 )
 def algorithm_rounds_and_samples(rows: int = Z[1000:3000]) -> dict[str, Sides]:
-    """The algorithm makes T = (8L / l mu) log(Delta / 2 rho) rounds with n' = n / 2T rows each.
+    """The algorithm makes T = (8L / l mu) log(Delta / 2 rho) rounds with n' = n / 2T samples each.
 
     Hypotheses
         l = 1/2, L = mu, Delta = 2 and rho = 1 / sqrt(n'); the paper leaves rho's constants open. The claim counts the
         solutions T below 200.
 
     Statement
-        n' = n / 2T, T = (8L / l mu) log(Delta / 2 rho), rho a function of n'.
+        n' = n / 2T and T = (8L / l mu) log(Delta / 2 rho), where rho is a function of n'.
 
     Source
         Zhao et al. (2023), Section 5 and Theorem 1. T is not a whole number, and T and n' define
@@ -177,11 +177,11 @@ def algorithm_rounds_and_samples(rows: int = Z[1000:3000]) -> dict[str, Sides]:
 
 
 SHARE, START = Fraction(1, 2), Fraction(1, 4)
-"""Share of each of two equal scalar clusters at +-1, and distance between each model and its optimum."""
+"""Share of each of two equal scalar clusters at 1 and -1, and distance between each model and its optimum."""
 
 
 def delayed_path(momentum: Fraction, rounds: int) -> list[Fraction]:
-    """Return errors if chi^t moves by the gradient at chi^(t-2), in exact arithmetic."""
+    """Return the exact errors if chi^t moves by the gradient at chi^(t-2)."""
     path = [START, START]
     while len(path) <= rounds:
         path.append(path[-1] + momentum * (path[-1] - path[-2]) - SHARE * path[-2])
@@ -189,7 +189,7 @@ def delayed_path(momentum: Fraction, rounds: int) -> list[Fraction]:
 
 
 def suppose_right_choices(path: list[Fraction]) -> None:
-    """Suppose that the errors are so small that no client changes its cluster."""
+    """State the hypothesis that the errors are so small that no client changes its cluster."""
     suppose(
         "every client goes on choosing the model of its own cluster", max(map(abs, path)) < Fraction(3, 4)
     )
@@ -205,7 +205,7 @@ def suppose_right_choices(path: list[Fraction]) -> None:
     places="algorithm 1, line 2; algorithm 1, line 7; algorithm 1, line 8",
 )
 def algorithm_line_8(momentum: Fraction = MOMENTUM, rounds: int = Z[2:14]) -> Sides:
-    """Round t of option I uses the gradient at the model that it sends out.
+    """Round t of option I uses the gradient at the model that it broadcasts.
 
     Hypotheses
         Option I has no noise and full participation.
@@ -218,7 +218,7 @@ def algorithm_line_8(momentum: Fraction = MOMENTUM, rounds: int = Z[2:14]) -> Si
         Zhao et al. (2023), Algorithm 1. Lines 7, 8 and 15 as equations are (3), (9) and (32). Line 2, "broadcast
         chi_p^(t)", has no meaning together with them, since line 15 of the same round computes chi_p^(t). Our reading:
         round t broadcasts chi^(t-1), ``cfl-mgd/equation-3``, ``update_order="momentum-first"``. If chi^(t) in line 2 is
-        the newest model, the gradient comes a round late, see ``cfl-mgd/algorithm-line-8-delayed``.
+        the newest model, the gradient comes one round late, see ``cfl-mgd/algorithm-line-8-delayed``.
     """
     indexed, delayed = exact_path(SHARE, momentum, START, rounds), delayed_path(momentum, rounds)
     suppose_right_choices(indexed + delayed)
@@ -253,7 +253,7 @@ def algorithm_line_8_delayed(momentum: Fraction = MOMENTUM, rounds: int = Z[10:1
     Source
         Zhao et al. (2023), Algorithm 1, line 2: "broadcast chi_p^(t)", see ``cfl-mgd/algorithm-line-8``. The reading
         takes the newest model as chi^(t) there, ``update_order="as-printed"``; (3), (9) and (32) exclude this. The
-        bound also belongs to the reading: the paper prints none for Algorithm 1 with a delay.
+        bound also belongs to the reading: the paper prints no bound for Algorithm 1 with a delay.
     """
     path = delayed_path(momentum, rounds)
     suppose_right_choices(path)
@@ -262,7 +262,7 @@ def algorithm_line_8_delayed(momentum: Fraction = MOMENTUM, rounds: int = Z[10:1
 
 CENTERS = (Fraction(-1, 2), Fraction(0), Fraction(1, 2), Fraction(1))
 STARTS = (Fraction(-1, 4), Fraction(-1))
-"""Starting models from which the first client changes its cluster after round 1."""
+"""Starting models for which the first client changes its cluster after round 1."""
 
 
 def second_models(momentum: Fraction) -> list[Fraction]:
@@ -294,7 +294,7 @@ def algorithm_line_15_momentum_of_switchers(momentum: Fraction = MOMENTUM) -> Si
         Option I.
 
     Statement
-        Line 15 sets u_i to the mean u_p of its cluster, and (9) and (A19) keep each client's own u_i. The second line
+        Line 15 sets u_i to the mean u_p of the cluster, but (9) and (A19) keep each client's own u_i. The second line
         of (32) has one momentum per cluster.
 
     Source
@@ -325,11 +325,11 @@ def algorithm_line_12_option_2_momentum(
     """Local updates of option II start from the momentum of a cluster.
 
     Hypotheses
-        Option II, H >= 2.
+        The algorithm is option II with H >= 2.
 
     Statement
-        In LocalUpdate(chi_p_hat^t, u_p^t, eta, H) the model has the index p_hat, and the momentum the index p. Line 16
-        averages u over the cluster; (10) does not.
+        In LocalUpdate(chi_p_hat^t, u_p^t, eta, H), the model has the index p_hat, and the momentum has the index p.
+        Line 16 averages u over the cluster; (10) does not.
 
     Source
         Zhao et al. (2023), lines 11, 12, 16 and (10). Our reading: the clients start from the averaged u of the chosen
@@ -371,7 +371,7 @@ def algorithm_lines_15_16_weights(rows: int = among(1, 3)) -> Sides:
     Source
         Zhao et al. (2023), (1), (5), (6) and lines 15-16. Our reading: there are no weights, and all |D_i| equal n.
     """
-    # a client at 0, and one at 1 for each of its rows: with curvature 1 and eta = 1 the first round reaches the limit
+    # one client at 0, and one client at 1 per sample of the first: with curvature 1 and eta = 1, round 1 is the limit
     unweighted, weighted = (
         exact_rounds(
             [Fraction(1)] * (1 + copies),
@@ -408,7 +408,7 @@ def division_by_clients(
     momentum: Annotated[float, reals(0, Fraction(9, 10))],
     stream: Stream,
 ) -> Sides:
-    """Division by the number of all clients makes the step of cluster p equal to eta l_p.
+    """If the divisor is the number of all clients, the step of cluster p is eta l_p.
 
     Hypotheses
         Option I has every client in its own cluster, and no noise.
@@ -419,7 +419,7 @@ def division_by_clients(
         grows as 1 / l_p.
 
     Source
-        Zhao et al. (2023), (5), (9) and line 15; the paper calls eta = 1/L its step. l_p = |C*_p| / m.
+        Zhao et al. (2023), (5), (9) and line 15; in the paper, the step size is eta = 1/L. l_p = |C*_p| / m.
     """
     suppose("two clusters or more, of equal size", task.clusters > 1 and np.ptp(task.proportions) < 1e-12)
     initial = task.initial_models(task.clusters, (), stream)
@@ -439,9 +439,9 @@ CONDITION_NUMBER, TOLERANCE = 10.0, 1e-6
 
 @lru_cache(maxsize=64)
 def rounds_to_tolerance(clusters: int, normalisation: str, most: int) -> int:
-    """Count the rounds without momentum until every error has fallen by 10^-6; return ``most`` + 1 if later.
+    """Count the rounds without momentum until every error has fallen by 10^-6, up to ``most`` + 1.
 
-    The task has ``clusters`` equal clusters, and each model is displaced along the flattest direction at the start.
+    The task has ``clusters`` equal clusters. At the start, each model is displaced along the flattest direction.
     """
     spectrum = np.diag([1 / CONDITION_NUMBER, 1.0])
     centers = np.arange(clusters)[:, None] * np.array([0.0, 4.0])
@@ -457,7 +457,10 @@ def rounds_to_tolerance(clusters: int, normalisation: str, most: int) -> int:
 
 @division_by_clients.step("rounds")
 def rounds(clusters: int = among(2, 4, 10), divided_by: str = among("clients", "cluster")) -> Sides:
-    """(1 - eta l_p mu)^T reaches 10^-6 in log(10^-6) / log(1 - eta l_p mu) rounds; divided by |C_p|, with l_p = 1."""
+    """State that (1 - eta l_p mu)^T reaches 10^-6 in log(10^-6) / log(1 - eta l_p mu) rounds.
+
+    For the divisor |C_p|, l_p = 1.
+    """
     share = 1 / clusters if divided_by == "clients" else 1.0
     expected = math.ceil(math.log(TOLERANCE) / math.log(1 - share / CONDITION_NUMBER))
     needed = rounds_to_tolerance(clusters, divided_by, expected)

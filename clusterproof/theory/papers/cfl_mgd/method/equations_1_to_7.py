@@ -45,7 +45,7 @@ from clusterproof.theory.exact.random_tasks import (
     places="(2)",
 )
 def objective(clusters: int = Z[2:], clients_each: int = Z[1:]) -> dict[str, Sides]:
-    """The loss of a client is a mean over its rows, and the loss of a cluster a sum over its clients.
+    """The loss of a client is a mean over its samples, and the loss of a cluster is a sum over its clients.
 
     Statement
         |D_p| / |D| is the share of the data that cluster p owns, C*_p are its clients, and Y are the samples of a
@@ -102,7 +102,7 @@ def objective_as_meant(
     task: Annotated[QuadraticMixture, drawn(partial(random_clients, clusters=2, clients=(4, 11)))],
     stream: Stream,
 ) -> dict[str, Sides]:
-    """With the mean over the cluster's clients, (1) is the expected loss of the assumptions.
+    """With the mean over the cluster's clients, (1) is the expected loss in the assumptions.
 
     Hypotheses
         All clients have equal amounts of data.
@@ -112,7 +112,7 @@ def objective_as_meant(
         between mu and L, as in the assumptions. In (2), f(.; y): R^d -> R.
 
     Source
-        Ours on Zhao et al. (2023), (1), and (2) with R for R^d. The claims are identities.
+        Ours, based on Zhao et al. (2023), (1), and (2) with R for R^d. The claims are identities.
     """
     directions = stream.standard_normal(task.optima.shape)
     means, expected, at_optimum = np.zeros((3, *task.optima.shape))
@@ -132,14 +132,14 @@ def objective_as_meant(
 
 
 def few_rows(stream: np.random.Generator) -> RegressionMixture:
-    """Draw a regression with at most 40 rows per client."""
+    """Draw a regression with at most 40 samples per client."""
     task = random_regression(stream)
     return replace(task, covariance=task.covariances.matrices, samples=min(task.samples, 40))
 
 
 @objective_as_meant.line("(2)", evaluations=30)
 def scalar_loss_of_a_client(task: Annotated[RegressionMixture, drawn(few_rows)], stream: Stream) -> Sides:
-    """Return the mean of the rows' losses, computed one by one."""
+    """Compute the loss of each sample separately, and return the mean."""
     models = task.optima + stream.standard_normal(task.optima.shape)
     labels = np.zeros(2, dtype=int)
     features, errors = direct_simulation.draw_data(labels, task.covariances, task.noise, task.samples, stream)
@@ -161,7 +161,7 @@ THREE_CLIENTS = partial(
 
 @dataclass(frozen=True)
 class Descent:
-    """Gradient descent with momentum by the quadratic clients of one cluster."""
+    """Gradient descent with momentum on the quadratic losses of the clients in one cluster."""
 
     task: Annotated[QuadraticMixture, drawn(THREE_CLIENTS)]
     step_size: Annotated[float, reals(0, 1)]
@@ -174,13 +174,13 @@ class Descent:
     def local_step(
         self, models: np.ndarray, buffers: np.ndarray, stream: np.random.Generator
     ) -> tuple[np.ndarray, np.ndarray]:
-        """Return models and buffers (m, d) after one step of the algorithms' own local update."""
+        """Return models and buffers (m, d) after one local step of the library."""
         step, clients = Steps(self.step_size, momentum=self.momentum), np.arange(self.task.clients)
         points, moved, _ = self.task.local_steps(models, clients, stream, step, buffers=buffers)
         return np.asarray(points), np.asarray(moved)
 
     def moves_of_option_1(self, start: np.ndarray) -> Sides:
-        """Compare the moves of option I with eta times the clients' mean momentum by (3)."""
+        """Compare the moves of option I with eta times the clients' mean momentum, computed with (3)."""
         algorithm = CFLMGD(step_size=self.step_size, momentum=self.momentum, momentum_owner="client")
         models = run(algorithm, self.task, rounds=STEPS, initial=start).models[:, 0]
         buffers, moves = np.zeros_like(self.task.centers), []
@@ -253,7 +253,7 @@ def momentum_descent(descent: Descent, stream: Stream) -> dict[str, Sides | Excl
     headline=True,
 )
 def algorithm_line_20(descent: Descent, stream: Stream) -> dict[str, Sides]:
-    """Line 20 is (4), from any momentum: both of its equations hold at every local step.
+    """Line 20 is the same as (4), for any initial momentum: both of its equations hold at every local step.
 
     Hypotheses
         u_i^(0) is any vector, because line 11 passes on u_p.
@@ -263,8 +263,8 @@ def algorithm_line_20(descent: Descent, stream: Stream) -> dict[str, Sides]:
 
     Source
         Zhao et al. (2023), Algorithm 1, line 20, and the last two lines of (10). The index of u in the first equation
-        is s, so that u is updated before the model, though its equation is listed below. With u^(s-1) in place of
-        u^(s), ``update_order="as-printed"``, the gradient is delayed by a step; the paper does not print this.
+        is s, so u is updated before the model, although its equation is printed below. With u^(s-1) in place of u^(s),
+        ``update_order="as-printed"``, the gradient is delayed by one step; the paper does not print this.
     """
     models, buffers = stream.standard_normal((2, *descent.task.centers.shape))
     steps = []
@@ -298,14 +298,14 @@ def averages(start: Fraction = among(Fraction(10), Fraction(100))) -> dict[str, 
         (5)
             chi_p^t = chi_p^(t-1) - (eta/m) sum_i r_ip u_i^t and u_p^t = sum_i r_ip u_i^t / sum_i r_ip. With one
             momentum per cluster, as in (32), the first line of (5) needs no average. Theorem D uses this reading.
-            ``cfl-mgd/division-by-clients`` concerns its division by m.
+            ``cfl-mgd/division-by-clients`` is about the divisor m.
         (6)
             chi_p^t = sum_i r_ip chi_i^t / sum_i r_ip and u_p^t = sum_i r_ip u_i^t / sum_i r_ip.
 
     Source
         Zhao et al. (2023), (5), (6) and lines 15, 16. These are definitions.
     """
-    # clients at +-1, two each, choose between 1/2 and the second model in the first round
+    # two clients at 1 and two at -1 choose between 1/2 and the second model in the first round
     chosen = 2 * len([c for c in (1, -1) if abs(start - c) < abs(Fraction(1, 2) - c)])
     words = f"a model at {start} among optima +-1 is chosen by {chosen} clients, so that"
     coasts = f"{words} u_p is 0/0; read: the model coasts on its momentum"

@@ -23,7 +23,7 @@ SOME_CLUSTERS = partial(random_quadratics, clusters=(2, 4), dimension=(2, 4), sp
 
 
 def best_models(task: QuadraticMixture, models: np.ndarray) -> list[int]:
-    """Compare each client's losses at all models one by one."""
+    """Return each client's choice, from a comparison of its losses at all models one by one."""
     best = []
     for hessian, center in zip(task.hessians, task.centers, strict=True):
         losses = [float((model - center) @ hessian @ (model - center)) for model in models]
@@ -45,7 +45,7 @@ def equation_8(task: Annotated[QuadraticMixture, drawn(SOME_CLUSTERS)], stream: 
     """Every client chooses the model with the smallest loss.
 
     Hypotheses
-        None, because this is a definition. It leaves ties open, see ``cfl-mgd/algorithm-line-5-ties``.
+        There are none, because this is a definition. It leaves ties open, see ``cfl-mgd/algorithm-line-5-ties``.
 
     Statement
         p_hat = argmin_(p in [P]) phi_i(chi_p^t).
@@ -63,10 +63,11 @@ PLACE = Q[-2:2:2]
 
 
 def solutions(centers: tuple[Fraction, Fraction], start: tuple[Fraction, Fraction]) -> list[tuple[int, ...]]:
-    """Return the assignments r that reproduce themselves under (9) to the letter.
+    """Return the assignments r that are consistent with (9) if it is taken literally.
 
-    This is the first round of two scalar clients and two models with eta = 1. There chi_p(r) = chi_p^0 - (1/m) sum r_ip
-    u_i with u_i the gradient at the previous model of client i, and r_i is the index of the nearest model in chi(r).
+    The function treats the first round of two scalar clients and two models with eta = 1. There chi_p(r) = chi_p^0 -
+    (1/m) sum r_ip u_i, where u_i is the gradient at the previous model of client i, and r_i is the index of the nearest
+    model in chi(r).
     """
     momenta = [min((abs(chi - c), chi - c) for chi in start)[1] for c in centers]
     fixed_choices = []
@@ -102,14 +103,14 @@ def updates(
         (9)
             C_p^t = {i : p = argmin phi_i(chi_p^t)}, chi_p^t = chi_p^(t-1) - (eta/m) sum_(C_p^t) u_i^t, u_i^t = beta
             u_i^(t-1) + g_i^(t-1). The first line needs chi^t, and the second computes it from C_p^t. Our reading: the
-            clients choose C_p by the broadcast model.
+            clients choose C_p with the broadcast models.
         (10)
             chi_p^(t+1) = mean over C_p^t of chi_i^H, chi_i^s = chi_i^(s-1) - eta u_i^s, u_i^s = beta u_i^(s-1) + grad
             phi_i(chi_i^(s-1)), s = 1 .. H, starting at chi_p^t; the start of u_i is not stated. Line 16 writes chi_p^t
             for the same model and averages u.
 
     Statement
-        The values at the start of a round determine one set of clusters, and one model.
+        The values at the start of a round determine a unique set of clusters and unique models.
 
     Source
         Zhao et al. (2023), (9) and (10).
@@ -125,7 +126,7 @@ def updates(
     return {"(9)": at_most(len(assignments), one=1, words=words)}
 
 
-# as widely as the clusters
+# start as far apart as the clusters
 WIDELY = partial(random_quadratics, clusters=(2, 2), dimension=(2, 2), spread=1.0, each=4)
 Scattered = Annotated[QuadraticMixture, drawn(WIDELY)]
 StepSize = Annotated[float, reals(Fraction(1, 10), 1)]
@@ -180,7 +181,7 @@ def against_loops(task: QuadraticMixture, algorithm: CFLMGD, stream: np.random.G
     places="algorithm 1, line 2",
 )
 def equation_9_broadcast(task: Scattered, step_size: StepSize, momentum: Momentum, stream: Stream) -> Sides:
-    """The gradient update of cluster p uses the clients that chose the broadcast model.
+    """The gradient update of cluster p uses the clients that chose the cluster's broadcast model.
 
     Hypotheses
         All clients take part, and u_i^0 = 0. After a round u_i is the mean of its cluster (line 15).
@@ -198,7 +199,7 @@ def equation_9_broadcast(task: Scattered, step_size: StepSize, momentum: Momentu
 
 @updates.line("(10)")
 def start_of_momentum(local_steps: int = Z[1:4], momentum: Fraction = Q[0 : Fraction(9, 10) : 10]) -> Sides:
-    """Return two rounds of option II whose clients start from the mean buffer, and from zero."""
+    """Return two rounds of option II, with clients that start from the mean buffer, and from zero."""
     one, half = (Fraction(1),), Fraction(1, 2)
     averaged, zero = (
         exact_rounds(one, one, momentum, local_steps, 2, half, reset=reset)[0] for reset in (False, True)

@@ -1,1 +1,1 @@
-"""Our theorems A and D, which replace Theorem 1, and their consequences for momentum."""
+"""Our Theorems A and D, which replace Theorem 1, and consequences for the momentum."""

@@ -1,4 +1,4 @@
-"""The momentum that speeds up CFL-MGD: on quadratics, under noise, and on smooth losses."""
+"""Which momentum speeds up CFL-MGD: on quadratics, with noise, and on smooth losses."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from clusterproof.theory.exact.heavy_ball import error_moments, spectral_rate
 from clusterproof.theory.rates import HeavyBallRate, heavy_ball_rate
 
 OTHERS = np.linspace(0, 0.99, 34)
-"""Momenta to compare with the best momentum."""
+"""Momenta for the comparison with the best momentum."""
 
 
 @claim(
@@ -40,19 +40,19 @@ def momentum_helps(
     steepest: Annotated[float, reals(lambda flattest: flattest, 1)],
     momentum: Annotated[float, reals(1e-4, 0.999)],
 ) -> dict[str, Sides | Excluded]:
-    """On quadratics momentum speeds a cluster up exactly below (1 - eta l_p mu)^2.
+    """On quadratics, momentum speeds up a cluster exactly if it is below (1 - eta l_p mu)^2.
 
     Hypotheses
         Expected losses are quadratic with mu among the eigenvalues, eta <= 1/L, and there is no noise.
 
     Statement
-        The rate max_lambda r(eta l_p lambda) is below plain descent's rate 1 - eta l_p mu iff 0 < beta < (1 - eta l_p
-        mu)^2. The best momentum is beta = (1 - sqrt(eta l_p mu))^2, with rate 1 - sqrt(eta l_p mu).
+        The rate max_lambda r(eta l_p lambda) is below the rate 1 - eta l_p mu of plain descent iff 0 < beta < (1 - eta
+        l_p mu)^2. The best momentum is beta = (1 - sqrt(eta l_p mu))^2, with rate 1 - sqrt(eta l_p mu).
 
     Proof
-        Below the best momentum the flattest direction is overdamped, and its larger root falls with beta. From the best
-        momentum on every direction is underdamped with rate sqrt(beta), which exceeds 1 - eta l_p mu for beta > (1 -
-        eta l_p mu)^2.
+        Below the best momentum, the flattest direction is overdamped, and its larger root falls with beta. From the
+        best momentum on, every direction is underdamped with rate sqrt(beta), which exceeds 1 - eta l_p mu for beta >
+        (1 - eta l_p mu)^2.
 
     Source
         Ours.
@@ -66,7 +66,7 @@ def momentum_helps(
     limit, best = helpful_limit(flattest), fastest(flattest)
     helps = bool(momentum < limit)
     others = np.array([spectral_rate(curvatures, beta).max() for beta in OTHERS])
-    # a double root is accurate to the square root of the machine precision
+    # a double root is accurate only to the square root of the machine precision
     return {
         "below the limit": given("below", helps, lambda: at_most(radius, plain=1 - flattest, rounding=1e-7)),
         "above the limit": given(
@@ -90,7 +90,7 @@ HORIZONS = (10, 20, 40, 80, 160, 320, 640)
 
 @lru_cache
 def best_momenta() -> tuple[float, ...]:
-    """Return the best momentum on a grid of 0.015 for each of ``HORIZONS``, by exact second moments."""
+    """Return the best momentum on a grid with spacing 0.015 for each of ``HORIZONS``, from exact second moments."""
     task, start, share = horizon_task()
     rows = share * task.clients * task.samples
     return tuple(
@@ -115,7 +115,7 @@ def best_momenta() -> tuple[float, ...]:
     places="abstract; after (4); section 6.3",
 )
 def momentum_horizon(rounds: Annotated[int, choice(*HORIZONS[2:])]) -> dict[str, Sides | Excluded]:
-    """Noise returns the best momentum to 0 as the horizon grows, since the floor rises with it.
+    """With noise, the best momentum tends to 0 as the horizon grows, because the floor rises with the momentum.
 
     Hypotheses
         The task is a Gaussian regression with every client in its own cluster; moments are exact, for one cluster.
@@ -141,7 +141,7 @@ def momentum_horizon(rounds: Annotated[int, choice(*HORIZONS[2:])]) -> dict[str,
 
 @momentum_horizon.step("floor")
 def floor(momentum: Annotated[float, choice(0.0, 0.5, 0.81, 0.9, 0.95)]) -> Sides:
-    """The exact recursion's limit is the closed form if enough data make the noise additive."""
+    """With enough data, the noise is additive, and the limit of the exact recursion is the closed form."""
     task, start, share = horizon_task()
     spectrum, rows = task.covariances.eigenvalues[0], 1e12
     known = {"step": share, "momentum": momentum, "noise": float(task.noise), "rows": rows}
@@ -153,7 +153,7 @@ def floor(momentum: Annotated[float, choice(0.0, 0.5, 0.81, 0.9, 0.95)]) -> Side
 
 @momentum_horizon.step("runs", replicates=10_000)
 def runs(replicates: Replicates, stream: Stream) -> dict[str, Expectation]:
-    """After 40 rounds the mean squared error of runs has its exact value, and is least for the best momentum."""
+    """After 40 rounds, the mean squared error of runs has its exact value, and is smallest for the best momentum."""
     task, start, share = horizon_task()
     spectrum, rows = task.covariances.eigenvalues[0], round(share * task.clients * task.samples)
     alone = RegressionMixture(
@@ -208,11 +208,11 @@ CASES = (
     places="abstract; after (4); section 7",
 )
 def momentum_certified(case: Annotated[int, choice(*range(len(CASES)))]) -> Sides:
-    """On every smooth strongly convex loss, a stated momentum beats plain descent's rate.
+    """On every smooth strongly convex loss, a given momentum beats the rate of plain descent.
 
     Hypotheses
         phi_p is L-smooth and mu-strongly convex, not necessarily quadratic. Option I is noise-free with eta = 1/L, in
-        nine cases: kappa in {4, 10, 100} and l_p in {1, 1/2, 1/4}, each with its own momentum.
+        nine cases: kappa in {4, 10, 100} and l_p in {1, 1/2, 1/4}, each with a separate momentum.
 
     Statement
         ||chi_p^t - chi*_p|| <= C_0 r^t ||e_0|| for all t with r < 1 - l_p mu / L, which is the tight
