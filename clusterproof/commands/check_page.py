@@ -199,8 +199,8 @@ def _judged(verdicts: Sequence[Verdict], others: Sequence[Verdict], columns: int
     )
     if others:
         text += (
-            f" This run judged {len(verdicts)} main claims again. For {len(others)} others, such as lines of proofs, "
-            "stored verdicts are counted; to judge all: clusterproof check --all"
+            f" This page is about the {len(verdicts)} main claims. It only counts the stored verdicts on {len(others)} "
+            "others, such as steps of proofs. To judge all: clusterproof check --all"
         )
     return _wrapped(text, columns, "")
 
