@@ -238,9 +238,7 @@ class _Loop:
             spend(1)
             of_part = facts_of(part)
             if of_part is not None and any(type(fact.slack) is Point for fact in of_part):
-                raise Refused(
-                    "an invariant compares numbers, no points; suppose in the round that a point is in a set"
-                )
+                raise Refused("an invariant compares numbers, not points; a round may suppose x in C")
             if of_part is None:
                 raise Refused("the invariant fails for all values of the symbols")
             facts += of_part
