@@ -1,8 +1,8 @@
-"""Rounds on every smooth strongly convex loss; each claim about an algorithm has a counterpart on quadratics.
+"""Claims about rounds on every smooth, strongly convex loss; each has a counterpart for quadratics.
 
-L is 1. For ProxSkip and SCAFFOLD mu is any number below 1, otherwise 1/10. Claims about several clients hold for any
-number of clients. A vector such as ``f.clients.gradient(y)`` has a vector for each client, and ``u @ v`` is the mean of
-the clients' inner products.
+Units are such that L = 1. For ProxSkip and SCAFFOLD, mu is any number below 1; otherwise mu = 1/10. Claims about
+several clients hold for every number of clients. A vector such as ``f.clients.gradient(y)`` has a vector for each
+client, and ``u @ v`` is the mean of the clients' inner products.
 """
 
 from __future__ import annotations
@@ -29,23 +29,23 @@ from clusterproof.methods.controls import fedlin, proxskip, scaffold
 from clusterproof.methods.exact import exact_clients
 
 MU, SHARE = Fraction(1, 10), Fraction(1, 2)
-"""Strong convexity of losses with smoothness 1, and the share l of each of two equal clusters."""
+"""Strong convexity mu of losses with smoothness 1, and the share l of each of two clusters of equal size."""
 Loss = Annotated[Function, functions(smoothness=1, strong_convexity=MU)]
 Losses = Annotated[Function, functions(smoothness=1, strong_convexity=MU, count="any")]
 Curvature = Annotated[Fraction, rationals(0, 1, 12)]
-"""mu / L, if it is a quantity of the claim."""
+"""The quotient mu / L in claims that contain it."""
 CurvedLosses = Annotated[
     Function, functions(smoothness=1, strong_convexity=lambda curvature: curvature, count="any")
 ]
 
 
 def square(vector: Any) -> Any:
-    """Return ||v||^2; of clients' vectors v_i, return mean ||v_i||^2."""
+    """Return ||v||^2, or for clients' vectors v_i, return the mean of ||v_i||^2."""
     return vector @ vector
 
 
 def last_two_models(f: Function, momentum: Fraction, rounds: int) -> tuple[Any, Any]:
-    """Return the last two models of a cluster, without noise and wrong assignments, eta = 1/L."""
+    """Return the last two models of a cluster, without noise and wrong assignments, with eta = 1/L."""
     start: Sequence[Any] = [f.start]
     zero: Sequence[Any] = [0 * f.start]
     models, momenta, before = start, zero, start
@@ -75,15 +75,15 @@ def lemma_2_every_loss(
     error: Fraction = among(Fraction(5, 64), Fraction(1, 4)),
     rounds: int = Z[1:3],
 ) -> Sides:
-    """In every round the error shrinks by 1 - l mu / 8L, up to l / 4, on every loss.
+    """On every loss, each round reduces the error to at most (1 - l mu / 8L) times the error, plus l / 4.
 
     Statement
         ||chi^t - chi*|| <= s implies ||chi^(t+1) - chi*|| <= (1 - l mu / 8L) s + l / 4, squared, for every s. All
         models start at rest within 1/2, no client is misassigned, there is no noise, and eta = 1/L.
 
     Source
-        Ours on Lemma 2 of Zhao et al. (2023): ``cfl-mgd/lemma-2`` has the printed hypotheses, on quadratics. Momentum
-        0 meets it.
+        Ours, after Lemma 2 of Zhao et al. (2023); ``cfl-mgd/lemma-2`` has the printed hypotheses, on quadratics. The
+        claim is true for momentum 0.
     """
     suppose("||chi^0 - chi*|| <= 1/2", f.distance**2 <= Fraction(1, 4))
     model, before = last_two_models(f, momentum, rounds)
@@ -101,7 +101,7 @@ def lemma_2_every_loss(
 def asymptotic_rate_every_loss(
     f: Loss, momentum: Fraction = among(Fraction(9, 10)), rounds: int = Z[1:8]
 ) -> Sides:
-    """After T rounds the error is at most (1 - l mu / 8L)^T of the first, on every loss, with the paper's momentum.
+    """After T rounds with the paper's momentum, the error is at most (1 - l mu / 8L)^T times the first, on every loss.
 
     Statement
         ||chi^T - chi*||^2 <= (1 - l mu / 8L)^(2T) ||chi^0 - chi*||^2, if all models start at rest, no client is
@@ -123,15 +123,15 @@ def fedavg_every_loss(
     steps: int = among(1, 2, 3),
     share: Fraction = among(Fraction(1, 4), Fraction(1)),
 ) -> Sides:
-    """A round of FedAvg contracts to within the drift of its clients at the optimum.
+    """A round of FedAvg contracts the distance from the optimum, up to the drift of the clients at the optimum.
 
     Statement
         ||x+ - x*||^2 <= (1 + t) r^2 ||x - x*||^2 + (1 + 1/t) (eta^2 L K (K - 1) / 2)^2 zeta*^2 for every t > 0 and eta
-        <= 2 / (L + mu), with r = (1 - eta mu)^K and zeta*^2 = mean ||grad f_i(x*)||^2. There is any number of clients
-        with exact gradients.
+        <= 2 / (L + mu), with r = (1 - eta mu)^K and zeta*^2 = mean ||grad f_i(x*)||^2. Any number of clients with exact
+        gradients takes part.
 
     Source
-        Ours: the square of ``fedavg/drift`` by Young's inequality; that claim is tried on quadratics.
+        Ours: the square of ``fedavg/drift`` by Young's inequality; that claim is tested on quadratics.
     """
     end = fedavg(any_number(f.clients, steps), f.start, step_size=step_size)
     zeta = square(f.clients.gradient(f.minimiser))
@@ -151,14 +151,14 @@ def fedavg_every_loss(
     expected="certified",
 )
 def fedlin_every_loss(f: Losses, steps: int = among(1, 2, 3)) -> Sides:
-    """A round of FedLin contracts by (1 - eta mu)^(2K) on all losses of any number of clients, with a term to spare.
+    """A round of FedLin contracts by (1 - eta mu)^(2K), even after adding a term for the clients' disagreement.
 
     Statement
         ||x+ - x*||^2 <= rho ||x - x*||^2 - (1/3) (eta K)^2 (1 - rho) mean ||grad f_i(x) - grad f(x) - g_i*||^2 with
         rho = (1 - eta mu)^(2K), g_i* = grad f_i(x*) and eta = 1 / (L K). The last term measures disagreement.
 
     Source
-        Ours: ``fedlin/sharp`` is tried on quadratics, and its steps are proved for any N and K.
+        Ours: ``fedlin/sharp`` is tested on quadratics, and its steps are proved for all N and K.
     """
     step_size = Fraction(1, steps)
     rate, own = (1 - step_size * MU) ** (2 * steps), f.clients.gradient(f.start)
@@ -179,7 +179,7 @@ def fedlin_every_gap(f: Losses, steps: int = among(1, 2), rounds: int = among(1,
         f(x_T) - f* <= (1 - mu / (6 L))^T (f(x_0) - f*) with eta = 1 / (6 L K).
 
     Source
-        Mitra, Jaafar, Pappas and Hassani (2021), recalled from memory as in ``fedlin/rate``, which is tried on
+        Mitra, Jaafar, Pappas and Hassani (2021), recalled from memory as in ``fedlin/rate``, which is tested on
         quadratics.
     """
     model = f.start
@@ -189,7 +189,7 @@ def fedlin_every_gap(f: Losses, steps: int = among(1, 2), rounds: int = among(1,
 
 
 def of_proxskip(curvature: Any, length: Any, probability: Any) -> dict[str, Any]:
-    """Return the multipliers of an iteration of ProxSkip; vectors 5 and 9 are the grad f_i(x*) and the h_i."""
+    """Return the multipliers for an iteration of ProxSkip. Vectors 5 and 9 are the grad f_i(x*) and the h_i."""
     weight = 2 * length * (1 - length * curvature)
     away = 3, length**2 / probability**2, {9: 1, 5: -1}
     return {"0:0,1:0": weight, "0:1,0:0": weight, "squares": [away]}
@@ -218,7 +218,7 @@ def proxskip_every_loss(
         <= 2 / (L + mu), 0 < p <= 1 and mu < L.
 
     Source
-        Ours: ``proxskip/sharp`` is tried on quadratics, and its step is proved for any N.
+        Ours: ``proxskip/sharp`` is tested on quadratics, and its step is proved for every N.
     """
     suppose("mu < L", curvature < 1)
     suppose("0 < gamma", length > 0)
@@ -249,7 +249,7 @@ def proxskip_every_loss(
 
 
 def of_scaffold(curvature: Any, steps: int) -> dict[str, Any]:
-    """Return the multipliers of a round of SCAFFOLD: both conditions between x* and the point of each local step."""
+    """Return the multipliers for a round of SCAFFOLD, one for each condition between x* and a local step's point."""
     rate = 1 - curvature / steps
     return {
         f"0:{pair}:0": 2 * rate ** (2 * (steps - point) + 1) / steps
@@ -278,7 +278,7 @@ def scaffold_every_loss(curvature: Curvature, f: CurvedLosses, steps: int = amon
         (L K), eta_g = 1 and c = mean c_i, for any N, x and c_i, and every mu < L.
 
     Source
-        Ours: ``scaffold/sharp`` is tried on quadratics, and its steps are proved for any N and K.
+        Ours: ``scaffold/sharp`` is tested on quadratics, and its steps are proved for all N and K.
     """
     suppose("mu < L", curvature < 1)
     star, step_size = f.minimiser, Fraction(1, steps)

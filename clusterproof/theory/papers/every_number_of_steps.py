@@ -35,7 +35,7 @@ Losses = Annotated[
 
 
 def square(vector: Any) -> Any:
-    """Return ||v||^2; of clients' vectors v_i, return mean ||v_i||^2."""
+    """Return ||v||^2, or for clients' vectors v_i, return the mean of ||v_i||^2."""
     return vector @ vector
 
 
@@ -122,7 +122,7 @@ def of_scaffold(pace: Any) -> dict[str, Any]:
 def fedavg_every_number_of_steps(
     curvature: Curvature, length: Length, share: Share, f: Losses, steps: int = Z[1:]
 ) -> Sides:
-    """A round of FedAvg contracts to within the drift of its clients at the optimum, for every N and K.
+    """For every N and K, a round of FedAvg contracts the distance from the optimum, up to the clients' drift there.
 
     Hypotheses
         Any number N of clients have exact gradients and L-smooth, mu-strongly convex losses with mu < L; eta <= 1 / L.
@@ -190,7 +190,7 @@ def fedlin_every_number_of_steps(
         ||x+ - x*||^2 <= (1 - eta K mu / 2) ||x - x*||^2 for every N and K.
 
     Source
-        Ours: ``fedlin/every-loss`` has the sharp rate for K = 1, 2, 3.
+        Ours: ``fedlin/every-loss`` has the best possible rate for K = 1, 2, 3.
     """
     suppose("mu < L", curvature < 1)
     x, star, length, clients = f.start, f.minimiser, pace / steps, f.clients
@@ -243,7 +243,7 @@ def scaffold_every_number_of_steps(
         f_i(x*)||^2.
 
     Source
-        Ours: ``scaffold/every-loss`` has the sharp rate for K = 1, 2, 3.
+        Ours: ``scaffold/every-loss`` has the best possible rate for K = 1, 2, 3.
     """
     suppose("mu < L", curvature < 1)
     x, star, length, clients = f.start, f.minimiser, pace / steps, f.clients

@@ -1,4 +1,4 @@
-"""FedLin's rate as we recall it, and the sharp rate of a round with a term to spare."""
+"""Claims about FedLin: its rate in the paper, recalled from memory, and the best possible rate of a round."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from clusterproof.theory.papers.scaffold.rounds import LocalSteps, Pace, contrac
 
 
 def after_round(clients: PlanarClients, model: np.ndarray, step_size: Fraction, steps: int) -> np.ndarray:
-    """Return x+ - x*, where all g_i* are 0, because FedLin's rounds do not depend on them."""
+    """Return x+ - x* for clients with g_i* = 0; FedLin's rounds do not depend on the g_i*."""
     of_clients = exact_clients(clients.functions(), [steps] * clients.clients)
     return np.asarray(fedlin(of_clients, model, step_size=step_size))
 
@@ -47,7 +47,7 @@ SHARP = contraction_theorem(
     ),
 )
 def sharp(clients: PlanarClients, x: Coordinate, y: Coordinate, pace: Pace, local_steps: LocalSteps) -> Sides:
-    """A round of FedLin contracts by (1 - eta mu)^(2K), with a multiple of the gradients' disagreement to spare.
+    """A round of FedLin contracts by (1 - eta mu)^(2K), even after adding a multiple of the gradients' disagreement.
 
     Hypotheses
         The f_i are L-smooth and mu-strongly convex with 0 <= mu < L, and eta L K <= 1. Any number of clients take part,
@@ -62,7 +62,7 @@ def sharp(clients: PlanarClients, x: Coordinate, y: Coordinate, pace: Pace, loca
         second term. It consists of the step "round" and the steps of that claim.
 
     Source
-        Ours. The claim is an upper bound of one round, attained by f_i = mu ||.||^2 / 2. Hence f(x_R) - f* <= kappa
+        Ours. The claim is an upper bound for one round; f_i = mu ||.||^2 / 2 gives equality. Hence f(x_R) - f* <= kappa
         rho^R (f(x_0) - f*).
     """
     eta, model = step_size_of(clients, pace, local_steps), vector(x, y)
@@ -100,7 +100,7 @@ sharp.statements += [each for each in sharp_option_1.statements if each.role == 
 def convex(
     clients: PlanarClients, x: Coordinate, y: Coordinate, pace: Pace, local_steps: LocalSteps
 ) -> Sides:
-    """On convex clients a round of FedLin lowers the squared distance by a quarter of eta K times the gap.
+    """On convex losses, a round of FedLin lowers the squared distance by at least (1/4) eta K (f(x) - f*).
 
     Hypotheses
         The f_i are convex and L-smooth, eta L K <= 1, and x* is any minimiser of f. Any number of clients take part,
@@ -114,7 +114,8 @@ def convex(
         second term. It consists of the step "round" and the steps of that claim.
 
     Source
-        Ours. The claim is an upper bound; the mean gap of R rounds is at most 4 ||x_0 - x*||^2 / (eta K R).
+        Ours. The claim is an upper bound. It follows that the mean of f - f* over R rounds is at most 4 ||x_0 - x*||^2
+        / (eta K R).
     """
     eta, model = step_size_of(clients, pace, local_steps), vector(x, y)
     return at_most(
@@ -170,8 +171,8 @@ def rate(
 
     Source
         Mitra, Jaafar, Pappas and Hassani (2021), recalled from memory: we did not read the text. The claim is an upper
-        bound, loose by about 2 in the exponent: semidefinite programs of one round give (1 - eta mu)^(2K), which equal
-        clients attain.
+        bound. Its exponent is about half of the best possible one: semidefinite programs for one round give (1 - eta
+        mu)^(2K), with equality for equal clients.
     """
     suppose("mu > 0", clients.strong_convexity > 0)
     eta, first = step_size_of(clients, Fraction(1, 6), local_steps), vector(x, y)

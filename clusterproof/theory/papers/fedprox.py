@@ -1,4 +1,4 @@
-"""FedProx: Theorem 4 and Corollary 7 of Li, Sahu, Zaheer, Sanjabi, Talwalkar and Smith (arXiv 1812.06127).
+"""Claims on FedProx: Theorem 4, Corollary 7 of Li, Sahu, Zaheer, Sanjabi, Talwalkar and Smith (arXiv 1812.06127).
 
 The losses are one-dimensional quadratics, and proximal steps are exact. B is the dissimilarity at w, and K clients are
 drawn with replacement. The source is the main text of the paper.
@@ -16,9 +16,9 @@ from clusterproof.methods.exact import ExactClients, SolvingClient, mean
 
 
 def gain(proximal: Any, dissimilarity: Any, root: Any, smoothness: Any = 1) -> Any:
-    """Return rho for exact solves (gamma = 0) of convex clients (mu-bar = mu); ``root`` is the root of K / 2."""
+    """Return rho for exact solutions (gamma = 0) and convex losses (mu-bar = mu). Here ``root`` is sqrt(K / 2)."""
     mu, b, s = proximal, dissimilarity, root
-    lost = b + b**2 / 2 + b**2 * (2 * s + 1) / s**2  # over mu^2 / L
+    lost = b + b**2 / 2 + b**2 * (2 * s + 1) / s**2  # in units of mu^2 / L
     return (mu * (1 - b / s) - smoothness * lost) / mu**2
 
 
@@ -81,7 +81,7 @@ def corollary_7(dissimilarity: int = Z[2:], drawn: int = Z[16:]) -> Sides:
         rho >= 1 / (24 L B^2) for convex clients, exact solves, 1 < B <= sqrt(K) / 2 and L = 1.
 
     Source
-        Li et al. (2020) print "1 << B" and an approximate sign without constants, so that the claim is ill-posed.
+        Li et al. (2020) print "1 << B" and an approximate sign without constants, so the claim has no definite meaning.
         At B = 2 and K = 16 rho is negative.
     """
     suppose("B <= sqrt(K) / 2", 4 * dissimilarity**2 <= drawn)
@@ -116,13 +116,13 @@ def corollary_7_repaired(dissimilarity: Fraction = Q[1::4], ratio: Fraction = Q[
 def remark_5(
     dissimilarity: Fraction = Q[1:8:4], root: Fraction = Q[Fraction(1, 2) :], proximal: Fraction = Q[1:]
 ) -> Sides:
-    """A positive gain needs B / sqrt(K) < 1; the second term alone even requires B sqrt(2) < sqrt(K).
+    """A positive gain rho requires B / sqrt(K) < 1; the second term of rho alone even requires B sqrt(2) < sqrt(K).
 
     Statement
         rho > 0 implies 2 B^2 <= K = 2 ``root``^2, for convex clients and exact solves.
 
     Source
-        Li et al. (2020) state B < sqrt(K); the sharper form is ours.
+        Li et al. (2020) state B < sqrt(K); the stronger form is ours.
     """
     suppose("rho > 0", gain(proximal, dissimilarity, root) > 0)
     return at_most(2 * dissimilarity**2, clients=2 * root**2)

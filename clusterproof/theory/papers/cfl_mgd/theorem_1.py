@@ -1,4 +1,4 @@
-"""Theorem 1: the constant c_4 that makes it vacuous, its probability, smaller c_4, larger Delta, and Remark 1."""
+"""Claims on Theorem 1, which says nothing with its constant c_4: its probability, other constants, Remark 1."""
 
 from __future__ import annotations
 
@@ -12,11 +12,11 @@ from clusterproof.theory.papers.cfl_mgd.floor import C_4
 
 REPAIRS = ("cfl-mgd/theorem-d", "cfl-mgd/theorem-a")
 SHARE = Q[Fraction(1, 10**6) : Fraction(1, 2) : 6]
-"""l = min l_p."""
+"""The least share l = min l_p."""
 ROOT = Q[1::2]
-"""sqrt(L / mu)."""
+"""The root sqrt(L / mu)."""
 SEPARATION = Q[0:2]
-"""Delta, at most 2 by max ||chi*_p|| <= 1 of (A10)."""
+"""Delta, which is at most 2 because (A10) has max ||chi*_p|| <= 1."""
 
 
 def allowed_floor(share: Fraction, root: Fraction, separation: Fraction) -> Fraction:
@@ -49,11 +49,11 @@ def theorem_1(
     """After T = (8 L / (l mu)) log(Delta / (2 rho)) rounds, every model is within rho of its optimum.
 
     Hypotheses
-        Assumptions 1-5 hold. So there are two or more clusters whose clients share their expected loss, with curvatures
-        between mu and L. The smallest cluster has the share l of all clients, and every round draws new samples. The
-        optima chi*_p are at least Delta apart. By Assumption 4 the model of cluster p starts within (Delta / 4)
-        sqrt(mu / L) of chi*_p, and max ||chi*_p|| <~ 1. We read this as max ||chi*_p|| <= 1, which the proof of (A10)
-        uses. Then Delta <= 2, because points of the unit ball are at most 2 apart.
+        Assumptions 1-5 hold. So there are at least two clusters, all clients of a cluster have the same expected loss,
+        and its curvatures are between mu and L. The smallest cluster contains the share l of all clients, and every
+        round draws new samples. The optima chi*_p are at least Delta apart. By Assumption 4 the model of cluster p
+        starts within (Delta / 4) sqrt(mu / L) of chi*_p, and max ||chi*_p|| <~ 1. We read this as max ||chi*_p|| <= 1,
+        which the proof of (A10) uses. Then Delta <= 2, because points of the unit ball are at most 2 apart.
         ``cfl-mgd/theorem-1-large-separation`` allows larger Delta. Option I uses all clients and divides gradients by
         their number m; eta = 1/L. The reading adds (A38), a condition of the appendix: rho_0 <= (l/32) (mu/L)^(3/2)
         Delta.
@@ -63,9 +63,10 @@ def theorem_1(
         is (A36) with the appendix's constants c_1, ..., c_6. As c_4 = 1/4, rho_0 is at least l/4.
 
     Proof
-        The checked text needs no run. No instance meets (A38), because rho_0 >= l/4: this is the line "(A38)". Without
-        (A38), the theorem would say nothing: rho exceeds the largest distance at which a model starts, by the line
-        "conclusion", and T is negative, by the line "rounds". The ranges have l >= 10^-6; root_of_kappa is sqrt(L/mu).
+        The check of the text needs no run. No instance satisfies (A38), because rho_0 >= l/4: this is the line "(A38)".
+        Without (A38), the theorem would say nothing. By the line "conclusion", rho exceeds the largest distance at
+        which a model may start, and by the line "rounds", T is negative. The checked ranges have l >= 10^-6;
+        root_of_kappa is sqrt(L/mu).
 
     Source
         Zhao et al. (2023), Theorem 1 and Appendix B; the reading replaces the printed 16L / (mu p) by (A42).
@@ -75,7 +76,7 @@ def theorem_1(
     suppose(
         "(A38): rho_0 <= (l/32) (mu/L)^(3/2) Delta", floor <= allowed_floor(share, root_of_kappa, separation)
     )
-    # an instance that meets (A38) would start within rho already
+    # at an instance that satisfies (A38), the start is already within rho
     return at_most(start, rho=conclusion(share, root_of_kappa, floor))
 
 
@@ -105,7 +106,7 @@ def negative_rounds(
 
 
 def printed_guarantee(failure: Fraction, clusters: int) -> Fraction:
-    """Return 1 - lambda, lambda = 1 - lambda_0 - ... - 4 exp(-clm), for c l m = 100/8, to more than 30 digits."""
+    """Return 1 - lambda to more than 30 digits, where lambda = 1 - lambda_0 - ... - 4 exp(-clm) and c l m = 100/8."""
     return (4 + 2 * clusters) * failure + 4 * exponential_bounds(Fraction(100, 8))[1]
 
 
@@ -124,8 +125,8 @@ def theorem_1_probability(
     """Theorem 1 holds with probability at least 1 - lambda.
 
     Hypotheses
-        The hypotheses of Theorem 1. The appendix's condition (A38) is not needed. c = 1/8 (Hoeffding), l m = 100 and
-        lambda_i = 0.01. The probability that is meant is 1 - T P lambda_5.
+        The hypotheses of Theorem 1 hold, without the appendix's condition (A38). c = 1/8 (Hoeffding), l m = 100 and
+        lambda_i = 0.01. The authors probably mean the probability 1 - T P lambda_5.
 
     Statement
         lambda = 1 - lambda_0 - P lambda_1 - 2 lambda_2 - lambda_3 - P lambda_4 - 4 exp(-clm), for any lambda in (0, 1),
@@ -149,14 +150,14 @@ def theorem_1_probability(
 
 
 CONSTANTS = tuple(Fraction(1, denominator) for denominator in (33, 64, 256, 1024))
-"""Values of c_4 for which Theorem 1 is not vacuous."""
+"""Values of c_4 for which Theorem 1 says something."""
 CLIENTS = Z[3:]
 OWN = Z[2 : lambda clients: clients - 1]
 MOMENTUM = among(*(Fraction(10**k - 1, 10**k) for k in (1, 2, 3, 4, 5)))
 
 
 def rounds_of(constant: Fraction, clients: int, own: int) -> int:
-    """Return T = (8 / l) log(1 / rho), rounded up, with kappa = 1, Delta = 2 and rho = 16 c_4."""
+    """Return T = (8 / l) log(1 / rho), rounded up. Here kappa = 1, Delta = 2 and rho = 16 c_4."""
     smallest, rho = Fraction(min(own, clients - own), clients), 16 * constant
     below, above = exponential_bounds(smallest / 8)
     rounds = 0
@@ -182,7 +183,7 @@ def rounds_of(constant: Fraction, clients: int, own: int) -> int:
     places="(11)",
 )
 def theorem_1_small_constant(clients: int = CLIENTS, own: int = OWN, momentum: Fraction = MOMENTUM) -> Sides:
-    """Some constant c_4 below 1/32, for which Theorem 1 is not vacuous, makes it true.
+    """Theorem 1 is true for some constant c_4 below 1/32, that is, for a constant with which it says something.
 
     Hypotheses
         The hypotheses of Theorem 1, with c_4 any of 1/33, 1/64, 1/256, 1/1024: from 1/32 on rho >= ||e_0||. The
@@ -194,8 +195,8 @@ def theorem_1_small_constant(clients: int = CLIENTS, own: int = OWN, momentum: F
 
     Source
         Ours: four values of a constant that Zhao et al. (2023), Theorem 1, leave open, "constants c_1, ..., c_6 > 0
-        exist". (A38) is the appendix's condition, added to the theorem's. Four values are evidence that every value
-        below 1/32 fails, not a proof for all. Only the shares of the clusters matter: the same shares with more clients
+        exist". (A38) is the appendix's additional condition. Four values suggest that Theorem 1 is false for every
+        value below 1/32, but do not prove it. Only the shares of the clusters matter: the same shares with more clients
         also refute it if the probability covers all T rounds, 1 - T P lambda_5.
     """
     suppose("1 - P lambda_5 > 0", has_positive_probability(2 * 4, min(own, clients - own)))
@@ -203,7 +204,7 @@ def theorem_1_small_constant(clients: int = CLIENTS, own: int = OWN, momentum: F
     path = exact_path(Fraction(own, clients), momentum, Fraction(1, 2), max(rounds))
     ratios = [abs(path[T]) / (16 * constant) for T, constant in zip(rounds, CONSTANTS, strict=True)]
 
-    # one constant for which it holds would be enough
+    # a single constant for which the theorem is true would be enough
     return at_most(
         min(ratios),
         one=1,
@@ -233,7 +234,7 @@ def theorem_1_large_separation(
     momentum: Fraction = MOMENTUM,
     separation: Fraction = among(Fraction(33, 2), Fraction(32), Fraction(128), Fraction(512)),
 ) -> Sides:
-    """If the optima are so far apart that Theorem 1 is not vacuous, it is true.
+    """If the optima are so far apart that Theorem 1 says something, it is true.
 
     Hypotheses
         The hypotheses of Theorem 1, where Assumption 4's max ||chi*_p|| <~ 1 has the constant Delta / 2. With the
@@ -250,7 +251,9 @@ def theorem_1_large_separation(
         constant Delta / 2.
     """
     suppose("1 - P lambda_5 > 0", has_positive_probability(2 * 4, min(own, clients - own)))
-    rounds = rounds_of(2 * C_4 / separation, clients, own)  # in units of Delta / 2, c_4 is smaller
+    rounds = rounds_of(
+        2 * C_4 / separation, clients, own
+    )  # in units of Delta / 2, the constant c_4 is smaller
     path = exact_path(Fraction(own, clients), momentum, Fraction(1, 2), rounds)
     return at_most(separation / 2 * abs(path[-1]), rho=16 * C_4)
 
@@ -259,7 +262,7 @@ def theorem_1_large_separation(
     "cfl-mgd/remark-1",
     label="Theorem 1, Remark 1",
     repaired_by="cfl-mgd/theorem-d",
-    # p for l in rho, as Theorem 1 prints it, also refutes it
+    # Theorem 1 prints p instead of l in rho; with p it is also false
     example={"exponent": 7, "constant": Fraction(10**6)},
     expected="violated",
     headline=(
@@ -271,7 +274,7 @@ def theorem_1_large_separation(
     places="remark 1; section 7",
 )
 def remark_1(exponent: int = Z[0:16], constant: Fraction = among(Fraction(10**6))) -> Sides:
-    """The final error rho is of the order 1 / sqrt(m n') + 1 / n' + 1 / (n' sqrt(m)).
+    """The final error rho is of order 1 / sqrt(m n') + 1 / n' + 1 / (n' sqrt(m)).
 
     Hypotheses
         The hypotheses of Theorem 1 without the appendix's condition (A38). m and n' grow, and everything else is fixed:
@@ -288,7 +291,7 @@ def remark_1(exponent: int = Z[0:16], constant: Fraction = among(Fraction(10**6)
     size, kappa, share = 10**exponent, 1, Fraction(1, 2)
     rho = 16 * kappa / share * (C_4 * share)
     scale = constant / size
-    cross = scale / math.isqrt(size)  # at least the allowed value
+    cross = scale / math.isqrt(size)  # a lower bound of the allowed value
     return at_most(
         rho,
         own=scale,

@@ -1,4 +1,4 @@
-"""FedAvg's distance from the optimum: a contraction, plus the drift of the clients at the optimum."""
+"""A bound on FedAvg's distance from the optimum: a contraction, plus the drift of the clients at the optimum."""
 
 from __future__ import annotations
 
@@ -74,7 +74,7 @@ def drift(
     local_steps: LocalSteps,
     rounds: Rounds,
 ) -> Sides:
-    """FedAvg contracts to within the drift of its clients at the optimum.
+    """FedAvg contracts the distance from the optimum, up to the drift of the clients at the optimum.
 
     Hypotheses
         The f_i are L-smooth and mu-strongly convex, gradients are exact, all clients take part in every round, and 0 <
@@ -89,7 +89,8 @@ def drift(
         ||grad f_i(y_k) - g_i*|| <= L ||y_k - x*|| <= L gamma k ||g_i*||, since gradients do not grow along the steps.
 
     Source
-        Ours. The claim is an upper bound; its first term is attained, but its second term is loose for small gamma.
+        Ours. The claim is an upper bound. Its first term cannot be improved, but its second term can be improved for
+        small gamma.
     """
     smoothness, convexity = clients.smoothness, clients.strong_convexity
     suppose("0 < gamma <= 2 / (L + mu)", 0 < pace <= 2 * smoothness / (smoothness + convexity))
@@ -116,7 +117,7 @@ def from_optimum(
     local_steps: LocalSteps,
     rounds: Rounds,
 ) -> Sides:
-    """The claim from x_0 = x*, where the bound consists only of the drift."""
+    """Check the claim from x_0 = x*, where the bound consists only of the drift."""
     return drift(clients, Fraction(0), Fraction(0), gradient_x, gradient_y, pace, local_steps, rounds)
 
 
@@ -131,7 +132,7 @@ def induction(
     drifts: Share,
     together: Share,
 ) -> Sides:
-    """The induction: a round contracts the previous bound by r and adds at most B, in shares of both."""
+    """The induction step: a round multiplies the previous bound by r and adds at most B; numbers are shares of both."""
     before = used * (kept + floors)
     return at_most(
         together * (contracts * decay * before + drifts * drift),
@@ -144,7 +145,7 @@ def induction(
 def one_step(
     flat: Share, past: NotNegative, inner: NotNegative, slack: NotNegative, rest: NotNegative
 ) -> Sides:
-    """||d - gamma u||^2 <= (1 - gamma mu)^2 ||d||^2, for sums over clients as in ``proxskip/sharp``.
+    """Check ||d - gamma u||^2 <= (1 - gamma mu)^2 ||d||^2 for sums over clients, as in ``proxskip/sharp``.
 
     u = mu d + (L - mu) z, with ``inner`` = ||z||^2, ``slack`` = <z, d> - ||z||^2 and ``rest`` = ||d - z||^2; ``flat``
     is 1 - gamma mu, and gamma (L - mu) = 2 ``flat`` / (1 + ``past``) at most 2 ``flat``: gamma <= 2 / (L + mu).

@@ -1,4 +1,4 @@
-"""FedAvg on different clients: Theorems 1-4 of Li, Huang, Yang, Wang and Zhang (arXiv 1907.02189).
+"""Claims on Theorems 1-4 of Li, Huang, Yang, Wang and Zhang (arXiv 1907.02189): FedAvg on clients that differ.
 
 The losses are one-dimensional quadratics F_k(w) = a_k (w - b_k)^2 / 2 with additive gradient noise, so that every
 expectation is a rational number. A round has E local steps, and K of N clients are drawn, with weights p_k. Gamma = F*
@@ -34,7 +34,7 @@ F = Fraction
 
 @dataclass(frozen=True)
 class Problem:
-    """Two clients of weight 1/2 with a = (1, a_2), b = (0, b_2) and noise variance s^2, and a run from w_1."""
+    """Two clients of weight 1/2 with a = (1, a_2), b = (0, b_2) and noise variance s^2, and the start w_1 of a run."""
 
     curvature: Annotated[Fraction, rationals(1, 4, 1)]
     center: Annotated[Fraction, rationals(0, 2, 1)]
@@ -55,9 +55,12 @@ def second_moment(offset: Any, factor: Any, expectation: Any, square: Any) -> An
 
 
 def gap_and_gradients(problem: Problem, sampling: Fraction) -> tuple[Any, Any]:
-    """Return E F(w_T) - F*, and G^2 along the run; ``sampling`` is the share of variance that client draws add."""
+    """Return E F(w_T) - F* and G^2 along the run.
+
+    ``sampling`` is the part of the variance that the draw of clients adds.
+    """
     a_2, b_2, steps = problem.curvature, problem.center, problem.local_steps
-    moments, largest = (problem.start, problem.start**2), F(0)  # E w and E w^2 of the server
+    moments, largest = (problem.start, problem.start**2), F(0)  # E w and E w^2 of the server's model
     for first in range(0, problem.rounds * steps, steps):
         ends = []
         for a, b in ((F(1), F(0)), (a_2, b_2)):
@@ -65,7 +68,7 @@ def gap_and_gradients(problem: Problem, sampling: Fraction) -> tuple[Any, Any]:
                 F(0),
                 F(1),
                 F(0),
-            )  # from w = 0 and 1, without noise, and the noise's variance
+            )  # the results of w = 0 and w = 1 without noise, and the variance of the noise
             for t in range(max(first, 1), first + steps):
                 from_b = second_moment(zero - b, one - zero, *moments) + variance
                 largest = max(largest, a**2 * from_b + problem.noise)
@@ -118,7 +121,7 @@ def compared(problem: Problem, sampling: Fraction, clients: Fraction) -> Sides:
     ),
 )
 def theorem_1(problem: Problem) -> Sides:
-    """FedAvg with all clients and decaying steps converges like 1 / T.
+    """FedAvg with all clients and decreasing step sizes has an error of order 1 / T.
 
     Hypotheses
         A1-A4 hold along the run, eta_t = 2 / (mu (gamma + t)), gamma = max(8 kappa, E), and E divides T.
@@ -138,7 +141,7 @@ def theorem_1(problem: Problem) -> Sides:
     "fedavg/theorem-2", label="Theorem 2, (6)", evaluations=200, expected="consistent, loose", headline=True
 )
 def theorem_2(problem: Problem, drawn: int = among(1, 2, 5)) -> Sides:
-    """FedAvg with K clients drawn with replacement converges like 1 / T.
+    """FedAvg with K clients drawn with replacement has an error of order 1 / T.
 
     Statement
         The statement of ``fedavg/theorem-1`` with B + C, C = 4 E^2 G^2 / K.
@@ -157,7 +160,7 @@ def theorem_2(problem: Problem, drawn: int = among(1, 2, 5)) -> Sides:
     headline=True,
 )
 def theorem_3(problem: Problem, drawn: int = among(1, 2)) -> Sides:
-    """FedAvg with K of the N clients drawn without replacement converges like 1 / T.
+    """FedAvg with K of the N clients drawn without replacement has an error of order 1 / T.
 
     Statement
         The statement of ``fedavg/theorem-1`` with B + C, C = (N - K) / (N - 1) 4 E^2 G^2 / K.
@@ -169,7 +172,7 @@ def theorem_3(problem: Problem, drawn: int = among(1, 2)) -> Sides:
 
 
 def rest_of(clients: Sequence[tuple[Any, Any]], step: Any, local_steps: int) -> Any:
-    """Return the fixed point of FedAvg with a fixed step: (sum C_k b_k) / sum C_k, C_k = 1 - (1 - eta a_k)^E."""
+    """Return FedAvg's fixed point for a fixed step size, (sum C_k b_k) / sum C_k with C_k = 1 - (1 - eta a_k)^E."""
     weights = [1 - (1 - step * a) ** local_steps for a, _ in clients]
     return sum(c * b for c, (_, b) in zip(weights, clients, strict=True)) / sum(weights)
 
@@ -179,14 +182,14 @@ PACE = Q[F(1, 20) : F(1, 4) : 20]
 
 @claim("fedavg/theorem-4", label="Theorem 4", expected="certified", headline=True)
 def theorem_4(local_steps: int = Z[2:6], pace: Fraction = PACE) -> Sides:
-    """There is a problem on which FedAvg with E > 1 and a fixed step converges to a point away from the optimum.
+    """There is a problem on which FedAvg with E > 1 and a fixed step size converges to a point that is not the optimum.
 
     Statement
         ||w - w*|| = Omega((E - 1) eta) ||w*||; on a = (1, 2), b = (-1, 1) at least (E - 1) eta / 9 (ours), with all
         clients in every round.
 
     Source
-        Li et al. (2020), main text of the ICLR 2020 version; The paper's own problem is in its appendix, which we did
+        Li et al. (2020), main text of the ICLR 2020 version; the paper's own problem is in its appendix, which we did
         not read.
     """
     step = pace / local_steps
@@ -196,7 +199,7 @@ def theorem_4(local_steps: int = Z[2:6], pace: Fraction = PACE) -> Sides:
 
 @claim("fedavg/exact-bias", label="exact bias", source="ours", evaluations=200, expected="certified")
 def exact_bias(local_steps: int = Z[2:6], step: Fraction = PACE, center: Fraction = Q[-2:2:1]) -> Sides:
-    """The closed form is a fixed point: a round leaves it unchanged.
+    """The closed form is a fixed point: a round does not change it.
 
     Statement
         w = (sum p_k C_k)^-1 sum p_k C_k b_k, C_k = 1 - (1 - eta a_k)^E, with all clients in every round. To first order
@@ -224,7 +227,7 @@ def fixed_steps_fail(
     local_steps: Annotated[int, integers(2, 4)],
     step: Annotated[Fraction, rationals(F(1, 8), F(1, 4), 8)],
 ) -> Sides:
-    """With E > 1 and any fixed step FedAvg does not converge to the optimum if clients differ.
+    """With E > 1 and any fixed step size, FedAvg does not converge to the optimum if clients differ.
 
     Hypotheses
         There are three clients with a = (1, 2, 3) and b_3 = -(b_1 + 2 b_2) / 3, so that w* = 0. Not all b_k are 0.

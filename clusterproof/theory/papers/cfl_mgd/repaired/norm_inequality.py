@@ -1,4 +1,7 @@
-"""Lemmas R and N: the cumulant of one row's gradient, the norm of a sum of rows, and each step of their proofs."""
+"""Lemmas R and N bound the cumulant of one sample's gradient and the norm of a sum.
+
+This module has their proofs' steps.
+"""
 
 from __future__ import annotations
 
@@ -24,17 +27,17 @@ from clusterproof.theory.bounds.rows import gamma, gradient_cumulant
 
 @lru_cache(maxsize=8)
 def gaussian_nodes(count: int) -> tuple[np.ndarray, np.ndarray]:
-    """Return nodes and weights with E f(z) = weights @ f(nodes) for z ~ N(0, 1) and polynomials f.
+    """Return nodes and weights of a quadrature: E f(z) = weights @ f(nodes) for z ~ N(0, 1) and polynomials f.
 
     Parameters
     ----------
     count
-        Number of nodes; the formula is exact up to degree 2 ``count`` - 1.
+        Number of nodes. The formula is exact for polynomials of degree at most 2 ``count`` - 1.
 
     Returns
     -------
     tuple
-        Two arrays (count,), which are cached: do not modify them.
+        The nodes and the weights, each of shape (count,). They are cached, so do not modify them.
     """
     nodes, weights = hermegauss(count)
     weights = weights / math.sqrt(2 * math.pi)
@@ -64,19 +67,20 @@ Positive = Annotated[Fraction, rationals(Fraction(1, 4), 3, 4, upwards=True)]
 def norm_inequality(
     dimension: Dimension, rows: Rows, failure: Failure, replicates: Replicates, stream: Stream
 ) -> Sides:
-    """The norm of a sum of heavy-tailed rows grows with the root of the logarithm of the failure probability.
+    """With probability at least 1 - e^-u, the norm of a sum of heavy-tailed terms is at most an explicit W.
 
     Hypotheses
         S = sum_k xi_k in R^d with log E[exp<theta, xi_k> | past] <= (theta' V_k theta / 2) gamma(Gamma ||theta||)
         wherever Gamma ||theta|| < 1, sum_k V_k <= diag(v) + E, tr E <= eps_1.
 
     Statement
-        P(||S|| > W(tr, op, Gamma, u, d; v, eps_1)) <= e^-u, W the least of three explicit forms N1, N2, N3; for
-        Gamma = 0 at most sqrt(tr) + sqrt(2 op u').
+        P(||S|| > W(tr, op, Gamma, u, d; v, eps_1)) <= e^-u. Here W is the smallest of three explicit bounds N1, N2 and
+        N3. For Gamma = 0, W is at most sqrt(tr) + sqrt(2 op u').
 
     Proof
-        Take a supermartingale for each direction. N1 uses a Gaussian posterior cut to a ball (Donsker-Varadhan), and N2
-        a cut Gaussian prior that is even (method of mixtures). N3 is Chernoff in one dimension.
+        Each direction has a supermartingale. N1 averages over a Gaussian posterior restricted to a ball
+        (Donsker-Varadhan), and N2 over a restricted, symmetric Gaussian prior (method of mixtures). N3 is Chernoff's
+        bound in one dimension.
 
     Symbols
         tr and op are the trace and the largest eigenvalue of the covariance, and u = log(1 / failure).
@@ -94,7 +98,7 @@ def norm_inequality(
 
 @norm_inequality.step("divergence")
 def divergence(b: Positive, c: Positive, away: Positive) -> Sides:
-    """N1 (2): the mean of log(posterior / prior) is b c^2 / 2, by the symmetry of the posterior about its centre."""
+    """N1 (2): the mean of log(posterior / prior) is b c^2 / 2, because the posterior is symmetric about its centre."""
     at = [b / 2 * ((c + z) ** 2 - z**2) for z in (away, -away)]
     return equal(((at[0] + at[1]) / 2, b * c**2 / 2))
 
@@ -120,7 +124,7 @@ def without_a_search(root_of_op: Positive, root_of_tr: Positive, root_of_2u: Pos
 
 @norm_inequality.step("Gaussian integral", evaluations=200)
 def gaussian_integral(b: Size, variance: Size, g: Size, along: Shift) -> Sides:
-    """N2 (4): the prior's mean of exp(theta s - g v theta^2 / 2) along an axis, in closed form."""
+    """N2 (4): check the closed form of the prior's mean of exp(theta s - g v theta^2 / 2) along an axis."""
     nodes, weights = gaussian_nodes(100)
     shrunk = 1 / (b + g * variance)
     suppose("the quadrature converges", along**2 * shrunk < 20)
@@ -134,7 +138,7 @@ def gaussian_integral(b: Size, variance: Size, g: Size, along: Shift) -> Sides:
 
 @norm_inequality.step("volume", evaluations=60)
 def volume(dimension: Dimension, b: Size, g: Size, stream: Stream) -> dict[str, Sides]:
-    """N2 (5): log det(I + g V / b) <= Lambda in both its forms, and s' (b I + g V)^-1 s >= 1 / (b + g op)."""
+    """N2 (5): both forms of Lambda are at least log det(I + g V / b), and s' (b I + g V)^-1 s >= 1 / (b + g op)."""
     profile = stream.exponential(size=dimension)
     errors = stream.standard_normal((dimension, 2)) * stream.uniform(0, 1)
     slack = float((errors**2).sum())
@@ -155,7 +159,7 @@ def volume(dimension: Dimension, b: Size, g: Size, stream: Stream) -> dict[str, 
 
 @norm_inequality.step("what the search found", evaluations=60)
 def found(dimension: Dimension, scale: Scale, failure: Failure, stream: Stream) -> dict[str, Sides]:
-    """The radius is the value of its form at the returned parameters, and g is as large as the tail requires."""
+    """The radius W is the value of its formula at the returned parameters, and g is as large as the tail requires."""
     profile, slack = stream.exponential(size=dimension), float(stream.exponential())
     trace, largest = float(profile.sum()) + slack, float(profile.max()) + slack
     level = -math.log(failure)
@@ -209,7 +213,7 @@ Number = Annotated[Fraction, rationals(-3, 3, 2, upwards=True, downwards=True)]
     expected="consistent, tight within 2",
 )
 def row_lemma(spread: Spread, correlation: Correlation, *, scale: float = 2.0) -> Sides:
-    """One Gaussian row's gradient is sub-Gaussian with its own covariance, up to a factor gamma.
+    """The gradient of one Gaussian sample is sub-Gaussian with its own covariance, up to a factor gamma.
 
     Hypotheses
         x ~ N(0, Sigma), y = x' theta + N(0, s^2), g = x (x' e - eps), tau^2 = s^2 + e' Sigma e,
@@ -227,8 +231,8 @@ def row_lemma(spread: Spread, correlation: Correlation, *, scale: float = 2.0) -
         e = chi - theta, and s is ``noise``.
 
     Source
-        Ours. The bound is tight: both sides are equal to second order at nu = 0, and the 2 in the argument cannot be a
-        1.
+        Ours. The bound cannot be improved to second order: both sides agree to second order at nu = 0. Moreover, the 2
+        in the argument of gamma cannot be replaced by 1.
     """
     covariance, x = correlation * spread, spread
     return at_most(
@@ -246,7 +250,7 @@ def pole(argument: Argument) -> Sides:
 def covariance(
     small: FromZero, large: FromZero, noise: FromZero, nu: Number, nu_2: Number, e: Number, e_2: Number
 ) -> Sides:
-    """c^2 + x^2 = nu' C_e nu, here with Sigma = diag(small, large) and noise = s^2."""
+    """c^2 + x^2 equals nu' C_e nu. Here Sigma = diag(small, large) and noise = s^2."""
     tau_squared = noise + small * e**2 + large * e_2**2
     c = nu * small * e + nu_2 * large * e_2
     x_squared = tau_squared * (small * nu**2 + large * nu_2**2)
@@ -266,7 +270,7 @@ def two_logarithms(c: Number, x: FromZero) -> Sides:
 
 @row_lemma.step("moment", evaluations=200)
 def moment(spread: SmallSpread, correlation: Correlation) -> Sides:
-    """E e^(a w) = ((1 - c)^2 - x^2)^(-1/2), against Gauss and Hermite's quadrature in both variables."""
+    """Compare E e^(a w) = ((1 - c)^2 - x^2)^(-1/2) with Gauss-Hermite quadrature in both variables."""
     nodes, weights = gaussian_nodes(100)
     other = correlation * nodes[:, None] + math.sqrt(1 - correlation**2) * nodes
     moments = weights @ np.exp(spread * nodes[:, None] * other) @ weights
@@ -276,7 +280,7 @@ def moment(spread: SmallSpread, correlation: Correlation) -> Sides:
 
 @row_lemma.step("psi", evaluations=500)
 def psi(lower: Exponent, upper: Exponent) -> Sides:
-    """psi(z) / z^2 increases on (-infinity, 1), psi(z) = -log(1 - z) - z."""
+    """psi(z) / z^2 increases on (-infinity, 1), where psi(z) = -log(1 - z) - z."""
     suppose("lower <= upper", lower <= upper)
     suppose("z is not lost in rounding", min(abs(lower), abs(upper)) > 1e-3)
     ends = np.array([lower, upper])
@@ -286,5 +290,5 @@ def psi(lower: Exponent, upper: Exponent) -> Sides:
 
 @row_lemma.step("coefficients")
 def coefficients(i: Power) -> Sides:
-    """The coefficients 2 / (i + 2) of gamma are at most its pole's coefficients."""
+    """The coefficients 2 / (i + 2) of gamma are at most 1, the coefficients of 1 / (1 - z)."""
     return at_most(Fraction(2) / (i + 2), pole=1)

@@ -24,19 +24,19 @@ from clusterproof.methods.exact import exact_clients
 
 Curvature = Annotated[Fraction, rationals(0, 1, 12)]
 SmallCurvature = Annotated[Fraction, rationals(0, Fraction(1, 4), 12)]
-"""mu / L."""
+"""The quotient mu / L."""
 Momentum = Annotated[Fraction, rationals(0, 1, 12)]
 Length = Annotated[Fraction, rationals(0, 1, 12)]
 LengthWithMomentum = Annotated[Fraction, rationals(0, lambda momentum: 1 - momentum, 12)]
-"""s = eta L l_p: the step times the smoothness times the cluster's share of the clients."""
+"""s = eta L l_p: the product of step size, smoothness and the cluster's share of the clients."""
 Bound = Annotated[Fraction, rationals(1, 9, 8, upwards=True)]
-"""b_0; it is at least delta = 1."""
+"""The bound b_0 at the start, which is at least delta = 1."""
 Loss = Annotated[Function, functions(smoothness=1, strong_convexity=lambda curvature: curvature)]
-"""The expected loss of a cluster, in units in which L = 1."""
+"""Expected loss of a cluster, in units with L = 1."""
 
 
 def one_round(f: Function, model: Any, buffer: Any, length: Any, momentum: Any) -> tuple[Any, Any]:
-    """Return model and buffer of a cluster after a round of option I in which all clients choose rightly."""
+    """Return the model and the buffer of a cluster after a round of option I in which all clients choose correctly."""
     models, buffers = cfl_mgd_option_1(
         exact_clients([f.gradient], [1]), [model], [buffer], step_size=length, momentum=momentum, chosen=[0]
     )
@@ -52,7 +52,8 @@ def squared_error(f: Function, model: Any) -> Any:
 def potential(f: Function, model: Any, buffer: Any, length: Any, momentum: Any, rate: Any) -> Any:
     """Return (1 - beta)^2 rate times V = ||z||^2 + 2 s beta / ((1 - beta)^2 rate) (f(chi_prev) - f*).
 
-    Here (1 - beta) z = (1 - beta) (chi - chi*) + beta (chi - chi_prev), and chi_prev is chi + s u with the buffer u.
+    Here (1 - beta) z = (1 - beta) (chi - chi*) + beta (chi - chi_prev). The previous model chi_prev is chi + s u, where
+    u is the buffer.
     """
     z = (1 - momentum) * (model - f.minimiser) - momentum * length * buffer
     return rate * (z @ z) + 2 * length * momentum * (f(model + length * buffer) - f.minimum)
@@ -85,9 +86,9 @@ def allowed_share(length: np.ndarray, momentum: float, curvature: float, rounds:
     Parameters
     ----------
     length
-        s = eta L l_p of each cluster, (P,).
+        The value s = eta L l_p of each cluster, of shape (P,).
     momentum, curvature, rounds
-        beta, mu / L and T.
+        The momentum beta, the quotient mu / L and the number T of rounds.
 
     Returns
     -------
@@ -104,7 +105,7 @@ def allowed_share(length: np.ndarray, momentum: float, curvature: float, rounds:
 
 
 def multipliers_of(rate_of: Callable[[Any, Any], Any], slope_of: Callable[[Any, Any], Any]) -> dict[str, Any]:
-    """Return the multipliers of a proof with a rate, and 1 - rate, of s and mu."""
+    """Return the multipliers of a proof for a given rate, and 1 - rate as a function of s and mu."""
 
     def of_a_round(length: Any, momentum: Any, curvature: Any) -> dict[str, Any]:
         rate = rate_of(length, curvature)
@@ -138,7 +139,7 @@ def multipliers_of(rate_of: Callable[[Any, Any], Any], slope_of: Callable[[Any, 
 def theorem_1_without_noise(
     curvature: SmallCurvature, momentum: Momentum, length: LengthWithMomentum, f: Loss, rounds: int = Z[1:]
 ) -> Sides:
-    """Without noise and wrong assignments the error falls exponentially, for every momentum and every T.
+    """Without noise and wrong assignments, the error falls exponentially, for every momentum and every T.
 
     Hypotheses
         Option I has all clients, exact gradients and correct assignments, and starts at rest. The expected loss of
@@ -149,7 +150,8 @@ def theorem_1_without_noise(
         ||chi_p^T - chi*_p||^2 <= C (1 - s mu / L)^T ||chi_p^0 - chi*_p||^2 for every T, with C = (L / (s mu) + 1 /
         ((1 - beta) rho)) ((1 - beta)^2 rho + s beta) and rho = 1 - s mu / L.
 
-        *any curvature*: the bound with rho = 1 - s mu / 2L, and 2L / (s mu) for L / (s mu) in C, for every mu < L.
+        *any curvature*: for every mu < L, the bound holds with rho = 1 - s mu / 2L and with 2L / (s mu) instead of L /
+        (s mu) in C.
 
         *no momentum*: ||chi_p^T - chi*_p||^2 <= (1 - s mu / L)^(2T) ||chi_p^0 - chi*_p||^2 for beta = 0, every s <= 1
         and mu < L.
@@ -163,11 +165,11 @@ def theorem_1_without_noise(
         floor nor the probability.
 
     Proof
-        V = ||chi + beta / (1 - beta) (chi - chi_prev) - chi*||^2 + 2 s beta / ((1 - beta)^2 rho) (f(chi_prev) - f*) has
-        V+ <= rho V.
+        V = ||chi + beta / (1 - beta) (chi - chi_prev) - chi*||^2 + 2 s beta / ((1 - beta)^2 rho) (f(chi_prev) - f*)
+        decreases by the factor rho in every round: V+ <= rho V.
 
     Source
-        Ours; replaces Theorem 1 of Zhao et al. (2023) if there is no randomness.
+        Ours; this claim replaces Theorem 1 of Zhao et al. (2023) if nothing is random.
     """
     suppose("0 < mu", curvature > 0)
     suppose("0 < s", length > 0)
@@ -181,7 +183,7 @@ def theorem_1_without_noise(
 def any_curvature(
     curvature: Curvature, momentum: Momentum, length: LengthWithMomentum, f: Loss, rounds: int = Z[1:]
 ) -> Sides:
-    """With the rate 1 - s mu / 2 the curvature is any number below 1."""
+    """With the rate 1 - s mu / 2, the proof works for every curvature mu below 1."""
     suppose("0 < mu", curvature > 0)
     suppose("mu < L", curvature < 1)
     suppose("0 < s", length > 0)
@@ -191,7 +193,7 @@ def any_curvature(
 
 @theorem_1_without_noise.line("no momentum")
 def no_momentum(curvature: Curvature, length: Length, f: Loss, rounds: int = Z[1:]) -> Sides:
-    """With momentum 0 the error itself falls by the factor 1 - s mu in every round."""
+    """With momentum 0, the error itself is multiplied by at most 1 - s mu in every round."""
     suppose("mu < L", curvature < 1)
 
     def next_state(state: Any) -> Any:
@@ -208,7 +210,7 @@ def no_momentum(curvature: Curvature, length: Length, f: Loss, rounds: int = Z[1
 
 
 def of_an_inexact_round(length: Any, curvature: Any, passed: Any, now: Any) -> dict[str, Any]:
-    """Return the multipliers of a round whose gradient has an error, where ``now`` is b_t."""
+    """Return the multipliers for a round with an inexact gradient. Here ``now`` is b_t."""
     rate = 1 - length * curvature
     share = (rate * now + length) / now
     return {

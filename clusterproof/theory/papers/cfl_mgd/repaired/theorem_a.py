@@ -1,4 +1,7 @@
-"""Lemma P, the error between two models, and Theorem A."""
+"""Lemma P bounds the probability that a client chooses the wrong one of two models.
+
+Theorem A bounds the error of runs.
+"""
 
 from __future__ import annotations
 
@@ -17,11 +20,11 @@ from clusterproof.theory.bounds.statements import Momentum, Share, SmallTask, tu
 from clusterproof.theory.bounds.theorem_a import TheoremA
 
 BOUND = TheoremA()
-"""The claim's bound."""
+"""The bound that the claim states."""
 LOG_COSH = {"S4": (0.0, 20_000), "S4 at 2/5": (0.4, 20_000), "S4 at 3/5": (0.6, 1_000_000)}
-"""Momentum, and number of samples, in the settings that are not quadratic."""
+"""Momentum and number of samples in the settings with losses that are not quadratic."""
 NOISELESS = "S1+"
-"""Setting with two equal clusters, momentum 0, and enough samples to remove nearly all noise."""
+"""Setting with two clusters of equal size, momentum 0, and so many samples that nearly all noise averages out."""
 REGRESSIONS = {"S1": ("S1", 0.0), "S1 tuned": ("S1", None), NOISELESS: (NOISELESS, 0.0)}
 Place = Annotated[str, choice(*REGRESSIONS, *LOG_COSH)]
 
@@ -42,10 +45,10 @@ def experiment_at(place: str) -> Experiment:
     headline=True,
 )
 def theorem_a(place: Place, replicates: Replicates, stream: Stream) -> dict[str, Sides]:
-    """Option I on smooth strongly convex losses stays within an explicit bound, by an exactly checked certificate.
+    """Option I on smooth, strongly convex losses stays within an explicit bound, with a rate that is certified exactly.
 
     Hypotheses
-        Option I has the server's momentum and full participation, fresh independent batches of n' rows for assignment
+        Option I has the server's momentum and full participation, new independent batches of n' samples for assignment
         and gradient, step_size <= 1/L, and momentum in [0, 1). The expected losses phi_p are L-smooth and mu-strongly
         convex. In the basin {||chi_p - chi*_p|| <= B for all p}, B < Delta / (1 + sqrt(kappa)), the gradient variance
         is at most v_*^2 + v_1^2 ||e||^2 for own clients and v_x^2 for others. The pairwise misclassification
@@ -68,7 +71,8 @@ def theorem_a(place: Place, replicates: Replicates, stream: Stream) -> dict[str,
         claims that state r, C_0 and C_1. It also certifies the case without noise and wrong assignments
         (``cfl-mgd/theorem-1-without-noise``), and for momentum 0 with an error of at most delta in each gradient.
         Theorem A itself is compared with runs in six settings; its two moment bounds and pi are checked on drawn tasks.
-        The counts, the union and the inequalities of Ville, Minkowski and Markov are proved by hand only.
+        The bounds on the counts, the union bound and the inequalities of Ville, Minkowski and Markov have only a proof
+        by hand.
 
     Proof
         sqrt(V) grows by at most b_bar + C_1 eta ||noise|| beyond the factor r_bar. With a norm, the squared distance of
@@ -90,7 +94,7 @@ def theorem_a(place: Place, replicates: Replicates, stream: Stream) -> dict[str,
 
 @theorem_a.step("moments", evaluations=32)
 def moments(task: SmallTask, momentum: Momentum) -> dict[str, Sides]:
-    """The certificate bounds the noise-free error, and y_t^2 the second moment of the error."""
+    """The certificate bounds the error without noise, and y_t^2 bounds the second moment of the error."""
     algorithm = CFLMGD(step_size=1 / task.smoothness, momentum=momentum)
     parts = statements.small_parts(BOUND, task, algorithm)
     suppose("there is a certificate for every cluster", np.isfinite(parts.mean).all())
@@ -102,7 +106,7 @@ def moments(task: SmallTask, momentum: Momentum) -> dict[str, Sides]:
 
 @theorem_a.step("misclassification", evaluations=40)
 def misclassification(task: SmallTask, share: Share, stream: Stream) -> dict[str, Sides | Excluded]:
-    """In the basin a client chooses a wrong model with probability at most pi."""
+    """In the basin, a client chooses a wrong model with probability at most pi."""
     algorithm = CFLMGD(step_size=1 / task.smoothness, momentum=0.0)
     return statements.misclassification(task, algorithm, share, stream)
 
@@ -123,11 +127,11 @@ Beyond = Annotated[Fraction, rationals(lambda a: a, 6, 4, upwards=True)]
     places="abstract; lemma 1; section 7",
 )
 def pairwise_error(task: SmallTask, share: Share, stream: Stream) -> dict[str, Sides | Excluded]:
-    """In the basin a client prefers a given wrong model with probability at most pi(B), which is attained.
+    """In the basin, a client prefers a given wrong model with probability at most pi(B), and equality can occur.
 
     Hypotheses
-        Rows are Gaussian, and the choice uses n' rows. ||chi_p - theta_p|| and ||chi_q - theta_q|| are at most B < B* =
-        Delta / (1 + sqrt(kappa)).
+        Samples are Gaussian, and the choice uses n' samples. ||chi_p - theta_p|| and ||chi_q - theta_q|| are at most B
+        < B* = Delta / (1 + sqrt(kappa)).
 
     Statement
         P(the mean squared residual of chi_q is at most chi_p's) <= pi(B) = I_(1 / (1 + rho))(n'/2, n'/2), with
@@ -135,18 +139,18 @@ def pairwise_error(task: SmallTask, share: Share, stream: Stream) -> dict[str, S
         (1 + u) / (1 - u), u = (b - a) / sqrt(4 s^2 + (b - a)^2).
 
     Proof
-        (1) Let tau^2 be the variances of a row's two residuals, c their covariance, A = tau_q^2 - tau_p^2 and Q^2 =
-        (tau_p^2 + tau_q^2)^2 - 4 c^2. The difference of the sums of squares is (Q + A) X / 2 - (Q - A) Y / 2 with
-        independent chi^2_n' variables, so that the probability decreases in A / Q. (2) c >= s^2 - a b. If a b >= s^2
-        the least A / Q is at c = 0, otherwise at c = s^2 - a b. (3) Both values decrease in a, increase in b and agree
-        for a b = s^2. Hence the stated pair is the worst.
+        (1) Let tau_p^2 and tau_q^2 be the variances of a sample's two residuals, c their covariance, A = tau_q^2 -
+        tau_p^2 and Q^2 = (tau_p^2 + tau_q^2)^2 - 4 c^2. The difference of the sums of squares is (Q + A) X / 2 - (Q -
+        A) Y / 2 with independent chi^2_n' variables, so that the probability decreases in A / Q. (2) c >= s^2 - a b. If
+        a b >= s^2 the least A / Q is at c = 0, otherwise at c = s^2 - a b. (3) Both values decrease in a, increase in b
+        and agree for a b = s^2. Hence the stated pair is the worst.
 
     Symbols
         s is ``noise``, n' is ``samples``, and I is the regularised incomplete beta function.
 
     Source
-        Ours. The bound is tight: an own model displaced along the steepest direction and a wrong one along the flattest
-        attain it.
+        Ours. The bound cannot be improved: equality holds if the correct model is displaced along the direction with
+        the largest curvature, and the wrong model along the direction with the smallest.
     """
     return statements.misclassification(task, tuned(task), share, stream)
 
@@ -160,14 +164,14 @@ def largest_covariance(a: Own, b: Beyond, s: Positive) -> Sides:
 
 @pairwise_error.step("no covariance")
 def no_covariance(a: Own, b: Beyond, s: Positive, c: Positive) -> Sides:
-    """(2): for any c, Q is at most its value at c = 0, and A is not negative."""
+    """(2): for every c, Q is at most its value at c = 0, and A is not negative."""
     both = 2 * s**2 + a**2 + b**2
     return at_least((b**2 - a**2) * both**2, any_covariance=(b**2 - a**2) * (both**2 - 4 * c**2))
 
 
 @pairwise_error.step("the cases agree")
 def cases_agree(a: Positive, b: Beyond) -> Sides:
-    """(3): for s^2 = a b both values of (A / Q)^2 are the same."""
+    """(3): for s^2 = a b, both values of (A / Q)^2 agree."""
     s_squared = a * b
     first = (b**2 - a**2) ** 2 / (2 * s_squared + a**2 + b**2) ** 2
     return equal((first, (b - a) ** 2 / (4 * s_squared + (b - a) ** 2)))

@@ -1,4 +1,4 @@
-"""Theorem D and the steps of its proof."""
+"""The claims for Theorem D and for the steps of its proof."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ Rounds = Annotated[int, integers(1, 30)]
 
 
 def experiment_at(place: str, tuned_momentum: bool) -> Experiment:
-    """Return a named setting, or the setting in which clients are misassigned."""
+    """Return the setting of a name, or the setting with misassigned clients."""
     if place == "crowded":
         return crowded_experiment()
     return experiment(place, None if tuned_momentum else 0.0)
@@ -49,38 +49,39 @@ def experiment_at(place: str, tuned_momentum: bool) -> Experiment:
 def theorem_d(
     place: Place, tuned_momentum: Tuned, replicates: Replicates, stream: Stream
 ) -> dict[str, Sides]:
-    """On Gaussian regression a run stays near its noise-free path, up to a logarithm of 1 / delta.
+    """On Gaussian regression, a run stays near its path without noise; the distance contains a logarithm of 1 / delta.
 
     Hypotheses
-        The server's momentum is updated first. Rows are Gaussian and fresh, and independent for the choice of a cluster
-        and for the gradient. K of the m clients take part in a round, drawn uniformly without replacement and
-        independently of all data. Under option I the sum of gradients is divided by m, K or the number of the cluster's
-        members. Under option II, with H local steps, all clients of a cluster share the covariance. The momentum is in
-        [0, 1), with any step size, and the start is deterministic. The bound stays below B* = Delta / (1 +
-        sqrt(kappa)).
+        The server's momentum is updated first. Samples are Gaussian and new in every round, and independent for the
+        choice of a cluster and for the gradient. K of the m clients take part in a round, drawn uniformly without
+        replacement and independently of all data. Under option I the sum of gradients is divided by m, K or the number
+        of the cluster's members. Under option II, with H local steps, all clients of a cluster share the covariance.
+        The momentum is in [0, 1), with any step size, and the start is deterministic. The bound stays below B* = Delta
+        / (1 + sqrt(kappa)).
 
     Statement
         With probability at least 1 - delta_1 - delta_2, for all t <= T and all p: ||e_t - Pi_t(alpha_p Sigma_p) e_0||
         <= r_(t,p) and ||e_t|| <= ||Pi_t e_0|| + r_(t,p). With probability at least 1 - delta_1 - delta_2 - delta_3, the
-        sharper bound after round T also holds. r is computed forward from the bounds on earlier rounds. It bounds the
-        drift of misassigned clients by binomial quantiles of their number, and the noise by Lemma N. Under option II,
-        and on request under option I, no client is counted: the probability of any misassignment adds to the failure
-        probability. If K < m, the bound on the record of participants has this form for each run, with the known step
-        eta k / N of every round. Before the run, the bound under option II (or with division by the members) uses the
-        least count k_- that a hypergeometric tail does not exclude. Otherwise it uses the mean step and an added term
-        for its fluctuation.
+        sharper bound after round T also holds. The radius r is computed round by round from the bounds on earlier
+        rounds. It bounds the drift by misassigned clients with binomial quantiles of their number, and the noise with
+        Lemma N. Under option II, and on request under option I, no client is counted: the probability of any
+        misassignment adds to the failure probability. If K < m, the bound on the record of participants has this form
+        for each run, with the known step eta k / N of every round. Before the run, the bound under option II (or with
+        division by the members) uses the least count k_- that a hypergeometric tail does not exclude. Otherwise it uses
+        the mean step and an added term for its fluctuation.
 
     Remarks
-        The kernel proves single steps only. The table in ``docs/explanation/theorem-d.md`` says for each line of the
-        proof what is proved, and what is only checked on instances.
+        The kernel proves only single steps of the proof. The table in ``docs/explanation/theorem-d.md`` states for each
+        line of the proof whether it is proved or only checked on instances.
 
     Proof
-        Freeze the noise at the first bad round; from there on the error is a linear recursion. Lemma R
+        Set the noise to 0 from the first bad round on; then the error follows a linear recursion. Lemma R
         (``cfl-mgd/row-lemma``) and Lemma N (``cfl-mgd/norm-inequality``) bound its martingale part, and Lemma P
         (``cfl-mgd/pairwise-error``) the counts. Take a union over rounds and clusters. By induction there is no bad
-        round. Given the record, the rows have the same law as before. The mean over a cluster's participants follows
-        the recursion of T H steps; inside a round a client's own noise replaces the mean's. A centred hypergeometric
-        count is sub-Gaussian (Hoeffding 1963, Serfling 1974). The full proof is in ``docs/explanation/theorem-d.md``.
+        round. Given the record of participants, the samples have the same distribution as before. The mean over a
+        cluster's participants follows the recursion of T H steps; inside a round a client's own noise replaces the
+        mean's. A centred hypergeometric count is sub-Gaussian (Hoeffding 1963, Serfling 1974). The full proof is in
+        ``docs/explanation/theorem-d.md``.
 
     Symbols
         m is ``clients``, n' is ``samples``, H is ``local_steps``, and alpha_p = eta l_p. Pi_t is the noise-free
@@ -115,7 +116,7 @@ def theorem_d(
     return {
         "deviation": at_most(distance, noise=tube.deviation[None], failure=sum(FAILURE[:2])),
         "errors": at_most(
-            # at round 0 both sides are the start
+            # at round 0, both sides are the error of the start
             errors[:, 1:],
             path=lengths[None, 1:],
             noise=tube.deviation[None, 1:],
@@ -137,10 +138,10 @@ Exceeded = Annotated[int, choice(0, 1, 2, 3)]
 def mean_gradient(
     own: Own, missing_members: Number, false_members: Number, curvature: Number, e: Number, far: Number
 ) -> Sides:
-    """D2: for any assignment, the mean gradient is the nominal step plus mis_t, here along one direction.
+    """D2: the mean gradient is the step without misassignments plus mis_t, here along one direction.
 
-    A false member's expected gradient is its cluster's curvature, here twice p's curvature, times the distance from its
-    cluster's optimum.
+    The expected gradient of a misassigned client is the curvature of its cluster times the distance from that cluster's
+    optimum. Here the curvature is twice the curvature of p.
     """
     clients = own + 5
     total = ((own - missing_members) * curvature * e + false_members * 2 * curvature * far) / clients
@@ -152,7 +153,7 @@ def mean_gradient(
 def recursion_on_symbols(
     momentum: Number, a: Number, e: Number, first: Number, second: Number, third: Number
 ) -> Sides:
-    """D4: e_3 = Pi_3 e_0 + h_2 x_0 + h_1 x_1 + h_0 x_2, for any disturbances x from mis and zeta."""
+    """D4: e_3 = Pi_3 e_0 + h_2 x_0 + h_1 x_1 + h_0 x_2 for all disturbances x = mis + zeta."""
 
     def follow(start: Fraction, before: Fraction, inflow: tuple[Fraction | int, ...]) -> Fraction:
         now = start
@@ -169,7 +170,7 @@ def recursion_on_symbols(
 
 @theorem_d.step("recursion", evaluations=40)
 def recursion(task: SmallTask, rounds: Rounds, stream: Stream) -> Sides:
-    """D4: with given disturbances, the error is the noise-free path plus each disturbance's response."""
+    """D4: for given disturbances, the error is the path without noise plus the response to each disturbance."""
     momentum = tuned(task).momentum
     curvature = task.covariances.eigenvalues[0] / task.smoothness * task.proportions[0]
     start, noise = stream.standard_normal(len(curvature)), stream.standard_normal((rounds, len(curvature)))
@@ -183,7 +184,7 @@ def recursion(task: SmallTask, rounds: Rounds, stream: Stream) -> Sides:
 
 @theorem_d.step("drift", evaluations=40)
 def drift(task: SmallTask, rounds: Rounds, stream: Stream) -> Sides:
-    """D5: for any misassigned clients within the counts and the tube, the drift contributes at most bias_t."""
+    """D5: within the bounds on counts and errors, misassigned clients contribute at most bias_t."""
     spectrum, clients = task.covariances.eigenvalues[0], task.clients
     step, momentum = tuned(task).step_size, tuned(task).momentum
     _, impulse = propagators(step * task.proportions[0] * spectrum, momentum, rounds)
@@ -204,14 +205,14 @@ def drift(task: SmallTask, rounds: Rounds, stream: Stream) -> Sides:
 
 
 def _within(radius: float, dimension: int, stream: np.random.Generator) -> np.ndarray:
-    """Draw an error on the sphere of a radius."""
+    """Draw an error from the sphere with a given radius."""
     direction = stream.standard_normal(dimension)
     return np.asarray(radius * direction / np.linalg.norm(direction))
 
 
 @theorem_d.step("covariance", evaluations=40)
 def covariance(task: SmallTask, rounds: Rounds, stream: Stream) -> dict[str, Sides]:
-    """D6: for any errors within the tube, the covariance of the noise has at most the stated trace and norm."""
+    """D6: for all errors within their bounds, the covariance of the noise has at most the stated trace and norm."""
     suppose("the covariance is diagonal", task.covariances.diagonals is not None)
     spectrum, rows = task.covariances.eigenvalues[0], gaussian_dynamics(task, tuned(task)).rows
     _, impulse = propagators(spectrum / task.smoothness, tuned(task).momentum, rounds)
@@ -221,7 +222,7 @@ def covariance(task: SmallTask, rounds: Rounds, stream: Stream) -> dict[str, Sid
         error = stream.standard_normal(len(spectrum))
         error[-1] += 10 * stream.integers(
             2
-        )  # half of the draws are along the steepest mode: there it is attained
+        )  # half of the draws are along the direction with the largest curvature, where equality holds
         error *= widest / np.linalg.norm(error)
         weighted = spectrum * error
         exact = (task.noise**2 + error @ weighted) * np.diag(spectrum) + np.outer(weighted, weighted)
@@ -238,7 +239,7 @@ def covariance(task: SmallTask, rounds: Rounds, stream: Stream) -> dict[str, Sid
 def domination(
     clients: Clients, exceeded: Exceeded, most: Share, a: Share, b: Share, c: Share, d: Share
 ) -> Sides:
-    """D8: independent choices, each wrong with probability at most pi, exceed a count no more often than Bin(n, pi)."""
+    """D8: the number of wrong independent choices exceeds a count at most as often as Bin(n, pi)."""
     suppose("the count can be exceeded", exceeded < clients)
     chances = [most * share for share in (a, b, c, d)[:clients]]
     return at_most(_exceeds(chances, exceeded), binomial=_exceeds([most] * clients, exceeded))
@@ -258,7 +259,7 @@ def _exceeds(chances: list[Fraction], exceeded: int) -> Fraction:
 
 @theorem_d.step("union", evaluations=8)
 def union(place: Place, tuned_momentum: Tuned) -> dict[str, Sides]:
-    """D7 and D8: the norm inequality and the counts are used no more often than their failure probabilities allow."""
+    """D7 and D8: the failure probabilities cover every use of the norm inequality and of the counts."""
     setting = experiment_at(place, tuned_momentum)
     task: RegressionMixture = setting.regression
     norms = np.array(setting.setting.start)

@@ -1,4 +1,4 @@
-"""Theorem D with partial participation, every divisor and option II with local steps: runs and steps of the proof."""
+"""Runs and proof steps of Theorem D for partial participation, every divisor, and option II with local steps."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ Number = Annotated[Fraction, rationals(0, 5, 2, upwards=True)]
 
 @theorem_d.step("partial participation", replicates=300, evaluations=5)
 def partial_participation(kind: Kind, replicates: Replicates, stream: Stream) -> dict[str, Sides]:
-    """Runs with half or a quarter of the clients, compared with the bounds on the record and before the run."""
+    """Compare runs with half or a quarter of the clients with the bound for the record and the bound before the run."""
     setting = participation_experiment(kind)
     initial = setting.initial(stream, 1)[0]
     trace = run(
@@ -64,7 +64,7 @@ def partial_participation(kind: Kind, replicates: Replicates, stream: Stream) ->
             failure=bound.failure_probability,
         ),
         "before the run": at_most(
-            # at round 0 both sides are the start
+            # at round 0, both sides are the error of the start
             np.moveaxis(np.asarray(trace.errors), 1, 0)[:, 1:],
             reach=before.reach[None, 1:],
             failure=failure,
@@ -74,7 +74,7 @@ def partial_participation(kind: Kind, replicates: Replicates, stream: Stream) ->
 
 @theorem_d.step("full participation", evaluations=20)
 def full_participation(task: SmallTask) -> Sides:
-    """With full participation, the bound on the record is the bound before the run."""
+    """With full participation, the bound for the record and the bound before the run are equal."""
     dynamics, norms = gaussian_dynamics(task, tuned(task)), np.full(task.clusters, task.basin_radius / 2)
     expected = bound_before(dynamics, norms, rounds=6, failure=FAILURE)
     suppose("the bound stays in the basin", expected.applicable)
@@ -85,7 +85,7 @@ def full_participation(task: SmallTask) -> Sides:
 
 @theorem_d.step("counts of participants", evaluations=200)
 def counts(clients: Clients, marked: Marked, drawn: Drawn, tail: Tail) -> Sides:
-    """Before the run: P(fewer than k_- or more than k_+ own participants) is at most the tail, in exact arithmetic."""
+    """Before the run: the exact P(fewer than k_- or more than k_+ own participants) is at most the tail."""
     suppose("others are there", marked < clients)
     fewest, most = (
         int(one[0]) for one in participant_range(np.array([marked, clients - marked]), drawn, tail)
@@ -96,7 +96,7 @@ def counts(clients: Clients, marked: Marked, drawn: Drawn, tail: Tail) -> Sides:
 
 
 def hypergeometric(clients: int, marked: int, drawn: int) -> dict[int, Fraction]:
-    """Return P(k), the probability of k marked clients among the drawn clients."""
+    """Return P(k), the probability that the drawn clients contain exactly k marked clients."""
     least, largest = max(0, drawn - clients + marked), min(marked, drawn)
     every = comb(clients, drawn)
     return {
@@ -113,13 +113,13 @@ def fluctuation(clients: Clients, marked: Marked, drawn: Drawn, slope: Slope) ->
     exponents = np.array([slope * (k - mean) for k in law])
     moment = float(np.array([float(chance) for chance in law.values()]) @ np.exp(exponents))
     proxy = drawn / 4 * (1 - (drawn - 1) / clients)
-    # at slope 0 both sides are 0, and the chances sum to 1 up to rounding
+    # at slope 0, both sides are 0, and the probabilities sum to 1 up to rounding
     return at_most(float(np.log(moment)), proxy=slope**2 / 2 * proxy, rounding=1e-12)
 
 
 @theorem_d.step("worst counts")
 def worst_counts(present: Positive, more: Number, false_members: Number, fewer: Number) -> dict[str, Sides]:
-    """False members: i / (a + i) grows with i and falls with a; i / (a + i)^2 is largest at i = a and falls with a."""
+    """For i misassigned members, i / (a + i) increases in i and decreases in a; i / (a + i)^2 is largest at i = a."""
     most = false_members + fewer
 
     def share(i: Fraction, a: Fraction) -> Fraction:
@@ -128,7 +128,7 @@ def worst_counts(present: Positive, more: Number, false_members: Number, fewer: 
     def square(i: Fraction, a: Fraction) -> Fraction:
         return i / (a + i) ** 2
 
-    small = present + most  # no fewer own participants than false members
+    small = present + most  # at least as many own participants as misassigned members
     return {
         "drift": at_most(share(false_members, present + more), worst=share(most, present)),
         "noise, own": at_most(square(most, present + more), worst=square(most, present)),
@@ -139,7 +139,7 @@ def worst_counts(present: Positive, more: Number, false_members: Number, fewer: 
 
 @theorem_d.step("counted drift", evaluations=40)
 def counted_drift(task: SmallTask, stream: Stream) -> Sides:
-    """Counted false members: the mean over a members and i false members is off by at most i / (a + i) L (D + 2 y)."""
+    """The mean over a own and i misassigned members has an error of at most i / (a + i) L (D + 2 y)."""
     suppose(
         "the clusters share a covariance",
         bool((task.covariances.matrices[0] == task.covariances.matrices).all()),
@@ -158,7 +158,10 @@ def counted_drift(task: SmallTask, stream: Stream) -> Sides:
 
 @theorem_d.step("own noise", evaluations=20)
 def own_noise(task: SmallTask, local_steps: Steps, stream: Stream) -> dict[str, Sides]:
-    """Option II: the mean follows the recursion with mean noise; inside a round a member's own noise replaces it."""
+    """Option II: the members' mean follows the recursion with the mean noise.
+
+    Within a round, each member has its own noise.
+    """
     momentum, members, modes = tuned(task).momentum, 4, task.dimension
     curvature = task.covariances.eigenvalues[0] / task.smoothness
     noise = stream.standard_normal((3 * local_steps, members, modes))
@@ -185,14 +188,14 @@ def own_noise(task: SmallTask, local_steps: Steps, stream: Stream) -> dict[str, 
 
 @theorem_d.step("union of participants", evaluations=5)
 def union_of_participants(kind: Kind) -> dict[str, Sides]:
-    """The norm inequality is used no more often than its failure probabilities allow, local steps included."""
+    """The failure probabilities cover every use of the norm inequality, including the uses at local steps."""
     one = participation_experiment(kind)
     dynamics, norms = gaussian_dynamics(one.regression, one.algorithm), np.full(one.task.clusters, 0.125)
     tube = bound_before(dynamics, norms, rounds=one.rounds, failure=FAILURE)
     suppose("the bound stays in the basin", tube.applicable)
     everywhere, inside, last = tube.evaluations
     at_rounds, at_steps, at_last = tube.levels
-    # a cluster's path serves every slot that it may fill: the record says which client fills it
+    # a cluster's path is used for each of its possible places: the record states which client has the place
     slots = dynamics.participants * inside / one.task.clusters
     return {
         "all rounds": at_most(everywhere * at_rounds + slots * at_steps, delta_2=FAILURE[1]),
