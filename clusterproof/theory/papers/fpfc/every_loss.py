@@ -1,4 +1,4 @@
-"""Two lines of the repaired theorem's proof on every loss and penalty, for every number of local steps."""
+"""Two lines in the proof of the repaired theorem, for every loss and penalty and every number of local steps."""
 
 from __future__ import annotations
 
@@ -18,11 +18,11 @@ from clusterproof.checker.claims import (
 )
 
 Length = Annotated[Fraction, rationals(0, 1, 12)]
-"""z = alpha L_h, where h_i is L_h-smooth with L_h = L_f + rho."""
+"""The number z = alpha L_h, where h_i is L_h-smooth with L_h = L_f + rho."""
 Augmentation = Annotated[Fraction, rationals(2, 9, 8, upwards=True)]
-"""rho / L_g."""
+"""The quotient rho / L_g."""
 Smooth = Annotated[Function, functions(smoothness=1, convex=False)]
-"""A function, convex or not, in units in which it is 1-smooth."""
+"""A function, convex or not, scaled to be 1-smooth."""
 
 
 @claim(
@@ -33,7 +33,7 @@ Smooth = Annotated[Function, functions(smoothness=1, convex=False)]
     places="approach; algorithm 1, line 3; algorithm 1, line 5",
 )
 def local_steps(length: Length, h: Smooth, steps: int = Z[1:]) -> Sides:
-    """T local steps lower h_i by (1 - (1 - z)^(2T)) / 2 L_h ||M_i||^2, for every smooth loss and every T.
+    """T local steps lower h_i by at least (1 - (1 - z)^(2T)) / 2 L_h ||M_i||^2, for every smooth loss and every T.
 
     Hypotheses
         h_i(w) = f_i(w) + rho / 2 ||w - zeta_i||^2 is L_h-smooth and bounded from below. Neither f_i nor h_i needs to be
@@ -74,7 +74,7 @@ def local_steps(length: Length, h: Smooth, steps: int = Z[1:]) -> Sides:
 
 @local_steps.line("pairs")
 def pairs(augmentation: Augmentation, g: Smooth) -> Sides:
-    """The update of a pair; theta+ is any point, and the update's equation determines w_i - w_j."""
+    """Check the update of a pair. Here theta+ is any point, and the equation of the update determines w_i - w_j."""
     rho, theta, after = augmentation, g.start, g.point()
     dual, new = g.gradient(theta), g.gradient(after)
     apart = after + (new - dual) / rho  # w_i - w_j, from grad g(theta+) = v + rho (w_i - w_j - theta+)

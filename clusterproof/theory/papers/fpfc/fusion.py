@@ -1,4 +1,4 @@
-"""Fusion of clients: the window of strengths, convex penalties, and CFL's cut into two groups."""
+"""Claims on the fusion of clients: the interval of strengths, convex penalties, and CFL's cut into two groups."""
 
 from __future__ import annotations
 
@@ -15,12 +15,12 @@ from clusterproof.synthetic import QuadraticMixture
 
 
 def window(task: QuadraticMixture, concavity: float) -> tuple[float, float]:
-    """Return the least and largest strength of the window; it is empty unless the first is below the second.
+    """Return the ends of the interval of strengths; the interval is empty unless the first is below the second.
 
     Parameters
     ----------
     task
-        A task; its ``optima`` minimise the sum of each cluster's losses.
+        The task. Its ``optima`` minimise the sum of each cluster's losses.
     concavity
         a.
     """
@@ -34,7 +34,7 @@ def window(task: QuadraticMixture, concavity: float) -> tuple[float, float]:
 
 
 def draw_task(stream: np.random.Generator) -> QuadraticMixture:
-    """Draw clusters with so similar clients that most windows are not empty."""
+    """Draw clusters whose clients are so similar that most intervals of strengths are not empty."""
     return QuadraticMixture.random(
         clusters=int(stream.integers(2, 4)),
         clients=int(stream.integers(4, 13)),
@@ -60,7 +60,7 @@ def fusion_window(
     concavity: Annotated[float, reals(2.1, 5)],
     place: Annotated[float, reals(1e-6, 1 - 1e-6)],
 ) -> dict[str, Sides]:
-    """In a window of strengths, the clusters' own minimisers are a stationary point of F.
+    """In an interval of strengths lambda, the minimisers of the clusters' losses are a stationary point of F.
 
     Hypotheses
         Losses are differentiable, and w_i minimises the sum of the losses in i's cluster c, which has n_c clients. For
@@ -69,12 +69,12 @@ def fusion_window(
 
     Statement
         w is a stationary point of F with unsmoothed SCAD: its clusters are the true clusters, and its models have no
-        bias. The window (m / n_c) max ||grad f_i - grad f_j|| <= lambda < Delta / a may be empty.
+        bias. The interval (m / n_c) max ||grad f_i - grad f_j|| <= lambda < Delta / a may be empty.
 
     Proof
         v_ij = (m / n_c) (grad f_j - grad f_i) within clusters and 0 across. Its mean over j cancels grad f_i, because
-        the gradients of a cluster add to 0. It lies in the ball of radius lambda, the subdifferential at 0. Across
-        clusters the penalty is constant.
+        the gradients of a cluster add up to 0. Moreover, v_ij is in the ball of radius lambda, which is the
+        subdifferential at 0. Across clusters, the penalty is constant.
 
     Source
         Ours; Yu et al. (2023) do not state which lambda recovers the clusters.
@@ -106,8 +106,8 @@ def minimisers_of(spread: Fraction) -> tuple[Fraction, ...]:
 def minimiser(minimisers: tuple[Fraction, ...], strength: Fraction) -> list[Fraction]:
     """Return the minimiser of sum_i (w_i - b_i)^2 / 2 + (lambda / 2m) sum_ij |w_i - w_j|, for increasing b.
 
-    On increasing w the penalty is linear, (lambda / m) sum_i (2i - m - 1) w_i. So w is the isotonic regression of
-    b_i - (2i - m - 1) lambda / m, by the max-min formula.
+    For increasing w, the penalty is linear: (lambda / m) sum_i (2i - m - 1) w_i. So w is the isotonic regression of b_i
+    - (2i - m - 1) lambda / m, which the max-min formula gives.
     """
     clients = len(minimisers)
     pulled = [b - (2 * i + 1 - clients) * strength / clients for i, b in enumerate(minimisers)]
@@ -140,16 +140,16 @@ def convex(
     spread: Fraction = Q[Fraction(1, 10) : Fraction(1, 2) : 10],
     strength: Fraction = Q[Fraction(1, 10) : 1 : 10],
 ) -> Sides:
-    """For every choice of clients and strength, a convex penalty does not find the true clusters.
+    """For all clients and strengths, a convex penalty does not find the true clusters.
 
     Hypotheses
         f_i(w) = (w - b_i)^2 / 2 with b = (0, s, 1, 1 + s), the true clusters {1, 2} and {3, 4}, and the penalty
         g(t, lambda) = lambda t of FPFC-l1.
 
     Statement
-        At the minimiser of F some two clients of one cluster have distinct models, or some two clients of different
-        clusters have the same model. In other words: for at most 5 of the 6 pairs of clients, equal models mean equal
-        clusters and conversely.
+        At the minimiser of F, two clients of one cluster have different models, or two clients of different clusters
+        have the same model. In other words: for at most 5 of the 6 pairs of clients, the models are equal if and only
+        if the clusters are equal.
 
     Source
         Yu et al. (2023), Approach, a reading. The paper prints "Convex functions could lead to biased estimates of
@@ -198,17 +198,19 @@ def least_cross_similarity(similarities: np.ndarray) -> float:
     expected="consistent, no sharpness",
 )
 def bipartition(stream: Stream, clients: int = Z[2:9]) -> Sides:
-    """The best of all 2^(m - 1) - 1 bipartitions is found by (m - 1) (m - 2) comparisons of m (m - 1) / 2 cosines.
+    """To find the best of all 2^(m - 1) - 1 bipartitions, (m - 1) (m - 2) comparisons of m (m - 1) / 2 cosines suffice.
 
     Hypotheses
-        The updates are arbitrary. The best cut is the cut with the least largest cosine across it, CFL's (26).
+        The updates are arbitrary. The best cut is the cut for which the largest cosine across it is smallest: (26) in
+        the paper on CFL.
 
     Statement
-        The statement is the title: the least similarity of a maximum spanning tree equals the best cut's.
+        The statement is the title: the least similarity in a maximum spanning tree is the largest cosine across the
+        best cut.
 
     Proof
-        Every cut crosses an edge of the tree, and so has a cosine of at least the tree's least cosine. The cut at that
-        edge has no larger cosine.
+        Every cut separates the ends of some edge of the tree, and therefore has a cosine of at least the tree's least
+        cosine. The cut at the edge with this cosine has no larger cosine.
 
     Source
         Ours, on the step of CFL that Yu et al. (2023), Introduction, call "computationally expensive". They name no

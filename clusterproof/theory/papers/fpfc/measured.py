@@ -1,4 +1,4 @@
-"""The quantities of Theorem 1 in a run: models, mapping and duals."""
+"""Measures the quantities of Theorem 1 in a run: models, mapping and duals."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from clusterproof.synthetic import QuadraticMixture
 
 @dataclass(frozen=True)
 class Averages:
-    """Left-hand sides of the theorem after K rounds, and objectives.
+    """Left-hand sides of the theorem after K rounds, and values of the objective.
 
     Attributes
     ----------
@@ -42,7 +42,7 @@ def run_averages(
     randomness = Randomness.from_seed(seed, "fpfc", "theorem-1")
     initial = np.broadcast_to(start, (replicates, *start.shape))
     state = algorithm.initialise(initial, task)
-    stream = np.random.default_rng(0)  # the gradients of quadratics draw nothing
+    stream = np.random.default_rng(0)  # the gradients of quadratics use no random numbers
     models, duals, largest = np.zeros(replicates), np.zeros(replicates), 0.0
     for _ in range(rounds):
         state = algorithm.step(state, task, randomness)
@@ -76,7 +76,7 @@ def objective(algorithm: FPFC, task: QuadraticMixture, models: np.ndarray) -> np
 def unit_prox_lengths(penalty: SCAD, lengths: np.ndarray) -> np.ndarray:
     """Return the lengths of the minimisers of P(||theta||) + ||theta - z||^2 / 2 for ||z|| in ``lengths``, (n,).
 
-    The function compares all stationary points and kinks, so that the result is also right for a <= 2.
+    The function compares all stationary points and kinks, so the result is also correct for a <= 2.
     """
     lam, a = penalty.strength, penalty.concavity
     concave = np.clip(lengths if a == 2 else ((a - 1) * lengths - a * lam) / (a - 2), lam, a * lam)
@@ -95,7 +95,7 @@ def squared_mapping(algorithm: FPFC, state: FusionState) -> np.ndarray:
 
 
 def augmented_lagrangian(algorithm: FPFC, task: QuadraticMixture, state: FusionState) -> np.ndarray:
-    """Return L_rho of a state, (...)."""
+    """Return L_rho at a state, of shape (...)."""
     models = np.asarray(state.models)
     delta, factor, rho = state.pairs.delta, state.pairs.factor[..., None], algorithm.augmentation
     first, second = np.triu_indices(task.clients, 1)
@@ -103,7 +103,7 @@ def augmented_lagrangian(algorithm: FPFC, task: QuadraticMixture, state: FusionS
     gap = models[..., first, :] - models[..., second, :] - theta
     penalty = algorithm.fusion_penalty.value(lengths_of(theta))
     coupling = (dual * gap).sum(axis=-1) + rho / 2 * (gap**2).sum(axis=-1)
-    # a client's difference with itself is 0, where the smoothed penalty is xi lambda / 2
+    # the difference between a client and itself is 0, where the smoothed penalty is xi lambda / 2
     diagonal = task.clients * float(algorithm.fusion_penalty.value(np.zeros(1))[0])
     return np.asarray(
         losses_of(task, models) + ((penalty + coupling).sum(axis=-1) + diagonal / 2) / task.clients

@@ -1,4 +1,4 @@
-"""The repaired theorem's first inequality without the pairs' term, for convex losses."""
+"""Claims on the first inequality of the repaired theorem without the pairs' term, for convex losses."""
 
 from __future__ import annotations
 
@@ -55,12 +55,12 @@ from clusterproof.theory.papers.fpfc.theorem_1 import Constants
 
 @dataclass(frozen=True)
 class HuberSum:
-    """f(w): the sum over samples x of the Huber loss of x . w - y.
+    """The loss f(w): the sum over samples (x, y) of the Huber loss of x . w - y.
 
     Attributes
     ----------
     features, targets
-        Samples x (n, d) and y (n,).
+        The samples x of shape (n, d) and y of shape (n,).
     width
         Positive residual at which the loss changes from a parabola to a line.
     """
@@ -78,12 +78,12 @@ class HuberSum:
 
     @property
     def dimension(self) -> int:
-        """d."""
+        """The dimension d."""
         return int(self.features.shape[1])
 
     @property
     def smoothness(self) -> float:
-        """L_f."""
+        """The smoothness L_f."""
         return float(np.linalg.eigvalsh(self.features.T @ self.features)[-1])
 
     def value(self, point: np.ndarray) -> float:
@@ -103,7 +103,7 @@ SMALL_SHARE = 0.03
 
 
 def draw_every_pair(stream: np.random.Generator) -> Case:
-    """Draw a setting as ``draw_setting`` does; the server updates every pair in every round."""
+    """Draw a setting as ``draw_setting`` does. The server updates every pair in every round."""
     setting, task = draw_setting(stream)
     return replace(setting, algorithm=replace(setting.algorithm, pair_rule="all")), task
 
@@ -135,7 +135,7 @@ def one_term(case: EveryPair, stream: Stream) -> Sides | Expectation:
         round: all clients take part, or the rule is "all".
 
     Statement
-        The statement is the title, with A = 2 L_h / (p (1 - (1 - alpha L_h)^(2T))): the pairs' term B of
+        The statement is the title, with A = 2 L_h / (p (1 - (1 - alpha L_h)^(2T))). The pairs' term B of
         ``fpfc/repaired-models`` is not needed. If the losses are not quadratic and T >= 3, the smaller of A_1 = 2 /
         (alpha p (2 - alpha L_h)) and A + 2 A_1 / T replaces A.
 
@@ -151,11 +151,11 @@ def one_term(case: EveryPair, stream: Stream) -> Sides | Expectation:
         the right-hand side is at least 0. So the sum of ||G||^2 over rounds 1 to K is at most the sum of ||M||^2 over
         rounds 0 to K, and each round lowers L_rho by ||M||^2 / (p A). Otherwise y = g_T + rho (w - w+) with <X, w - w+>
         >= 0, and the right-hand side is at least -2 ||g_T||^2. This is at least -(||g_1||^2 + ... + ||g_{T-1}||^2) and
-        at least -(2 / T)(||g_0||^2 + ... + ||g_{T-1}||^2), as these gradients never grow. Each square lowers L_rho by
-        alpha (1 - alpha L_h / 2) times itself. The note "FPFC's theorem, repaired" has the lines.
+        at least -(2 / T)(||g_0||^2 + ... + ||g_{T-1}||^2), as these gradients never grow. Each step lowers L_rho by
+        alpha (1 - alpha L_h / 2) times its square. The note "FPFC's theorem, repaired" has the details.
 
     Source
-        Ours; ``fpfc/repaired-models`` with one term less.
+        Ours; this is ``fpfc/repaired-models`` without one term.
     """
     setting, measured = case[0], averages(case, stream)
     suppose_every_pair(setting)
@@ -166,7 +166,10 @@ def one_term(case: EveryPair, stream: Stream) -> Sides | Expectation:
 
 @one_term.line("alike clients")
 def alike_clients(clients: int = among(3), local_steps: int = among(1, 3)) -> Sides:
-    """All clients take small steps towards one minimiser: nothing is random, F* = 0, and the bound is attained."""
+    """All clients take small steps towards one minimiser.
+
+    Nothing is random, F* = 0, and the bound is nearly an equality.
+    """
     weak = weakly_coupled(clients, SMALL_SHARE, local_steps=local_steps)
     setting = replace(weak, algorithm=replace(weak.algorithm, participation=1.0))
     suppose_every_pair(setting)
@@ -179,7 +182,7 @@ def alike_clients(clients: int = among(3), local_steps: int = among(1, 3)) -> Si
 
 @one_term.line("opposed clients")
 def opposed_clients(strain: float = STRAIN, rounds: int = among(1, 2, 5, 20)) -> Sides:
-    """The start is the minimum of F, so that D_0 is only the smoothing's term."""
+    """F is least at the start, so D_0 contains only the term of the smoothing."""
     setting, measured = opposed_averages(strain, rounds)
     suppose_every_pair(setting)
     return at_most(
@@ -188,7 +191,7 @@ def opposed_clients(strain: float = STRAIN, rounds: int = among(1, 2, 5, 20)) ->
 
 
 def follow_norms(setting: Constants, task: QuadraticMixture, stream: np.random.Generator) -> np.ndarray:
-    """Return ||a||^2, ||M||^2, ||G||^2, and ||a||^2 of the next round, by their definitions, each (rounds, m).
+    """Return ||a||^2, ||M||^2, ||G||^2 and the next round's ||a||^2 by their definitions, each of shape (rounds, m).
 
     The functions are L_0 with the old multipliers, L_rho, L_0, and L_0 with the old multipliers of the next round.
     """
@@ -216,7 +219,7 @@ def _gradients(task: QuadraticMixture, models: np.ndarray) -> np.ndarray:
 
 @one_term.step("a round", evaluations=30)
 def norms_fall(case: EveryPair, stream: Stream) -> Sides:
-    """||G||^2 plus the next ||a||^2 is at most ||a||^2 + ||M||^2, for each client with a quadratic loss."""
+    """Check that ||G||^2 plus the next ||a||^2 is at most ||a||^2 + ||M||^2 for each client with a quadratic loss."""
     suppose_every_pair(case[0])
     before, augmented, plain, after = follow_norms(*case, stream)
     rounding = 1e-11 * (1 + float((augmented + before).max()))
@@ -224,10 +227,10 @@ def norms_fall(case: EveryPair, stream: Stream) -> Sides:
 
 
 def lost_and_kept(lost: np.ndarray, gradients: list[np.ndarray]) -> Sides:
-    """||X||^2 / 2 + 2 <X, y> is at least the lower bound in the proof; X is ``lost``.
+    """Check that ||X||^2 / 2 + 2 <X, y> is at least the lower bound in the proof; X is ``lost``.
 
-    For T >= 3 the bound is the sum of the later squares, or 2 / T times the sum of all squares if that is smaller. For
-    T <= 2 it is 0.
+    For T >= 3, the bound is minus the sum of the later squares, or minus 2 / T times the sum of all squares, whichever
+    is nearer to 0. For T <= 2, the bound is 0.
     """
     squares = [float(gradient @ gradient) for gradient in gradients]
     steps = len(squares)
@@ -240,7 +243,7 @@ def lost_and_kept(lost: np.ndarray, gradients: list[np.ndarray]) -> Sides:
 
 @one_term.step("local steps", evaluations=100)
 def convexity(local_steps: int = among(1, 2, 3, 8), draw: int = Z[0:24]) -> Sides:
-    """The inequality from convexity, on a sum of Huber losses."""
+    """Check the inequality from convexity on a sum of Huber losses."""
     stream = np.random.default_rng(draw)
     loss = HuberSum.draw(stream)
     rho = loss.smoothness * float(10 ** stream.uniform(-3, 1))
@@ -255,12 +258,15 @@ def convexity(local_steps: int = among(1, 2, 3, 8), draw: int = Z[0:24]) -> Side
 
 @one_term.step("turning curvature")
 def turning(local_steps: int = among(1, 2, 3, 6), degrees: int = among(10, 20, 30, 45, 60, 75)) -> Sides:
-    """The inequality from convexity, for steps that each remove one rotating direction of the plane; rho = 0."""
+    """Check the inequality from convexity for steps that each remove one direction of the plane, which rotates.
+
+    Rho = 0.
+    """
     gradient = np.array([1.0, 0.0])
     gradients, angle = [], np.pi / 2 - np.radians(degrees)
     for number in range(local_steps):
         gradients.append(gradient)
-        # each projection keeps the component orthogonal to its direction
+        # each projection keeps only the component orthogonal to its direction
         direction = angle - number * np.radians(degrees)
         unit = np.array([np.cos(direction), np.sin(direction)])
         gradient = gradient - unit * (unit @ gradient)
@@ -272,18 +278,18 @@ NUMBER = Q[-4:4:4]
 
 @one_term.step("norms")
 def norms(a: Fraction = NUMBER, slope: Fraction = NUMBER, lost: Fraction = NUMBER) -> Sides:
-    """The identity, coordinate by coordinate, with G = (a + M) / 2."""
+    """Check the identity for each coordinate, with G = (a + M) / 2."""
     plain, remaining = (a + slope) / 2, slope - lost
     left = a**2 + slope**2 - plain**2 - (plain - lost) ** 2
     return equal((left, (a - remaining) ** 2 / 2 + lost**2 / 2 + 2 * lost * remaining))
 
 
 LARGEST = 1 / 8
-"""Largest L_g / rho."""
+"""The largest L_g / rho."""
 
 
 def draw_large_augmentation(stream: np.random.Generator) -> Case:
-    """Draw a setting as ``draw_setting`` does, with rho from 8 L_g to 18 L_g; half of them update all pairs."""
+    """Draw a setting as ``draw_setting`` does, with rho from 8 L_g to 18 L_g. Half of the settings update all pairs."""
     setting, task = draw_setting(stream)
     rho = setting.penalty.lipschitz * float(8 + 10 ** stream.uniform(-3, 1))
     share = setting.algorithm.step_size * setting.local_smoothness
@@ -314,7 +320,7 @@ def suppose_large_augmentation(setting: Constants) -> None:
     expected="consistent, tight within 2",
 )
 def one_term_large_augmentation(case: LargeAugmentation, stream: Stream) -> Sides | Expectation:
-    """With convex losses and rho >= 8 L_g the mean of E||grad_w L_0||^2 is at most A_1 D_0 / K.
+    """With convex losses and rho >= 8 L_g, the mean of E||grad_w L_0||^2 is at most A_1 D_0 / K.
 
     Hypotheses
         The hypotheses of ``fpfc/repaired-models``; moreover, the losses are convex, all clients take part with the same
@@ -333,10 +339,10 @@ def one_term_large_augmentation(case: LargeAugmentation, stream: Stream) -> Side
         own d theta, d v and later steps remains, and it is not negative for ||d v|| <= ||d theta|| rho / 8. With convex
         losses, later steps of total length l lower h_i by rho l^2 / 8. So the decrease by later steps covers their own
         moves, and only the first step counts in A_1: the proof does not give A. The note "FPFC's theorem, repaired" has
-        the lines.
+        the details.
 
     Source
-        Ours; ``fpfc/repaired-models`` with one term less. Close to rho = 2 L_g the statement is false, see
+        Ours; this is ``fpfc/repaired-models`` without one term. Close to rho = 2 L_g the statement is false, see
         ``fpfc/one-term-waiting``.
     """
     setting, measured = case[0], averages(case, stream)
@@ -350,7 +356,7 @@ def one_term_large_augmentation(case: LargeAugmentation, stream: Stream) -> Side
 def alike_at_large_augmentation(
     clients: int = among(2, 4, 6), share: float = among(0.1, 0.5, 1.0), local_steps: int = among(1, 3)
 ) -> Sides:
-    """The exact bound with one participant a round and clients with one minimiser, so that F* = 0."""
+    """Compare exact values with the bound for one participant per round. The clients have one minimiser, so F* = 0."""
     rho = 8 * STRENGTH / SMOOTHING
     setting = weakly_coupled(clients, share, rho, local_steps)
     suppose_large_augmentation(setting)
@@ -361,17 +367,17 @@ def alike_at_large_augmentation(
 
 
 def pair_form(derivatives: np.ndarray, doubled: float) -> np.ndarray:
-    """Return the quadratic form of a pair in its d theta and in its moves by later steps at each update, (2 n, 2 n).
+    """Return a pair's quadratic form in d theta and in the moves by later steps at each update, of shape (2 n, 2 n).
 
-    The unit is rho = 1. The form is the fall of L_rho by n updates, plus an eighth of the squared later steps, minus
-    the cost of the gradients between the updates.
+    Units are such that rho = 1. The form is the decrease of L_rho by n updates, plus an eighth of the squared later
+    steps, minus what the gradients between the updates contribute.
 
     Parameters
     ----------
     derivatives
-        d v over d theta at each update, (n,).
+        The quotient of d v and d theta at each update, of shape (n,).
     doubled
-        2 - alpha L_h, in [1, 2].
+        The number 2 - alpha L_h, in [1, 2].
     """
     size = len(derivatives)
     moved, later = np.hsplit(np.eye(2 * size), 2)
@@ -389,7 +395,7 @@ def pair_form(derivatives: np.ndarray, doubled: float) -> np.ndarray:
 
 @one_term_large_augmentation.step("a pair", evaluations=300)
 def pairs_pay(updates: int = Z[1:5], doubled: float = among(1.0, 1.5, 2.0), draw: int = Z[0:19]) -> Sides:
-    """The form of a pair is not negative, for derivatives in [-L_g, L_g]; half of the draws are at the ends."""
+    """Check that the form of a pair is not negative for derivatives in [-L_g, L_g]. Half of the draws are the ends."""
     derivatives = LARGEST * np.random.default_rng(draw).uniform(-1, 1, updates)
     if draw % 2:
         derivatives = LARGEST * np.sign(derivatives)
@@ -398,7 +404,7 @@ def pairs_pay(updates: int = Z[1:5], doubled: float = among(1.0, 1.5, 2.0), draw
 
 @one_term_large_augmentation.step("later steps", evaluations=100)
 def later_steps(local_steps: int = among(2, 3, 8, 40), draw: int = Z[0:24]) -> Sides:
-    """Steps of at most 1 / L_h lower h by at least rho / 8 times their squared length, on a sum of Huber losses."""
+    """Check that steps of at most 1 / L_h lower h by at least rho / 8 times their squared length, on Huber losses."""
     stream = np.random.default_rng(draw)
     loss = HuberSum.draw(stream)
     rho = loss.smoothness * float(10 ** stream.uniform(-3, 1))
@@ -419,9 +425,11 @@ def later_steps(local_steps: int = among(2, 3, 8, 40), draw: int = Z[0:24]) -> S
 
 @one_term_large_augmentation.step("the constant")
 def constant(short: Share) -> Sides:
-    """The remainder of each ||d theta||^2 at L_g = rho / 8, where 2 - alpha L_h = 1 + ``short``, by Young's inequality.
+    """Check what remains of each ||d theta||^2 at L_g = rho / 8 after Young's inequality.
 
-    It is 1/2 - L_g / 2 - (1 + short) L_g - (2 + short)^2 L_g^2, in units in which rho = 1.
+    2 - alpha L_h = 1 + ``short``.
+
+    In units with rho = 1, the remainder is 1/2 - L_g / 2 - (1 + short) L_g - (2 + short)^2 L_g^2.
     """
     slope, doubled = Fraction(1, 8), 1 + short
     rest = Fraction(1, 2) - slope / 2 - doubled * slope - (1 + doubled) ** 2 * slope**2
@@ -439,11 +447,11 @@ def constant(short: Share) -> Sides:
 def one_term_waiting(
     clients: int = among(8, 24, 64), ratio: float = among(3.0, 2.2, 2.001), share: float = among(0.1, 0.05)
 ) -> Sides:
-    """With convex losses the mean of E||grad_w L_0||^2 over K rounds is at most A D_0 / K, even if pairs wait.
+    """With convex losses, the mean of E||grad_w L_0||^2 over K rounds is at most A D_0 / K, even if pairs wait.
 
     Hypotheses
-        The hypotheses of ``fpfc/repaired-models``; moreover, the losses are convex. ``ratio`` is rho / L_g, ``share``
-        alpha L_h.
+        The hypotheses of ``fpfc/repaired-models``; moreover, the losses are convex. ``ratio`` is rho / L_g, and
+        ``share`` is alpha L_h.
 
     Statement
         The statement is the title, with A = 2 L_h / (p (1 - (1 - alpha L_h)^(2T))): the pairs' term B of

@@ -1,4 +1,4 @@
-"""Theorem 1, third inequality: it lacks a factor if pairs with a participant are updated."""
+"""The third inequality of Theorem 1 lacks a factor if the server updates all pairs with a participant."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ CLIENTS, ROUNDS = Z[2:8], among(400, 200, 100)
 
 
 def setting_of(clients: int) -> Constants:
-    """Return a setting with curvature 1000, rho = 10000, one participant per round, and updates of its pairs."""
+    """Return a setting with curvature 1000 and rho = 10000, in which the one participant's pairs are updated."""
     algorithm = FPFC(
         step_size=1 / (CURVATURE + 2 * AUGMENTATION - WEAK_CONVEXITY),
         local_steps=10,
@@ -32,19 +32,19 @@ def setting_of(clients: int) -> Constants:
 
 
 def minimiser(clients: int) -> float:
-    """Return a common minimiser c of the clients, so near the start 0 that no pair ever leaves the parabola.
+    """Return a common minimiser c of the clients, so near the start 0 that the penalty of every pair stays quadratic.
 
-    L_rho never rises, and is at least sum_i L_f / 2 (w_i - c)^2 + m xi lambda / 4; at the start it equals m L_f / 2 c^2
-    + m xi lambda / 4. So |w_i - w_j| <= 2 sqrt(m) |c|. If this bound is at most xi, then |theta_ij| <= xi by induction,
-    because delta_ij is at most (1 + L_g / rho) xi = xi + lambda / rho.
+    L_rho never increases, and is at least sum_i L_f / 2 (w_i - c)^2 + m xi lambda / 4; at the start it equals m L_f / 2
+    c^2 + m xi lambda / 4. So |w_i - w_j| <= 2 sqrt(m) |c|. If this bound is at most xi, then |theta_ij| <= xi by
+    induction, because delta_ij is at most (1 + L_g / rho) xi = xi + lambda / rho.
     """
     return float(SMOOTHING / (2 * np.sqrt(clients)))
 
 
 def round_maps(setting: Constants) -> np.ndarray:
-    """Return the linear map of the state in a round for each participant, (m, n, n) with n = m + m (m - 1) / 2.
+    """Return a round's linear map of the state for each participant, (m, n, n) with n = m + m (m - 1) / 2.
 
-    The state is w_i - c of every client, then v_ij of every pair i < j; theta_ij = xi / lambda v_ij, also at the start.
+    The state contains w_i - c of every client, then v_ij of every pair i < j. At all times theta_ij = xi / lambda v_ij.
     """
     clients, rho = setting.clients, setting.algorithm.augmentation
     first, second = np.triu_indices(clients, 1)
@@ -56,7 +56,7 @@ def round_maps(setting: Constants) -> np.ndarray:
     maps = []
     for active in range(clients):
         round_map = np.eye(clients + len(first))
-        # zeta, the mean of w_j + theta_ij - v_ij / rho, and the end of ten steps towards its proximal point
+        # zeta is the mean of w_j + theta_ij - v_ij / rho; ten steps lead towards its proximal point
         anchor = np.zeros(len(round_map))
         anchor[:clients] = 1 / clients
         signs = (first == active).astype(float) - (second == active)
@@ -74,7 +74,7 @@ def round_maps(setting: Constants) -> np.ndarray:
 
 
 def residual_rows(setting: Constants) -> np.ndarray:
-    """Return linear forms w_i - w_j - theta_ij of the state, one per pair, (m (m - 1) / 2, n)."""
+    """Return the linear forms w_i - w_j - theta_ij of the state, one per pair, of shape (m (m - 1) / 2, n)."""
     first, second = np.triu_indices(setting.clients, 1)
     pairs = np.arange(len(first))
     forms = np.zeros((len(first), setting.clients + len(first)))
@@ -84,7 +84,7 @@ def residual_rows(setting: Constants) -> np.ndarray:
 
 
 def gradient_rows(setting: Constants) -> np.ndarray:
-    """Return linear forms L_f (w_i - c) + (1/m) sum_j v_ij of the state of ``round_maps``, one per client, (m, n)."""
+    """Return L_f (w_i - c) + (1/m) sum_j v_ij as linear forms of ``round_maps``'s state, one per client, (m, n)."""
     first, second = np.triu_indices(setting.clients, 1)
     pairs = setting.clients + np.arange(len(first))
     forms = np.zeros((setting.clients, setting.clients + len(first)))
@@ -95,7 +95,7 @@ def gradient_rows(setting: Constants) -> np.ndarray:
 
 @lru_cache(maxsize=64)
 def mean_of_squares(setting: Constants, rounds: int, *, duals: bool) -> float:
-    """Return the mean over rounds of E||grad_v L_0||^2, or of E||grad_w L_0||^2, exactly, by second moments.
+    """Return the exact mean over rounds of E||grad_v L_0||^2 or E||grad_w L_0||^2, from second moments.
 
     Each round has one participant. All clients have the same ``minimiser`` and start at 0.
     """
@@ -122,28 +122,28 @@ def mean_of_squares(setting: Constants, rounds: int, *, duals: bool) -> float:
 def theorem_1_participation(
     clients: int = CLIENTS, rounds: int = ROUNDS, *, power_of_pairs: float = 0.0
 ) -> Sides:
-    """If pairs with a participant move, E||grad_v L_0||^2 is at most C_2 (F(w^0) - F* + m xi lambda / 4) / K.
+    """If pairs with a participant are updated, E||grad_v L_0||^2 is at most C_2 (F(w^0) - F* + m xi lambda / 4) / K.
 
     Hypotheses
         The hypotheses of ``fpfc/theorem-1-models``; theta_ij and v_ij are updated where i or j is in A_k.
 
     Statement
-        The mean of E||grad_v L_0||^2 over K rounds is at most C_2 (F(w^0) - F* + m xi lambda / 4) / K, with C_2 =
-        L_g^2 / (m rho (rho^2 - L_g rho - 2 L_g^2)), for any participation probabilities. L_0 as in
+        The mean of E||grad_v L_0||^2 over K rounds is at most C_2 (F(w^0) - F* + m xi lambda / 4) / K, with C_2 = L_g^2
+        / (m rho (rho^2 - L_g rho - 2 L_g^2)), for all participation probabilities. L_0 is defined in
         ``fpfc/theorem-1-duals``.
 
     Source
         Yu et al. (2023), Algorithm 1 and Theorem 1, a reading. Line 5 leaves pairs of one participant and one absent
-        client open, as ``fpfc/theorem-1-duals`` quotes. This reading updates them, as the public code does, and reads
-        L_0 as ``fpfc/theorem-1-duals`` does. C_1 has the factor 1 / p, and C_2 has no such factor. A pair's residual
-        stays constant until the pair is updated, for 1 / P rounds in the mean, where P is the probability that i or j
+        client open, as ``fpfc/theorem-1-duals`` quotes. This reading updates them, as the public code does, and uses
+        the L_0 of ``fpfc/theorem-1-duals``. C_1 has the factor 1 / p, but C_2 has no such factor. A pair's residual
+        stays constant until the pair is updated, on average for 1 / P rounds, where P is the probability that i or j
         takes part. So 1 / P is missing: with one participant per round P = 2 / m, and the left-hand side exceeds the
         bound by a factor that grows like m.
     """
     setting = setting_of(clients)
     suppose("the hypotheses of Theorem 1", setting.admissible)
     factor = setting.second / setting.pair_participation**power_of_pairs / rounds
-    # F* = 0, since the clients have one minimiser
+    # F* = 0, because the clients have one common minimiser
     gap = clients * CURVATURE / 2 * minimiser(clients) ** 2
     return at_most(
         mean_of_squares(setting, rounds, duals=True), descent=factor * gap, smoothing=factor * setting.start

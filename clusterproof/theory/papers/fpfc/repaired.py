@@ -1,4 +1,4 @@
-"""Theorem 1 with repaired constants."""
+"""Claims that replace Theorem 1, with repaired constants."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ Case = tuple[Constants, QuadraticMixture]
 
 
 def draw_setting(stream: np.random.Generator) -> Case:
-    """Draw a quadratic mixture and parameters that meet the hypotheses of the repaired theorem."""
+    """Draw a quadratic mixture and parameters that satisfy the hypotheses of the repaired theorem."""
     clients, dimension = int(stream.integers(3, 11)), int(stream.integers(2, 5))
     task = QuadraticMixture.random(
         clusters=int(stream.integers(1, 4)),
@@ -92,7 +92,7 @@ Random = Annotated[Case, drawn(draw_setting, write=write_setting, read=read_sett
 
 
 def averages(case: Case, stream: np.random.Generator) -> Averages:
-    """Check the hypotheses and estimate the left-hand sides of the bounds by runs from a random start."""
+    """Check the hypotheses, and estimate the left-hand sides of the bounds with runs from a random start."""
     setting, task = case
     suppose_the_hypotheses(setting)
     start = 3 * stream.standard_normal((1, task.dimension))
@@ -102,7 +102,7 @@ def averages(case: Case, stream: np.random.Generator) -> Averages:
 
 
 def expected(setting: Constants, means: np.ndarray, **terms: Any) -> Sides | Expectation:
-    """Conclude that the expectation of means over rounds, (replicates,), is at most the sum of the terms.
+    """State the conclusion that the expectation of means over rounds, (replicates,), is at most the sum of the terms.
 
     With full participation the run is deterministic, and the single value is compared.
     """
@@ -117,9 +117,9 @@ CURVATURE, AUGMENTATION, STRENGTH, SMOOTHING = 10_000.0, 5.0, 1.0, 0.5
 def weakly_coupled(
     clients: int, share: float, augmentation: float = AUGMENTATION, local_steps: int = 1
 ) -> Constants:
-    """Return a setting with curvature 10000, rho = 5, a share of the longest step, and one participant per round.
+    """Return a setting with curvature 10000, rho = 5, one participant per round and a share of the longest step.
 
-    The coupling of the clients is weak, so that the gradients cause nearly all of the objective's decrease.
+    The coupling of the clients is weak, so the gradients cause nearly all of the objective's decrease.
     """
     algorithm = FPFC(
         step_size=share / (CURVATURE + augmentation),
@@ -134,7 +134,7 @@ def weakly_coupled(
 
 
 def alike(setting: Constants) -> QuadraticMixture:
-    """Return scalar clients with the setting's curvature and one common minimiser; no pair leaves the parabola."""
+    """Return scalar clients with one common minimiser and the setting's curvature; all penalties stay quadratic."""
     clients = setting.clients
     return QuadraticMixture(
         hessians=np.full((clients, 1, 1), setting.smoothness),
@@ -144,7 +144,7 @@ def alike(setting: Constants) -> QuadraticMixture:
 
 
 def opposed(strain: float) -> Case:
-    """Return two scalar clients of curvature 1 with minimisers +-strain / 2; F is least at equal models.
+    """Return two scalar clients of curvature 1 with minimisers +-strain / 2, for which F is least at equal models.
 
     The penalty's derivative lambda = 1 at 0 is at least ``strain``, the losses' derivative. With ``strain`` at most 1,
     F(w^0) = F* at w^0 = 0. The smoothed penalty has derivative 0 at this start, so the models move apart.
@@ -164,7 +164,7 @@ def opposed(strain: float) -> Case:
 
 
 def opposed_averages(strain: float, rounds: int) -> tuple[Constants, Averages]:
-    """Return the left-hand sides for the two opposed clients; both take part, so the run is deterministic."""
+    """Return the left-hand sides for the two opposite clients. Both take part, so the run is deterministic."""
     setting, task = opposed(strain)
     return setting, run_averages(
         setting.algorithm, task, np.zeros((1, 1)), rounds=rounds, replicates=1, seed=0
@@ -198,17 +198,17 @@ def repaired_models(case: Random, stream: Stream) -> Sides | Expectation:
         Each step lowers L_rho by at least alpha (1 - z / 2) ||g_s||^2, and ||g_{s+1}|| >= (1 - z) ||g_s||, since the
         gradient changes by L_h alpha ||g_s|| at most; summed over T steps, by at least (1 - (1 - z)^(2T)) / (2 L_h)
         ||M_i||^2. The update of a pair lowers L_rho by den / (4 m rho) ||d theta||^2 for each order of the pair.
-        Between two updates of a pair its residual r_ij = d v / rho is constant, for a geometric time of mean 1 / P_ij.
-        Moreover grad_{w_i} L_0 = M_i - (rho / m) sum_j r_ij, and L_rho >= F*. The sum of both decreases is at most D_0,
-        and (x + y)^2 <= (x^2 / A + y^2 / B)(A + B). ``fpfc/repaired-proof`` states the lines of this proof as claims.
-        The kernel proves some of them: a table in ``docs/explanation/fpfc-repaired.md`` says which.
+        Between two updates of a pair, its residual r_ij = d v / rho is constant; this time is geometric with mean 1 /
+        P_ij. Moreover grad_{w_i} L_0 = M_i - (rho / m) sum_j r_ij, and L_rho >= F*. The sum of both decreases is at
+        most D_0, and (x + y)^2 <= (x^2 / A + y^2 / B)(A + B). ``fpfc/repaired-proof`` states the lines of this proof as
+        claims. The kernel proves some of them: a table in ``docs/explanation/fpfc-repaired.md`` says which.
 
     Source
         Ours; replaces the first inequality of Theorem 1 of Yu et al. (2023) without a condition on T_i. A is 2 / (alpha
         p (2 - alpha L_h)) for T = 1 and falls to 2 L_h / p as T grows.
     """
     setting, measured = case[0], averages(case, stream)
-    # the least observed objective replaces F*: with F* itself the bound is larger
+    # the least observed objective replaces F*; the bound with F* itself is larger
     gap = (measured.start - measured.end + setting.repaired_start) / ROUNDS
     return expected(
         setting,
@@ -222,7 +222,7 @@ def repaired_models(case: Random, stream: Stream) -> Sides | Expectation:
 def models_of_alike_clients(
     clients: int = among(2, 4, 6), share: float = among(0.03, 0.1, 0.5, 1.0), local_steps: int = among(1, 3)
 ) -> Sides:
-    """The exact bound with one participant a round and clients with one minimiser, so that F* = 0."""
+    """Compare exact values with the bound for one participant per round. The clients have one minimiser, so F* = 0."""
     setting = weakly_coupled(clients, share, local_steps=local_steps)
     suppose_the_hypotheses(setting)
     gap = (clients * setting.smoothness / 2 * minimiser(clients) ** 2 + setting.repaired_start) / MOMENTS
@@ -235,7 +235,7 @@ def models_of_alike_clients(
 
 @repaired_models.line("opposed clients")
 def models_of_opposed_clients(strain: float = STRAIN, rounds: int = Z[1:20]) -> Sides:
-    """The start is the minimum of F, so that D_0 is only the smoothing's term."""
+    """F is least at the start, so D_0 contains only the term of the smoothing."""
     setting, measured = opposed_averages(strain, rounds)
     suppose_the_hypotheses(setting)
     gap = setting.repaired_start / rounds
@@ -262,13 +262,13 @@ def repaired_mapping(
     """||G||^2 is at most m (m - 1) (lambda xi / (lambda + xi))^2 after every round, on every run.
 
     Hypotheses
-        The hypotheses of ``fpfc/repaired-models`` hold, and a > 2. The claim has one pair with ||theta|| = ``length``,
+        The hypotheses of ``fpfc/repaired-models`` hold, and a > 2. The check uses one pair with ||theta|| = ``length``,
         and xi = ``share`` lambda.
 
     Statement
-        The statement is the title: each of the m (m - 1) ordered pairs adds at most the square. It does not concern
-        convergence: it holds for every theta whose v is the gradient of the smoothed penalty, and measures the
-        smoothing alone.
+        The statement is the title: each of the m (m - 1) ordered pairs adds at most the square. The statement says
+        nothing about convergence. It is true for every theta whose v is the gradient of the smoothed penalty, and
+        measures only the smoothing.
 
     Proof
         For a > 2 the unit proximal map of SCAD is single-valued, and maps theta + v to theta where ||theta|| > xi.
@@ -276,9 +276,9 @@ def repaired_mapping(
         lambda, and the distance is at most lambda xi / (lambda + xi), its value at t = lambda xi / (lambda + xi).
 
     Source
-        Ours; the second inequality of Theorem 1 of Yu et al. (2023), ``fpfc/theorem-1-mapping``, with m (m - 1) for
-        m^2, as a client has no pair with itself. It needs a > 2, which SCAD has by definition: for a <= 2 the unit
-        proximal objective has two minima, and theta need not be the lower one.
+        Ours; the second inequality of Theorem 1 of Yu et al. (2023), ``fpfc/theorem-1-mapping``, with m (m - 1) instead
+        of m^2, because a client has no pair with itself. The claim needs a > 2, which is part of the definition of
+        SCAD. For a <= 2, the unit proximal objective has two local minima, and theta may be the higher one.
     """
     lam, xi, a = float(strength), float(share * strength), float(concavity)
     theta = np.array([float(length)])
@@ -289,7 +289,7 @@ def repaired_mapping(
 
 @repaired_mapping.line("random settings", evaluations=30)
 def mapping_of_runs(case: Random, stream: Stream) -> Sides:
-    """The claim for the largest value over all rounds and runs."""
+    """Check the claim for the largest value over all rounds and runs."""
     setting, measured = case[0], averages(case, stream)
     suppose("a > 2", setting.penalty.concavity > 2)
     return at_most(measured.mapping, smoothing=(1 - 1 / setting.clients) * setting.mapping_bound)
@@ -324,7 +324,7 @@ def repaired_duals(clients: int = participation.CLIENTS, rounds: int = participa
 
 @repaired_duals.line("random settings", evaluations=30)
 def duals_of_runs(case: Random, stream: Stream) -> Sides | Expectation:
-    """The bound for means over runs; the least observed objective replaces F*, which is stricter."""
+    """Check the bound for means over runs. The least observed objective replaces F*, which makes the bound smaller."""
     setting, measured = case[0], averages(case, stream)
     factor = setting.second / setting.pair_participation / ROUNDS
     gap = measured.start - measured.end
@@ -333,14 +333,14 @@ def duals_of_runs(case: Random, stream: Stream) -> Sides | Expectation:
 
 @repaired_duals.line("opposed clients")
 def duals_of_opposed_clients(strain: float = STRAIN, rounds: int = Z[1:20]) -> Sides:
-    """The start is the minimum of F, so that D_0 is only the smoothing's term."""
+    """F is least at the start, so D_0 contains only the term of the smoothing."""
     setting, measured = opposed_averages(strain, rounds)
     suppose_the_hypotheses(setting)
     return at_most(measured.duals.item(), smoothing=setting.second * setting.repaired_start / rounds)
 
 
 def draw_positive(stream: np.random.Generator) -> Case:
-    """Draw a setting as ``draw_setting`` does, with rho and T for which C_1's first denominator is positive."""
+    """Draw a setting as ``draw_setting`` does, with rho and T for which the first denominator of C_1 is positive."""
     setting, task = draw_setting(stream)
     least = max(setting.smoothness, 2 * setting.penalty.lipschitz)
     rho = least * float(1 + 10 ** stream.uniform(-1.5, 1))
@@ -376,7 +376,7 @@ def suppose_positive(setting: Constants) -> None:
     headline=True,
 )
 def theorem_1_models_positive(case: Positive, stream: Stream) -> Sides | Expectation:
-    """If C_1's denominators are positive, the first inequality of Theorem 1 holds.
+    """If the denominators of C_1 are positive, the first inequality of Theorem 1 is true.
 
     Hypotheses
         The hypotheses of ``fpfc/theorem-1-models``; moreover rho > L_f (1 + q) / (1 - 3q) and q = c^(T/2) < 1/3, T =
@@ -399,14 +399,14 @@ def theorem_1_models_positive(case: Positive, stream: Stream) -> Sides | Expecta
     """
     setting, measured = case[0], averages(case, stream)
     suppose_positive(setting)
-    # the least observed objective replaces F*: with F* itself the bound is larger
+    # the least observed objective replaces F*; the bound with F* itself is larger
     factor, gap = setting.first / ROUNDS, measured.start - measured.end
     return expected(setting, measured.models, descent=factor * gap, smoothing=factor * setting.start)
 
 
 @theorem_1_models_positive.line("alike clients")
 def positive_of_alike_clients(clients: int = among(2, 4, 6, 8)) -> Sides:
-    """The exact bound with one participant a round and clients with one minimiser, so that F* = 0."""
+    """Compare exact values with the bound for one participant per round. The clients have one minimiser, so F* = 0."""
     setting = participation.setting_of(clients)
     suppose_positive(setting)
     gap = clients * setting.smoothness / 2 * minimiser(clients) ** 2
@@ -418,7 +418,7 @@ def positive_of_alike_clients(clients: int = among(2, 4, 6, 8)) -> Sides:
 
 @theorem_1_models_positive.line("opposed clients")
 def positive_of_opposed_clients(rounds: int = among(1, 2, 5, 20)) -> Sides:
-    """Two clients start at the minimum of F, so that the bound consists only of the smoothing's term."""
+    """Two clients start where F is least, so the bound consists only of the term of the smoothing."""
     setting, task = opposed(1.0)
     longest = 1 / (setting.smoothness + 2 * setting.algorithm.augmentation)
     setting = replace(setting, algorithm=replace(setting.algorithm, step_size=longest, local_steps=10))

@@ -1,4 +1,4 @@
-"""The proof of the repaired theorem, line by line: the augmented Lagrangian in a round, and the local steps."""
+"""Claims on each line in the proof of the repaired theorem, about the augmented Lagrangian and the local steps."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ ROUNDS = 25
 
 
 def dense(algorithm: FPFC, state: FusionState) -> tuple[np.ndarray, np.ndarray]:
-    """Return theta and v of one run, (m, m, d) each."""
+    """Return theta and v of one run, each of shape (m, m, d)."""
     clients, dimension = state.models.shape
     i, j = np.triu_indices(clients, 1)
     theta, dual = np.zeros((2, clients, clients, dimension))
@@ -35,7 +35,7 @@ def dense(algorithm: FPFC, state: FusionState) -> tuple[np.ndarray, np.ndarray]:
 def lagrangian(
     algorithm: FPFC, task: QuadraticMixture, models: np.ndarray, theta: np.ndarray, dual: np.ndarray
 ) -> float:
-    """Return L_rho by its definition, from the models (m, d) and all ordered pairs (m, m, d)."""
+    """Compute L_rho by its definition, from the models (m, d) and all ordered pairs (m, m, d)."""
     gap = models[:, None] - models[None] - theta
     penalties = algorithm.fusion_penalty.value(lengths_of(theta)).sum()
     coupling = (dual * gap).sum() + algorithm.augmentation / 2 * (gap**2).sum()
@@ -43,12 +43,12 @@ def lagrangian(
 
 
 def follow(case: Random, stream: np.random.Generator) -> tuple[np.ndarray, float]:
-    """Follow a run of an admissible setting, and return seven quantities of each round, and a scale.
+    """Simulate an admissible setting, and return seven quantities for each round, and a scale.
 
-    The first two are the fall of L_rho by the local steps, and the sum over participants of ||M_i||^2. The next three
-    are the fall of L_rho by the pairs' update, and the sums over ordered pairs of ||d theta||^2 and ||d v||^2. The last
-    two are the largest entry of grad_{w_i} L_0 - M_i + (rho / m) sum_j r_ij, and L_rho - F after the round. The scale,
-    for rounding, is L_rho at the start.
+    The first two are the decrease of L_rho by the local steps, and the sum over participants of ||M_i||^2. The next
+    three are the decrease of L_rho by the pairs' update, and the sums over ordered pairs of ||d theta||^2 and ||d
+    v||^2. The last two are the largest entry of grad_{w_i} L_0 - M_i + (rho / m) sum_j r_ij, and L_rho - F after the
+    round. The scale, which is for the tolerance of rounding, is L_rho at the start.
     """
     setting, task = case
     suppose_the_hypotheses(setting)
@@ -91,7 +91,7 @@ def follow(case: Random, stream: np.random.Generator) -> tuple[np.ndarray, float
     places="approach; algorithm 1, line 3; algorithm 1, line 5",
 )
 def repaired_proof(case: Random, stream: Stream) -> dict[str, Sides]:
-    """The repaired theorem's proof holds line by line.
+    """Every line in the proof of the repaired theorem is true.
 
     Hypotheses
         The hypotheses of ``fpfc/repaired-models``, on every run.
@@ -107,7 +107,7 @@ def repaired_proof(case: Random, stream: Stream) -> dict[str, Sides]:
         6. (x + y)^2 <= (x^2 / A + y^2 / B)(A + B).
 
     Source
-        Ours; the note "FPFC's theorem, repaired" has the whole proof.
+        Ours; the note "FPFC's theorem, repaired" contains the whole proof.
     """
     (fall, squares, fall_of_pairs, moves, dual_moves, identity, excess), scale = follow(case, stream)
     setting, rounding = case[0], 1e-11 * scale
@@ -125,14 +125,14 @@ def repaired_proof(case: Random, stream: Stream) -> dict[str, Sides]:
 
 
 CURVATURE, LENGTH = Q[-1:1:4], Q[0:1:4]
-"""Mean second derivative of h_i along a step, in units of L_h, and z = alpha L_h."""
+"""A mean second derivative of h_i along a step in units of L_h, or z = alpha L_h."""
 
 
 @repaired_proof.step("1: one step")
 def one_step(
     z: Fraction = LENGTH, curvature: Fraction = CURVATURE, weighted: Fraction = CURVATURE
 ) -> dict[str, Sides]:
-    """One local step on a function with L_h = 1, from a point where the gradient is 1.
+    """Check one local step on a function with L_h = 1, from a point with gradient 1.
 
     ``curvature`` is the mean second derivative along the step. ``weighted`` is twice the mean with a weight that falls
     to 0 at the step's end, as in Taylor's remainder. In several dimensions the first comparison is the triangle
@@ -146,7 +146,7 @@ def one_step(
 
 @repaired_proof.step("1: all steps")
 def all_steps(z: Fraction = LENGTH, remaining: Fraction = LENGTH) -> Sides:
-    """With D_T = (1 - (1 - z)^(2T)) / 2, D_1 = z (1 - z / 2) and D_{T+1} = D_1 + (1 - z)^2 D_T: by induction over T.
+    """Check D_1 = z (1 - z / 2) and D_{T+1} = D_1 + (1 - z)^2 D_T for D_T = (1 - (1 - z)^(2T)) / 2: induction over T.
 
     ``remaining`` stands for (1 - z)^(2T).
     """
@@ -156,12 +156,12 @@ def all_steps(z: Fraction = LENGTH, remaining: Fraction = LENGTH) -> Sides:
 
 FIVE = ("-1", "-1/2", "0", "1/2", "1")
 CURVATURES = [" ".join(each) for steps in range(1, 5) for each in product(FIVE, repeat=steps)]
-"""Curvatures in units of L_h between the points of up to four steps, such as "1 -1/2"."""
+"""Curvatures between the points of up to four steps, in units of L_h, such as "1 -1/2"."""
 
 
 @repaired_proof.line("1: scalar functions", evaluations=3120)
 def scalar_functions(curvatures: str = among(*CURVATURES), quarters: int = Z[1:4]) -> Sides:
-    """The steps on a scalar function, convex, concave or neither, with L_h = 1 and alpha = z of some ``quarters``.
+    """Check the steps on a scalar function, convex or not, with L_h = 1 and alpha = z, in ``quarters``.
 
     With z <= 1 the points are in order, so that each curvature is the function's second derivative between two
     neighbouring points.
@@ -185,7 +185,7 @@ def shared(
     first: Fraction = POSITIVE,
     second: Fraction = POSITIVE,
 ) -> Sides:
-    """The difference between the sides, times A B, is a square."""
+    """The difference between the two sides is a square after multiplication by A B."""
     left = first * second * (x + y) ** 2
     right = (x**2 * second + y**2 * first) * (first + second)
     return equal((right - left, (x * second - y * first) ** 2))
@@ -201,7 +201,7 @@ def shared(
     places="approach",
 )
 def descent(case: Random, stream: Stream, pair_rule: str = among("either", "all")) -> Sides:
-    """The augmented Lagrangian never rises, for any participants.
+    """The augmented Lagrangian never increases, whichever clients take part.
 
     Hypotheses
         The hypotheses of ``fpfc/repaired-models``, on every run. The server updates pairs with a participant, or all
@@ -215,7 +215,7 @@ def descent(case: Random, stream: Stream, pair_rule: str = among("either", "all"
         step of at most 1 / (L_f + rho) lowers h_i. The pairs' update lowers L_rho for rho > 2 L_g.
 
     Source
-        Ours, for simultaneous updates of any subset of clients; the proof of Theorem 1 rests on it.
+        Ours, for simultaneous updates of any subset of clients. The proof of Theorem 1 uses this claim.
     """
     setting, task = case
     suppose_the_hypotheses(setting)
@@ -240,7 +240,7 @@ def descent(case: Random, stream: Stream, pair_rule: str = among("either", "all"
     places="algorithm 1, line 2; algorithm 1, line 3",
 )
 def local_steps(case: Random, stream: Stream) -> Sides:
-    """T local steps bring a participant (1 - alpha rho)^T times nearer to the minimiser of h_i.
+    """T local steps multiply a participant's distance from the minimiser of h_i by at most (1 - alpha rho)^T.
 
     Hypotheses
         Losses are convex and L_f-smooth, and 0 < alpha <= 1 / (L_f + rho). The server sends zeta_i, and w_i^* is the
@@ -254,14 +254,14 @@ def local_steps(case: Random, stream: Stream) -> Sides:
         the distance from its minimiser by 1 - alpha rho on quadratics.
 
     Source
-        Ours, on quadratics: the condition of Theorem 1 of Yu et al. (2023) on T rests on it.
+        Ours, on quadratics. The condition on T in Theorem 1 of Yu et al. (2023) depends on this claim.
     """
     setting, task = case
     start = 3 * stream.standard_normal((1, task.dimension))
     trace = run(setting.algorithm, task, rounds=30, seed=int(stream.integers(2**31)), initial=start)
     allowed = bound_local_steps(task, trace)
     bounded = np.isfinite(allowed.bound)
-    # after twenty steps the measured distance may be the rounding of the models only
+    # after twenty steps, the measured distance may consist only of rounding errors
     rounding = 1e-13 * (1 + float(np.abs(trace.models).max()))
     return at_most(
         np.asarray(allowed.measured)[bounded], contraction=allowed.bound[bounded], rounding=rounding

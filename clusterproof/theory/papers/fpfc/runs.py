@@ -1,7 +1,7 @@
-"""Bounds of FPFC's theorem, repaired and as printed where it is true, on a run of the library or of a user.
+"""Bounds of FPFC's theorem on a run of the library or of a user: repaired ones, and printed ones that are true.
 
-A trace contains only the models; from them, the printed rule determines the differences and multipliers of the pairs.
-So a run also violates bounds on its models if its server does not follow the printed rule.
+A trace contains only the models, from which the printed rule computes the differences and multipliers of the pairs. So
+a run whose server does not follow the printed rule can also violate a bound.
 """
 
 from __future__ import annotations
@@ -30,14 +30,15 @@ from clusterproof.theory.papers.fpfc.theorem_1 import Constants, printed_setting
 MODELS = "mean of ||grad_w L_0||^2"
 
 CHANCE = 0.03
-"""Default failure probability of a bound on a mean over participants, by Markov's inequality."""
+"""Default failure probability of a bound on a mean over participants, which comes from Markov's inequality."""
 
 
 def bound_models(task: Mixture, trace: Trace, failure_probability: float | None = None) -> TraceBound:
     """Bound the mean over rounds of ||grad_w L_0||^2, after every round.
 
-    F* is at least the sum of the clients' least losses, 0 for quadratics. With full participation the bound is
-    deterministic; with partial participation it bounds an expectation, and Markov's inequality gives the probability.
+    F* is at least the sum of the least losses of all clients, which is 0 for quadratics. With full participation, the
+    bound is deterministic. With partial participation, it bounds an expectation, and Markov's inequality gives the
+    probability.
 
     Raises
     ------
@@ -52,7 +53,7 @@ def bound_models(task: Mixture, trace: Trace, failure_probability: float | None 
 def bound_models_as_printed(
     task: Mixture, trace: Trace, failure_probability: float | None = None
 ) -> TraceBound:
-    """Bound the mean as ``bound_models`` does, by C_1 (F(w^0) - F* + m xi lambda / 4) / K and alpha's least L_-.
+    """Bound the mean as ``bound_models`` does, by C_1 (F(w^0) - F* + m xi lambda / 4) / K with the least L_- for alpha.
 
     Raises
     ------
@@ -81,7 +82,7 @@ def bound_models_by_one_term(
 ) -> TraceBound:
     """Bound the mean as ``bound_models`` does, without the pairs' term, if every pair is updated in every round.
 
-    The losses are quadratic, so that all local steps count.
+    The losses are quadratic, so all local steps contribute.
 
     Raises
     ------
@@ -98,7 +99,7 @@ def bound_models_by_one_term(
 def bound_models_at_large_augmentation(
     task: Mixture, trace: Trace, failure_probability: float | None = None
 ) -> TraceBound:
-    """Bound the mean as ``bound_models`` does, without the pairs' term, by the first local step, if rho >= 8 L_g.
+    """Bound the mean as ``bound_models`` does, from the first local step and without the pairs' term, if rho >= 8 L_g.
 
     Raises
     ------
@@ -186,9 +187,9 @@ def bound_descent(task: Mixture, trace: Trace, failure_probability: float | None
 def bound_local_steps(task: Mixture, trace: Trace, failure_probability: float | None = None) -> TraceBound:
     """Bound each participant's distance from the minimiser of h_i by (1 - alpha rho)^T times the previous distance.
 
-    h_i is the client's objective f_i + rho / 2 ||w - zeta_i||^2, with the server's zeta_i. If fewer clients moved than
-    take part in a round, the clients nearest to their minimisers also count as participants, because a participant away
-    from its minimiser moves.
+    h_i is the client's objective f_i + rho / 2 ||w - zeta_i||^2, with the server's zeta_i. A participant moves unless
+    it is at its minimiser. So if fewer clients moved than take part in a round, the clients nearest to their minimisers
+    also count as participants.
 
     Raises
     ------
@@ -220,7 +221,7 @@ def bound_local_steps(task: Mixture, trace: Trace, failure_probability: float | 
 
 
 def _setting(task: Mixture, trace: Trace) -> tuple[QuadraticMixture, Constants]:
-    """Read the constants and require the hypotheses of the repaired theorem."""
+    """Read the constants, and check the hypotheses of the repaired theorem."""
     algorithm = dynamics_of(trace)
     if not isinstance(algorithm, FPFC):
         raise InvalidArgument(
@@ -248,7 +249,7 @@ def _setting(task: Mixture, trace: Trace) -> tuple[QuadraticMixture, Constants]:
 
 
 def kinds_of_runs(setting: Constants) -> tuple[tuple[str, bool, str], ...]:
-    """Return the repaired theorem's conditions on a run: argument, whether the condition holds, and the rule."""
+    """Return the repaired theorem's conditions on a run: the argument, whether the condition is satisfied, the rule."""
     algorithm = setting.algorithm
     return (
         ("penalty", algorithm.penalty == "scad", "must be 'scad'"),
@@ -277,14 +278,14 @@ def repaired_needs(setting: Constants) -> tuple[Hypothesis, ...]:
 
 
 def _states(algorithm: FPFC, task: QuadraticMixture, trace: Trace) -> Iterator[FusionState]:
-    """Yield the state before the first round and after each, computed from the models by the printed rule."""
+    """Yield the states before the first round and after each round, computed from the models by the printed rule."""
     models = trace.models if trace.models.ndim == 4 else trace.models[:, None]
     state = algorithm.initialise(models[0][:, :1], task)
     yield state
     count = Constants(algorithm, task.clients, task.client_smoothness, 0.0).active
     for before, after in pairwise(models):
         changed = (before != after).any(axis=-1)
-        # a participant that did not move is indistinguishable from an absent client, which may replace it
+        # a participant that did not move looks like an absent client, and may be counted as absent
         clients = np.sort(
             np.argsort(~changed, axis=-1, kind="stable")[:, : max(count, int(changed.sum(axis=-1).max()))]
         )
@@ -295,7 +296,7 @@ def _states(algorithm: FPFC, task: QuadraticMixture, trace: Trace) -> Iterator[F
 
 @dataclass(frozen=True)
 class ResidualSeries:
-    """Squared residuals of a run before the first round and after every one, each (rounds + 1, replicates).
+    """Squared residuals of a run before the first round and after each round, of shape (rounds + 1, replicates).
 
     Attributes
     ----------
@@ -311,9 +312,9 @@ class ResidualSeries:
 
 
 def residual_series(algorithm: FPFC, task: QuadraticMixture, trace: Trace) -> ResidualSeries:
-    """Follow the pair variables of a run from a common start once, and measure all residuals.
+    """Compute the pair variables of a run from a common start once, and measure all residuals.
 
-    The residuals of the latest run are kept, so that bounds on several residuals follow the pair variables only once.
+    The residuals of the latest run are kept, so bounds on several residuals compute the pair variables only once.
     """
     digest = hashlib.blake2b(repr((algorithm, trace.models.shape)).encode())
     for array in (task.hessians, task.centers, trace.models):
@@ -323,7 +324,7 @@ def residual_series(algorithm: FPFC, task: QuadraticMixture, trace: Trace) -> Re
 
 @dataclass(frozen=True)
 class _Followed:
-    """A run; it equals every run with the same bytes."""
+    """A run, which equals every run with the same bytes."""
 
     digest: bytes
     algorithm: FPFC = field(compare=False)
@@ -333,9 +334,9 @@ class _Followed:
 
 @lru_cache(maxsize=1)
 def _followed(given: _Followed) -> ResidualSeries:
-    """Measure the residuals of a run; the result is shared, so callers must not write to it."""
+    """Measure the residuals of a run. The result is shared, so callers must not change it."""
     algorithm, task, trace = given.algorithm, given.task, given.trace
-    stream = np.random.default_rng(0)  # the gradients of quadratics draw nothing
+    stream = np.random.default_rng(0)  # the gradients of quadratics use no random numbers
     rows = []
     for state in _states(algorithm, task, trace):
         found = algorithm.residuals(state, task, stream)
@@ -354,7 +355,7 @@ def mean_bound(
     failure_probability: float | None,
     smoothing: float | None = None,
 ) -> TraceBound:
-    """Bound the running mean of residuals by ``factor`` D_0 / K; by default D_0 has the repaired ``smoothing``."""
+    """Bound the running mean of residuals by ``factor`` D_0 / K. By default, D_0 has the repaired ``smoothing``."""
     models = trace.models if trace.models.ndim == 4 else trace.models[:, None]
     start = np.broadcast_to(models[0][:, :1], (models.shape[1], task.clients, task.dimension))
     gap = objective(setting.algorithm, task, start) + (

@@ -1,4 +1,4 @@
-"""FPFC in exact numbers on scalar clients with losses (w - b)^2 / 2; all clients take part in every round."""
+"""Computes FPFC exactly on scalar clients with losses (w - b)^2 / 2; all clients take part in every round."""
 
 from __future__ import annotations
 
@@ -13,9 +13,9 @@ from clusterproof.methods.exact import exact_clients, mean
 from clusterproof.methods.pairs import Pairs, fpfc, shrinkage
 
 STRENGTH, CONCAVITY = Fraction(3, 5), Fraction(37, 10)
-"""lambda and a of SCAD."""
+"""The parameters lambda and a of SCAD."""
 WEAK_CONVEXITY = Fraction(1, 1000)
-"""L_- of convex losses: any positive number."""
+"""The constant L_- of convex losses, which may be any positive number."""
 DIGITS = 10**20
 """Reciprocal of the width of the interval that contains a root."""
 
@@ -59,12 +59,12 @@ class ScalarSetting:
 
     @property
     def power(self) -> tuple[Any, Any]:
-        """Two numbers between which q = c^(T/2) lies."""
+        """Two numbers with q = c^(T/2) between them."""
         low = Fraction(math.isqrt(math.floor(self.squared_power * DIGITS**2)), DIGITS)
         return low, low + Fraction(1, DIGITS)
 
     def suppose_the_printed(self) -> None:
-        """State the hypotheses of Theorem 1 on rho and T, for both numbers between which q lies."""
+        """State the hypotheses of Theorem 1 on rho and T, for both bounds of q."""
         rho, (_, high) = self.augmentation, self.power
         suppose("rho > 2 lambda / xi", rho > 2 * STRENGTH / self.smoothing)
         suppose("rho > 2 / (a - 1)", rho > 2 / (CONCAVITY - 1))
@@ -76,7 +76,10 @@ class ScalarSetting:
         return self.augmentation - 1 - 2 * inexactness * (1 + self.augmentation)
 
     def most_of_first(self, low: Any, high: Any) -> Any:
-        """Return a lower bound of C_1 for p = 1 and r between ``low`` and ``high``; its denominator keeps its sign."""
+        """Return a lower bound of C_1 for p = 1 and r between ``low`` and ``high``.
+
+        The denominator has one sign there.
+        """
         rho, denominator = self.augmentation, self.first_denominator(high)
         inexactness = high if denominator > 0 else low
         inexact = 6 * ((inexactness * (1 + rho)) ** 2 + rho**2) / denominator
@@ -87,7 +90,7 @@ class ScalarSetting:
         return shrinkage(abs(delta), STRENGTH, CONCAVITY, self.smoothing, self.augmentation) * delta
 
     def mean_squared_gradient(self, minimisers: Sequence[Any], start: Any, rounds: int) -> Any:
-        """Return the mean over rounds of ||grad_w L_0||^2 for clients that start at one model."""
+        """Return the mean over rounds of ||grad_w L_0||^2 for clients that start with one common model."""
         count = len(minimisers)
 
         def gradient_of(minimiser: Any) -> Callable[[Any], Any]:
@@ -116,8 +119,8 @@ class ScalarSetting:
     def least_squared_difference(self, clients: Any, rounds: Any) -> Any:
         """Return a lower bound of the mean of E (w_i - w_j)^2, for minimisers 1 and -1 and one participant per round.
 
-        No pair ever moves: theta = v = 0, and all participants get the mean of the models, which does not change the
-        difference. (E (w_i - w_j))^2 is at most the mean square, and numbers are rounded down.
+        No pair is ever updated: theta = v = 0. All participants get the mean of the models, which does not change the
+        difference. The square of E (w_i - w_j) is at most the mean square, and numbers are rounded down.
         """
         moves = (1 - (1 - self.step_size * (1 + self.augmentation)) ** self.local_steps) / clients
         keeps, gains = rounded_down(1 - moves), rounded_down(2 * moves / (1 + self.augmentation))
@@ -129,5 +132,5 @@ class ScalarSetting:
 
 
 def rounded_down(number: Any) -> Fraction:
-    """Return the largest fraction of 20 digits that is at most a number."""
+    """Return the largest fraction with 20 digits that is at most a number."""
     return Fraction(math.floor(number * DIGITS), DIGITS)

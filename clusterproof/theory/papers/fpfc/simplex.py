@@ -1,4 +1,4 @@
-"""Clients that pull apart equally in all directions, with one participant per round: exact expectations."""
+"""Exact expectations for clients that pull equally strongly in all directions, with one participant per round."""
 
 from __future__ import annotations
 
@@ -13,16 +13,16 @@ from clusterproof.synthetic import QuadraticMixture
 from clusterproof.theory.papers.fpfc.theorem_1 import Constants
 
 SMOOTHING, SLOPE = 1.0, 10.0
-"""xi, and lambda / xi = L_g."""
+"""The values of xi and of lambda / xi = L_g."""
 
 FLATNESS = 1e-4
-"""Curvature of the losses in units of rho."""
+"""Curvature of the losses, in units of rho."""
 
 AT_REST = 50
-"""Factor by which the clients' distance from the fixed point falls before the computation stops."""
+"""The computation stops when the clients' distance from the fixed point has decreased by this factor."""
 
 Form = Mapping[str, float]
-"""Linear form in the variables of ``Simplex.products``."""
+"""A linear form in the variables of ``Simplex.products``."""
 
 
 @dataclass(frozen=True)
@@ -31,7 +31,8 @@ class Simplex:
 
     Their losses are nearly linear, with the largest gradients that the kink of SCAD balances. With smoothed SCAD the
     clients move apart until all pairs are nearly xi apart. There the smoothed penalty equals SCAD, so that the decrease
-    uses all of D_0 = (m - 1) xi lambda / 4. One client per round takes one step, a share of the longest step.
+    uses all of D_0 = (m - 1) xi lambda / 4. In each round, one client takes one step, which is a share of the longest
+    allowed step.
 
     Attributes
     ----------
@@ -82,7 +83,7 @@ class Simplex:
 
     @property
     def rounds(self) -> int:
-        """Rounds until the remaining distance is 1 / ``AT_REST`` of the initial distance."""
+        """Number of rounds until the remaining distance is 1 / ``AT_REST`` of the initial distance."""
         rate = self.setting.algorithm.step_size * (self.curvature + SLOPE) / self.clients
         return int(np.log(AT_REST) / rate)
 
@@ -93,15 +94,16 @@ class Simplex:
 
     @cached_property
     def moment_map(self) -> np.ndarray:
-        """Return the linear map of the five second moments in a round, (5, 5), while no pair leaves the parabola.
+        """Return a round's linear map of the five second moments, (5, 5), as long as all penalties are quadratic.
 
         Differences of w_i and theta_ij from their fixed points, equal in each coordinate, have the moments E w_i^2, E
-        w_i w_j, E w_i theta_ij, E theta_ij^2, E theta_ij theta_ik. All other moments are 0, as theta_ij = -theta_ji.
+        w_i w_j, E w_i theta_ij, E theta_ij^2, E theta_ij theta_ik. All other moments are 0, because theta_ij =
+        -theta_ji.
         """
         return np.stack([self._after(moments) for moments in np.eye(5)], axis=1)
 
     def mean_squared_gradients(self, rounds: int) -> float:
-        """Sum over rounds 1 to K of E||grad_w L_0||^2, grad_{w_i} L_0 = L_f w_i + (L_g / m) sum_j theta_ij."""
+        """Sum over rounds 1 to K of E||grad_w L_0||^2, where grad_{w_i} L_0 = L_f w_i + (L_g / m) sum_j theta_ij."""
         size, curvature, share = self.clients, self.curvature, SLOPE / self.clients
         mixed, length = 2 * curvature * share * (size - 1), share**2 * (size - 1)
         weights = size * np.array([curvature**2, 0.0, mixed, length, length * (size - 2)])
@@ -121,7 +123,7 @@ class Simplex:
         def mean(left: Form, right: Form) -> float:
             return sum(a * b * products[frozenset((x, y))] for x, a in left.items() for y, b in right.items())
 
-        # i takes part, j and k do not; w sums the others' models, t client i's differences
+        # i takes part, j and k do not; w is the sum of the others' models, t the sum of client i's differences
         gradient = {
             "i": self.curvature + rho * (size - 1) / size,
             "w": -rho / size,
