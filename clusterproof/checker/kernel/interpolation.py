@@ -69,9 +69,10 @@ class FunctionClass:
             raise Refused("no function is more strongly convex than smooth")
 
     def __str__(self) -> str:
-        words = [] if self.smoothness is None else [f"{self.smoothness}-smooth"]
-        words += [] if self.lipschitz is None else [f"{self.lipschitz}-Lipschitz"]
-        words += [f"{self.strong_convexity}-strongly convex"] if self.strong_convexity else []
+        L, mu, M = _letters(L=self.smoothness, mu=self.strong_convexity, M=self.lipschitz)
+        words = [] if L is None else [f"{L}-smooth"]
+        words += [] if M is None else [f"{M}-Lipschitz"]
+        words += [f"{mu}-strongly convex"] if mu else []
         return " ".join([*words, "function" if self.convex else "function that need not be convex"])
 
     only_necessary = False
@@ -115,9 +116,8 @@ class SetClass:
         require_numbers(self.diameter)
 
     def __str__(self) -> str:
-        return "closed convex set" + (
-            "" if self.diameter is None else f" of diameter at most {self.diameter}"
-        )
+        (D,) = _letters(D=self.diameter)
+        return "closed convex set" + ("" if D is None else f" of diameter at most {D}")
 
     only_necessary = False
 
@@ -164,12 +164,11 @@ class OperatorClass:
             raise Refused("no operator has these constants: mu times the identity is to be one")
 
     def __str__(self) -> str:
-        words = [] if self.cocoercivity is None else [f"{self.cocoercivity}-cocoercive"]
-        words += [] if self.lipschitz is None else [f"{self.lipschitz}-Lipschitz"]
+        mu, beta, L = _letters(mu=self.strong_monotonicity, beta=self.cocoercivity, L=self.lipschitz)
+        words = [] if beta is None else [f"{beta}-cocoercive"]
+        words += [] if L is None else [f"{L}-Lipschitz"]
         if self.monotone:
-            words.append(
-                f"{self.strong_monotonicity}-strongly monotone" if self.strong_monotonicity else "monotone"
-            )
+            words.append(f"{mu}-strongly monotone" if mu else "monotone")
         return " ".join([*words, "operator"])
 
     @property
@@ -226,6 +225,11 @@ KINDS: dict[str, type[Class]] = {"function": FunctionClass, "set": SetClass, "op
 def is_symbol(constant: Any) -> bool:
     """Return whether a constant is a symbol."""
     return type(constant) is Quotient
+
+
+def _letters(**constants: Any) -> list[Any]:
+    """Return constants for a description, each with its letter in place of a symbol."""
+    return [letter if is_symbol(value) else value for letter, value in constants.items()]
 
 
 def required(definition: Class) -> list[Fact]:

@@ -11,6 +11,8 @@ from kernel_statements import in_language, replayed, shown
 from clusterproof.checker import kernel
 from clusterproof.checker.claims import Operator, Sides, at_most, functions, operators, rationals, sets
 from clusterproof.checker.kernel import listed, ranges
+from clusterproof.checker.kernel.interpolation import FunctionClass, OperatorClass, SetClass
+from clusterproof.checker.kernel.quotients import Quotient
 
 CERTIFIED, VIOLATED, OPEN = kernel.Word.CERTIFIED, kernel.Word.VIOLATED, kernel.Word.OPEN
 Short = Annotated[Operator, operators(lipschitz=1)]
@@ -206,6 +208,16 @@ def test_a_class_exists_at_every_value_of_its_symbols(name: str, monkeypatch: py
     monkeypatch.setattr(ranges, "required", lambda definition: [])
     found = shown(stated, "family", **evidence)
     assert found.word is CERTIFIED, found.why
+
+
+def test_a_class_of_symbols_is_described_by_letters() -> None:
+    x = Quotient.symbol(0, 1)
+    assert str(OperatorClass(strong_monotonicity=x, cocoercivity=Fraction(1, 2), lipschitz=x)) == (
+        "1/2-cocoercive L-Lipschitz mu-strongly monotone operator"
+    )
+    assert str(FunctionClass(smoothness=x, strong_convexity=x)) == "L-smooth mu-strongly convex function"
+    assert str(SetClass(diameter=x)) == "closed convex set of diameter at most D"
+    assert str(OperatorClass()) == "monotone operator"
 
 
 def test_equal_constants_of_an_operator_are_allowed() -> None:
