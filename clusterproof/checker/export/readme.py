@@ -80,5 +80,8 @@ def _to_be_read(proof: str) -> list[str]:
     words = set(re.findall(r"\w+", " ".join([*stated, theorem])))
     imported = re.findall(r"^From Clusterproof Require Import (.*)\.$", proof, re.MULTILINE)[0].split()
     library = "".join(each.read_text() for each in LIBRARY if each.stem in imported)
-    known = re.findall(r"^(?:Definition|Fixpoint|Inductive|Record) (\w+)", library, re.MULTILINE)
-    return [name for name in known if name in words]
+    known, own = (
+        re.findall(r"^ *(?:Definition|Fixpoint|Inductive|Record) (\w+)", text, re.MULTILINE)
+        for text in (library, plain)
+    )
+    return [name for name in known if name in words and name not in own]

@@ -101,9 +101,10 @@ class Told:
         given = f"{self.applied('space')} -> " if spaces else ""
         statement = f"forall {' '.join(own)} : R, {given}{self.applied('stated')}"
         proof = [f"intros {' '.join(intros)}.", *self._path(path, supposed)]
-        used, others = _by_use(values, "\n".join(self.definitions))
+        used = _used_by(values, "\n".join(self.definitions))
+        others = [self._outside(name, node) for name, (node, _) in values.items() if name not in used]
         self.definitions = [*self._sections(used), *self.definitions]
-        self.lines = [*self._sections(others), *self.lines, *theorem("Lemma certified", statement, *proof)]
+        self.lines = [*others, *self.lines, *theorem("Lemma certified", statement, *proof)]
 
     def applied(self, name: str) -> str:
         """Write a proposition for use outside the module, with its quantities; empty without this proposition."""
@@ -149,6 +150,12 @@ class Told:
         words = set(re.findall(r"[\w']+", " ".join(values.values())))
         variables = self.scope.variables(words)
         return ["Section Formulas.", *variables, *values.values(), "End Formulas."]
+
+    def _outside(self, name: str, node: Expression) -> str:
+        """Write the definition of a value with its quantities."""
+        quantities = self.scope.applied(name).split()[1:]
+        given = f" ({' '.join(quantities)} : R)" if quantities else ""
+        return f"Definition {name}{given} : R := {self.scope.text(node, define=True)}."
 
     # ---- what leads to a value
 
@@ -255,17 +262,16 @@ class Told:
         return [f"hnf in {supposed}; revert {supposed}; intros {several}.", *proofs]
 
 
-def _by_use(values: Mapping[str, str], text: str) -> tuple[dict[str, str], dict[str, str]]:
-    """Return the definitions of the values that a text uses, directly or not, and the others."""
+def _used_by(values: Mapping[str, tuple[Expression, str]], text: str) -> dict[str, str]:
+    """Return the definitions of the values that a text uses, directly or not."""
     words = set(re.findall(r"[\w']+", text))
-    for name, definition in reversed(list(values.items())):
+    for name, (_, definition) in reversed(list(values.items())):
         words |= set(re.findall(r"[\w']+", definition)) if name in words else set()
-    used = {name: definition for name, definition in values.items() if name in words}
-    return used, {name: definition for name, definition in values.items() if name not in words}
+    return {name: definition for name, (_, definition) in values.items() if name in words}
 
 
-def _section(formulas: Formulas, path: Path) -> tuple[Scope, dict[str, str]]:
-    """Write the definitions of all values in a line, and from which the known facts of its path follow, by name."""
+def _section(formulas: Formulas, path: Path) -> tuple[Scope, dict[str, tuple[Expression, str]]]:
+    """Return the values in a line, and those from which the known facts of its path follow, with their definitions."""
     names = dict(formulas.record.names)
     entries_of(formulas, names)
     parts = list(_everything(path))
@@ -278,9 +284,9 @@ def _section(formulas: Formulas, path: Path) -> tuple[Scope, dict[str, str]]:
         *(leaf for *_, states in parts for leaf in states),
     ):
         scope.add_quantity(leaf)
-    values: dict[str, str] = {}
+    values: dict[str, tuple[Expression, str]] = {}
     for root in roots:
         for name, node in scope.add(root):
-            values[name] = f"Definition {name} : R := {scope.text(node, define=True)}."
+            values[name] = node, f"Definition {name} : R := {scope.text(node, define=True)}."
     scope.outside = True
     return scope, values

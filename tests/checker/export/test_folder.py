@@ -172,6 +172,11 @@ def test_the_index_names_each_theorem_where_it_stands(found: list[Decided], out:
         assert place is not None
         line = (out / place[3]).read_text().splitlines()[int(place[2]) - 1]
         assert line.startswith(f"Theorem {place[1]} ")
+        words = set(re.findall(r"`(\w+)`", row.split(" | ")[3]))
+        assert ("clients" in words) is (each.name == "fedlin/every-loss")
+        assert ("space" in words) is (each.record["rule"] == "dual"), (
+            "other files define a space of their own"
+        )
 
 
 @pytest.mark.skipif(

@@ -239,6 +239,19 @@ def mean(x: Share, y: Share, rounds: Rounds) -> Sides:
     return at_most(last, bound=one)
 
 
+def shrinking(x: Share, rounds: Rounds) -> Sides:
+    """A value of the invariant alone depends on one of the statement."""
+    half = (x + 1) / 2
+    allowed = half + (1 - half) ** 2
+    last = iterate(
+        lambda state: half * state,
+        half,
+        rounds,
+        invariant=lambda state, _: (state >= 0, state <= allowed),
+    )
+    return at_most(last, bound=2)
+
+
 def mean_multiplier(x: Share, y: Share, rounds: Rounds) -> Sides:
     half = known(
         lambda: y / 2 if y < Fraction(1, 2) else Fraction(1, 2), lambda least: least <= Fraction(1, 2)
@@ -389,6 +402,7 @@ RIGHT = [
     (best, BEST),
     (named, multipliers()),
     (mean, {"rule": "induction", "witness": START, "blocks": [], "states": 5}),
+    (shrinking, {"rule": "induction", "witness": {"x": 1, "rounds": 2}, "blocks": [], "states": 3}),
     (added, SEQUENCE),
     (words, {"rule": "signs", "witness": {"word": "a", "n": 1, "x": 1}, "listed": ["n"]}),
     (extremes, {"rule": "signs", "witness": {"x": 1, "k": 2}}),
