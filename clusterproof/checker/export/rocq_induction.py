@@ -91,7 +91,8 @@ class Told:
         for unknown, name in zip(path.unknowns, supposed, strict=True):
             told.append(f"forall {self._names(unknown.leaves)} : R, {self._relation(unknown)} ->")
             intros += [self._names(unknown.leaves), name]
-        words = {id(fact): f"{comment(words)} " for words, fact in formulas.hypotheses if words}
+        words = {id(fact): f"{comment('branch of the source')} " for fact, _ in path.decisions}
+        words |= {id(fact): f"{comment(words)} " for words, fact in formulas.hypotheses if words}
         hypotheses = [words.get(id(fact), "") + self._text(fact) for fact in path.own]
         if hypotheses:
             told.append(f"{self._define('hypotheses', hypotheses)} ->")
