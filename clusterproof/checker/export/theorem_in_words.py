@@ -57,7 +57,10 @@ def in_words(text: str, record: Mapping[str, Any], rule: str) -> str:
             parts += [f"that meet the {hypothesis}", *(f"- {each}" for each in supposed)]
         line = printed(record["statement"], record["line"])
         own = f' "{line}"' if line else ""
-        parts.append(f"the line{own} is {'false' if rule in FALSE else 'true'}:")
+        if rule in FALSE:
+            parts.append(f"{'and ' * bool(supposed)}at which the line{own} is false:")
+        else:
+            parts.append(f"the line{own} is true:")
         parts += [f"- {each}" for each in _conclusion(tree, record)]
     if rule in EXISTING and ranges:
         parts.append("And there are such values." if supposed else "And there are values in these ranges.")
@@ -99,8 +102,18 @@ def _conclusion(tree: ClaimTree, record: Mapping[str, Any]) -> Iterator[str]:
         )
         return
     measured, *bounds = map(_plain, call.args)
-    yield f"{measured} {sign} {' + '.join([*bounds, *terms])}"
-    yield from (f"{name} = {_plain(value)}" for name, value in terms.items() if _plain(value) != name)
+    for (
+        name,
+        value,
+    ) in terms.items():  # a term that the source names like a value in it stands without its name
+        is_own = any(isinstance(node, ast.Name) and node.id == name for node in ast.walk(value))
+        bounds.append(_plain(value) if is_own else name)
+    yield f"{measured} {sign} {' + '.join(bounds)}"
+    yield from (
+        f"{name} = {_plain(value)}"
+        for name, value in terms.items()
+        if name in bounds and _plain(value) != name
+    )
 
 
 def _calls(tree: ClaimTree, statement: str, words: tuple[str, ...]) -> list[ast.Call]:
@@ -135,7 +148,7 @@ def _quoted(node: ast.expr) -> str:
 
 
 def _plain(node: ast.expr) -> str:
-    return re.sub(r"\bFraction\((-?\d+), (\d+)\)", r"\1/\2", ast.unparse(node))
+    return re.sub(r"\bFraction\((-?\w+), (\w+)\)", r"\1/\2", ast.unparse(node))
 
 
 def _number(value: Any) -> str:

@@ -125,7 +125,7 @@ def test_the_theorem_is_stated_in_words(out: Path) -> None:
         "- integer own with 1 <= own <= clients - 1\n",
         "- start, one of 1/2, 1/4, 1/10\n",
         "- 1 - P lambda_5 > 0: has_positive_probability(2 * 4, min(own, clients - own))\n",
-        "the line is false:",
+        "and at which the line is false:",
         "- after <= contraction + mismatch\n",
         "- mismatch = c_4 * smallest *)\n",
     ):
