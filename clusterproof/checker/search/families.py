@@ -148,7 +148,7 @@ class _Fitted:
         self.programs, self.near, self.hint = programs, near, hint
         self.names = list(programs.conditions)
         allowed = None if hint.names is None else [*weight_names(programs.need), *hint.names]
-        several = programs.distinct if allowed is None else [each for each in allowed if each in self.names]
+        several = self.names if allowed is None else [each for each in allowed if each in self.names]
         self.open = [self.names.index(name) for name in several if name not in hint.fixed]
         self.given = {self.names.index(name): ratio for name, ratio in hint.fixed.items()}
 

@@ -60,13 +60,6 @@ def polynomial_at(p: Polynomial, at: Sequence[Any]) -> Any:
     return total
 
 
-def _key(value: Any) -> Any:
-    """Return a key of a coefficient: a number, or the terms of a quotient."""
-    return (
-        (frozenset(value.top.items()), frozenset(value.bottom.items())) if type(value) is Quotient else value
-    )
-
-
 class Programs:
     """The forms of a need, evaluated on a grid.
 
@@ -76,9 +69,6 @@ class Programs:
         Conditions by name, without conditions that are 0. The first ``signed`` are inequalities. If the need is about
         the least of several numbers, the first conditions are minus these numbers, under the names of ``weight_names``.
         Their multipliers are the weights.
-    distinct
-        Names of the conditions, without inequalities that repeat an earlier one. An operator has the same condition at
-        its points i, j and j, i.
     forms
         The form of the slack, followed by the forms of the conditions.
     points
@@ -96,11 +86,6 @@ class Programs:
         known = {name: form.terms for name, form in several.items() if form.terms}
         self.conditions: dict[str, Mapping[Any, Any]] = {**weighted, **known}
         self.signed = len(weighted) + sum(name in need.nonnegative for name in known)
-        first: dict[Any, str] = {}
-        for name in known:
-            form = frozenset((key, _key(value)) for key, value in known[name].items())
-            first.setdefault((form, name in need.zero), name)
-        self.distinct = [*weighted, *first.values()]
         self.forms: list[Mapping[Any, Any]] = [{SUM: 1} if weighted else slacks[0], *self.conditions.values()]
         self.places = self._places()
         keys = {key for form in self.forms for key in form}
