@@ -60,6 +60,13 @@ CASES = {
         {"rule": "exhausted"},
         "more steps than it may",
     ),
+    "fractions that are read from long strings": (
+        "def f(n):\n    found = 0\n    for i in range(20000):\n"
+        f"        found += Fraction('{'7' * 4000}/{'3' * 4000}') > 0\n    return at_most(n, found)",
+        '{"n": choice(1)}',
+        {"rule": "exhausted"},
+        "more steps than it may",
+    ),
     "entries that are looked for among many options": (
         "def f(s):\n    return at_most(0, len(s))",
         f'{{"s": sequences(choice({", ".join(map(str, range(3000)))}), 1000)}}',
