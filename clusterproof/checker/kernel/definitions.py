@@ -187,6 +187,7 @@ def fixed(value: Any, a_key: bool = False) -> Any:
     def part(value: Any) -> Any:
         if a_key and type(value) in (bool, dict):
             raise Refused(f"a cache finds no {type(value).__name__} again as it is: leave the cache out")
+        spend(1)
         if id(value) not in done:  # otherwise it is a part of several values
             done[id(value)] = value, value if isinstance(value, Abstract) else _fixed(value, part)
         return done[id(value)][1]

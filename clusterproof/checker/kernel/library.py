@@ -171,7 +171,7 @@ def _choose(function: Any, several: Any, /) -> Iterator[Any]:
 
 
 def _number_of(several: Any, /, start: Any = 0) -> Iterator[tuple[int, Any]]:
-    return (pair for pair in enumerate(each(several), whole(start)))
+    return (pair for pair in enumerate(each(several), numbers.place(start)))
 
 
 def _reversed(several: Any, /) -> Iterator[Any]:
@@ -187,7 +187,7 @@ def _from(several: Sequence[Any], place: int) -> Iterator[Any]:
 
 
 def _repeat(value: Any, /, times: Any) -> Iterator[Any]:
-    return (value for _ in range(whole(times)))
+    return (value for _ in range(numbers.place(times)))
 
 
 def _accumulate(several: Any, function: Any = None, /, *, initial: Any = None) -> Iterator[Any]:
@@ -204,7 +204,7 @@ def _reduce(function: Any, several: Any, /, *start: Any) -> Any:
 
 
 def _range(*ends: Any) -> range:
-    return range(*(whole(end) for end in ends))
+    return range(*map(numbers.place, ends))
 
 
 def _made(function: Callable[..., Any]) -> Callable[..., Any]:

@@ -16,6 +16,8 @@ from clusterproof.checker.kernel.evaluation import Refused, changed, made, spend
 
 LARGEST = 1 << 20
 """Number of bits of the largest power."""
+LONGEST_PLACE = 1024
+"""Number of bits of the largest index, end of a range or start of a count."""
 
 
 class Abstract:
@@ -87,6 +89,14 @@ def whole(value: Any) -> int:
     exact = number(value)
     if type(exact) is not int:
         raise Refused(f"{exact} must be an int")
+    return exact
+
+
+def place(value: Any) -> int:
+    """Return an int that is an index, an end of a range or a start of a count; reject long ints, whose use is slow."""
+    exact = whole(value)
+    if exact.bit_length() > LONGEST_PLACE:
+        raise Refused(f"an index, or an end of a range, has at most {LONGEST_PLACE} bits")
     return exact
 
 

@@ -137,7 +137,7 @@ def item(several: Any, place: Any) -> Any:
     if type(several) not in (list, tuple, range):
         raise Refused(f"{type(several).__name__} has no entries in the language")
     if type(place) is not slice:
-        return several[whole(place)]
+        return several[numbers.place(place)]
     part = several[place]
     spend(len(part))
     return made(part)
@@ -145,7 +145,7 @@ def item(several: Any, place: Any) -> Any:
 
 def make_slice(*ends: Any) -> slice:
     """Return the slice ``[first:last:step]``."""
-    return slice(*(None if end is None else whole(end) for end in ends))
+    return slice(*(None if end is None else numbers.place(end) for end in ends))
 
 
 def either(left: Any, right: Any) -> Any:
@@ -187,7 +187,7 @@ def put(value: Any, several: Any, place: Any) -> None:
     if type(several) is dict:
         changed(several)[key(place)] = value
     elif type(several) is list:
-        changed(several)[whole(place)] = value
+        changed(several)[numbers.place(place)] = value
     else:
         raise Refused(f"{type(several).__name__} does not change")
 

@@ -251,7 +251,8 @@ def _eliminated(entry: Fraction, left: Fraction, right: Fraction, pivot: Fractio
     if not left or not right:
         spend(1)
         return entry
-    spend(2 + 4 * words(left) * words(right))
+    of_product = words(left) + words(right)
+    spend(2 + 4 * words(left) * words(right) + (1 + of_product) * (1 + words(pivot) + words(entry)))
     return entry - left * right / pivot
 
 

@@ -93,9 +93,9 @@ class Trace(World):
         """
         spend(8)
         total: dict[Any, Any] = {}
-        lengths = {j: words(b) for j, b in right.terms.items()}
+        lengths = {j: 1 + words(b) for j, b in right.terms.items()}
         for i, a in left.terms.items():
-            length = words(a)
+            length = 1 + words(a)
             for j, b in right.terms.items():
                 if self.any_number and (i + j) % 2:
                     continue

@@ -35,7 +35,7 @@ class Linear(Abstract):
         total = dict(self.terms)
         for key, value in added.items():
             old = total.get(key, 0)
-            spend(cost_of_sum(old, value))
+            spend(words(value) + cost_of_sum(old, value))
             if not is_zero(entry := joined(old, factor * value)):
                 total[key] = entry
             else:
@@ -46,7 +46,7 @@ class Linear(Abstract):
         if isinstance(factor, Abstract) and type(factor) is not Quotient:
             raise Refused("a product of two quantities that depend on f: make one of them a parameter")
         exact = self.world.exact(factor)
-        spend(1 + sum(1 + words(exact) * words(v) for v in self.terms.values()))
+        spend(1 + sum(1 + (1 + words(exact)) * (1 + words(v)) for v in self.terms.values()))
         return type(self)(self.world, {} if is_zero(exact) else {k: v * exact for k, v in self.terms.items()})
 
     __rmul__ = __mul__

@@ -1,8 +1,15 @@
 """Work that takes long takes as many steps: nothing goes on beyond its fuel, and nothing gives fuel back."""
 
+from fractions import Fraction
+
 import pytest
 
 from clusterproof.checker import kernel
+from clusterproof.checker.kernel.evaluation import OutOfFuel, limited
+from clusterproof.checker.kernel.interpolation import FunctionClass
+from clusterproof.checker.kernel.positivity import is_positive_semidefinite
+from clusterproof.checker.kernel.traces import Trace
+from clusterproof.checker.kernel.worlds import Point
 
 LONG = "f" * 100_000
 """Digits of a long number."""
@@ -56,6 +63,25 @@ CASES = {
     "long fractions that are looked for in a range": (
         f"X = Fraction(0x{LONG[:8000]}1, 0x{LONG[:8000]}2)\n"
         "def f(n):\n    r = range(0, 10, 3)\n    return at_most(n, sum(X in r for i in range(9000)))",
+        '{"n": choice(1)}',
+        {"rule": "exhausted"},
+        "more steps than it may",
+    ),
+    "a range with a long end": (
+        f"X = 0x{LONG}\ndef f(n):\n    for i in range(0, X, X >> 2):\n        pass\n    return at_most(n, 1)",
+        '{"n": choice(1)}',
+        {"rule": "exhausted"},
+        "an end of a range, has at most 1024 bits",
+    ),
+    "a count from a long start": (
+        f"X = 0x{LONG}\ndef f(n):\n    return at_most(n, len(list(enumerate(range(9), X))))",
+        '{"n": choice(1)}',
+        {"rule": "exhausted"},
+        "an end of a range, has at most 1024 bits",
+    ),
+    "a long tuple that a cache fixes again and again": (
+        "def g(s):\n    fixed((s,), True)\n    return fixed(0)\n\n\n"
+        "def f(n):\n    s = (1,) * 50000\n    return at_most(n, 2 + sum(g(s) for i in range(50)))",
         '{"n": choice(1)}',
         {"rule": "exhausted"},
         "more steps than it may",
@@ -152,3 +178,16 @@ def test_lambdas_in_lambdas_are_read_with_as_many_steps_as_they_are_long() -> No
     with pytest.raises(kernel.Refused, match="more steps than it may"):
         kernel.judge(text, [], fuel=50_000)
     assert kernel.judge(text.replace("lambda: " * 50, "lambda: "), [], fuel=50_000).word is kernel.Word.OPEN
+
+
+def test_products_and_eliminations_of_long_numbers_take_steps_for_their_length() -> None:
+    long = Fraction(1, 3**20_000)
+    trace = Trace([(1, FunctionClass())], None)
+    point = Point(trace, {place: Fraction(1) for place in range(50)})
+    with pytest.raises(OutOfFuel), limited(10_000):
+        point * long
+    with pytest.raises(OutOfFuel), limited(10_000):
+        (point * Fraction(2)) @ Point(trace, dict.fromkeys(range(50), long))
+    rows = [[long if i == j == 0 else Fraction(i == j or 0 in (i, j)) for j in range(9)] for i in range(9)]
+    with pytest.raises(OutOfFuel), limited(10_000):
+        is_positive_semidefinite(rows)
