@@ -32,6 +32,21 @@ LONG = 40
 """Largest number of characters at which the text of a quantity is printed in full."""
 
 
+@contextmanager
+def raising_exceptions() -> Iterator[None]:
+    """Replace what a user's function raises, if it is no ``Exception``, by one; Ctrl-C and ``sys.exit`` pass."""
+    try:
+        yield
+    except (Exception, KeyboardInterrupt, SystemExit):
+        raise
+    except BaseException as error:
+        if type(error).__module__.startswith("clusterproof."):
+            raise
+        raise RuntimeError(
+            f"{type(error).__name__} is raised, but a claim may raise an Exception only"
+        ) from error
+
+
 @dataclass(frozen=True, eq=False)
 class Statement:
     """A function that maps an instance to lines, with options for the search.
@@ -139,7 +154,8 @@ class Statement:
     def naming_errors(self, instance: Instance) -> Iterator[None]:
         """Add a note with file, line and instance to an error from the evaluation of an instance."""
         try:
-            yield
+            with raising_exceptions():
+                yield
         except Outside:
             raise
         except NotListed:

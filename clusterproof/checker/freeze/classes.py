@@ -40,7 +40,7 @@ def class_node(kind: type) -> tuple[ast.ClassDef, File]:
     if not isinstance(getattr(module, "__file__", None), str):
         raise Refused(f"{place}: its source is not known: define it in a file")
     file = file_of(str(module.__file__))  # type: ignore[union-attr]  # it has one
-    nodes = [n for n in file.all if isinstance(n, ast.ClassDef) and n.name == kind.__name__]
+    nodes = file.classes.get(kind.__name__, [])
     if len(nodes) != 1:
         raise Refused(f"{place}: its file has {len(nodes)} classes of this name: give each its own")
     (node,) = nodes

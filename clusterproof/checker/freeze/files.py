@@ -134,6 +134,26 @@ class File:
                 found.setdefault(name, []).append(each)
         return found
 
+    @cached_property
+    def imports(self) -> dict[str, list[tuple[str, str]]]:
+        """The top-level ``from`` imports by the name that they bind: the module, with its dots, and the name there."""
+        found: dict[str, list[tuple[str, str]]] = {}
+        for node in self.tree.body:
+            if isinstance(node, ast.ImportFrom):
+                module = "." * node.level + (node.module or "")
+                for each in node.names:
+                    found.setdefault(each.asname or each.name, []).append((module, each.name))
+        return found
+
+    @cached_property
+    def classes(self) -> dict[str, list[ast.ClassDef]]:
+        """The classes of the file by name."""
+        found: dict[str, list[ast.ClassDef]] = {}
+        for node in self.all:
+            if isinstance(node, ast.ClassDef):
+                found.setdefault(node.name, []).append(node)
+        return found
+
     def change_of(self, name: str) -> int | None:
         """Return a line that changes the value of a name of the file; None if no line visibly does so."""
         return self._changes.get(name)

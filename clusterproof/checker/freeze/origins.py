@@ -16,22 +16,13 @@ from clusterproof.checker.freeze.files import File, file_of
 def origin(home: Mapping[str, Any], name: str, value: Any) -> tuple[Mapping[str, Any], str]:
     """Return the names of the module from which a value is imported, and the name of the value in that module."""
     file = file_of_module(home)
-    imports = [node for node in file.tree.body if isinstance(node, ast.ImportFrom)] if file else []
-    for node in imports:
-        for each in node.names:
-            if (each.asname or each.name) != name:
-                continue
-            module = "." * node.level + (node.module or "")
-            try:
-                found = sys.modules.get(importlib.util.resolve_name(module, home.get("__package__") or ""))
-            except ImportError:
-                continue
-            if (
-                type(found) is ModuleType
-                and vars(found).get(each.name, MISSING) is value
-                and vars(found) is not home
-            ):
-                return origin(vars(found), each.name, value)
+    for module, own in file.imports.get(name, ()) if file else ():
+        try:
+            found = sys.modules.get(importlib.util.resolve_name(module, home.get("__package__") or ""))
+        except ImportError:
+            continue
+        if type(found) is ModuleType and vars(found).get(own, MISSING) is value and vars(found) is not home:
+            return origin(vars(found), own, value)
     return home, name
 
 

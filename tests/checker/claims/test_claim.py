@@ -34,6 +34,8 @@ from clusterproof import (
     suppose,
 )
 from clusterproof.checker import REGISTRY, Kind, find_claim
+from clusterproof.checker.claims import Z
+from clusterproof.checker.claims.statement import Statement
 from clusterproof.commands.application import main
 from clusterproof.common.validation import error_line
 
@@ -359,3 +361,20 @@ def test_a_claim_keeps_its_types_under_strict_mypy(tmp_path: Path) -> None:
     assert found == [(number, line.split("# ")[1]) for number, line in lines if "# " in line], output
     assert 'Revealed type is "clusterproof.checker.claims.sides.Sides"' in output
     assert "dict[" in output
+
+
+@pytest.mark.parametrize("kind", [GeneratorExit, type("OfOnesOwn", (BaseException,), {})])
+def test_what_is_no_exception_is_reported_as_one(kind: type[BaseException]) -> None:
+    def raises(n: int = Z[0:3]) -> Sides:
+        raise kind
+
+    with pytest.raises(RuntimeError, match=kind.__name__):
+        Statement("", raises).lines({"n": 1})
+
+
+def test_ctrl_c_in_a_claim_passes() -> None:
+    def interrupted(n: int = Z[0:3]) -> Sides:
+        raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        Statement("", interrupted).lines({"n": 1})
