@@ -50,12 +50,15 @@ class Simplex:
 
     @property
     def curvature(self) -> float:
-        """L_f."""
+        """The smoothness L_f."""
         return FLATNESS * self.ratio * SLOPE
 
     @property
     def setting(self) -> Constants:
-        """The algorithm. The negative curvature of SCAD is so small that F is convex: 1 / (a - 1) = L_f."""
+        """The algorithm.
+
+        The negative curvature of SCAD is so small that F is convex: 1 / (a - 1) = L_f.
+        """
         rho = self.ratio * SLOPE
         algorithm = FPFC(
             step_size=self.share / (self.curvature + rho),

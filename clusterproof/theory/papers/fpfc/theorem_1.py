@@ -1,4 +1,4 @@
-"""Theorem 1: its constants (c, q, C_1, C_2), its conditions, and its inequalities as printed."""
+"""Claims on Theorem 1 as printed: its constants (c, q, C_1, C_2), its conditions and its inequalities."""
 
 from __future__ import annotations
 
@@ -24,9 +24,9 @@ class Constants:
     clients
         m.
     smoothness
-        L_f, of every client's loss.
+        The smoothness L_f of every client's loss.
     weak_convexity
-        L_- > 0; any positive number for convex losses.
+        The constant L_- > 0, which may be any positive number for convex losses.
     """
 
     algorithm: FPFC
@@ -49,7 +49,7 @@ class Constants:
 
     @property
     def contraction(self) -> float:
-        """c, the factor of the squared distance in one local step."""
+        """The constant c, by which one local step multiplies the squared distance."""
         convexity, smoothness = self.algorithm.augmentation - self.weak_convexity, self.local_smoothness
         return 1 - 2 * self.algorithm.step_size * convexity * smoothness / (smoothness + convexity)
 
@@ -60,18 +60,18 @@ class Constants:
 
     @property
     def inexactness(self) -> float:
-        """(c^(-T/2) - 1)^-1, one reading of (c - T/2)^-1; ``power`` is the other."""
+        """The value (c^(-T/2) - 1)^-1, which is one reading of (c - T/2)^-1; ``power`` is the other."""
         return self.power / (1 - self.power)
 
     @property
     def admissible(self) -> bool:
-        """Whether the hypotheses are met, ``printed_needs`` and alpha <= 1 / (L_f + 2 rho - L_-)."""
+        """Whether the hypotheses are satisfied: ``printed_needs`` and alpha <= 1 / (L_f + 2 rho - L_-)."""
         shortest = self.smoothness + 2 * self.algorithm.augmentation - self.weak_convexity
         return self.algorithm.step_size * shortest <= 1 + 1e-12 and all_met(printed_needs(self))
 
     @property
     def second_denominator(self) -> float:
-        """rho^2 - L_g rho - 2 L_g^2, positive for rho > 2 L_g."""
+        """The number rho^2 - L_g rho - 2 L_g^2, which is positive for rho > 2 L_g."""
         rho, lipschitz = self.algorithm.augmentation, self.penalty.lipschitz
         return rho**2 - lipschitz * rho - 2 * lipschitz**2
 
@@ -82,11 +82,11 @@ class Constants:
 
     @property
     def least_augmentation(self) -> float:
-        """L_f (1 + q) / (1 - 3q), above which C_1's first denominator is positive; infinite for q >= 1/3."""
+        """The value L_f (1 + q) / (1 - 3q), above which C_1's first denominator is positive; infinite for q >= 1/3."""
         return self.smoothness * (1 + self.power) / (1 - 3 * self.power) if self.power < 1 / 3 else math.inf
 
     def first_of(self, inexactness: float) -> float:
-        """Return C_1 with r = ``inexactness``; infinite where its first denominator is 0."""
+        """Return C_1 with r = ``inexactness``, or infinity where its first denominator is 0."""
         rho, denominator = self.algorithm.augmentation, self.first_denominator_of(inexactness)
         if denominator == 0:
             return math.inf
@@ -95,7 +95,7 @@ class Constants:
 
     @property
     def first(self) -> float:
-        """C_1 with r = (c^(-T/2) - 1)^-1."""
+        """The constant C_1 with r = (c^(-T/2) - 1)^-1."""
         return self.first_of(self.inexactness)
 
     @property
@@ -107,7 +107,7 @@ class Constants:
 
     @property
     def first_step_factor(self) -> float:
-        """A_1 = 2 / (alpha p (2 - alpha L_h)), from the Lagrangian's decrease in the first local step."""
+        """The constant A_1 = 2 / (alpha p (2 - alpha L_h)), from the Lagrangian's decrease in the first step."""
         algorithm = self.algorithm
         return 2 / (
             algorithm.step_size * self.participation * (2 - algorithm.step_size * self.local_smoothness)
@@ -115,36 +115,36 @@ class Constants:
 
     @property
     def local_steps_factor(self) -> float:
-        """A = 2 L_h / (p (1 - (1 - alpha L_h)^(2T))), from the Lagrangian's decrease in all T local steps."""
+        """The constant A = 2 L_h / (p (1 - (1 - alpha L_h)^(2T))), from the Lagrangian's decrease in T local steps."""
         shrinking = (1 - self.algorithm.step_size * self.local_smoothness) ** 2
-        # as a geometric sum, which loses no digits if alpha L_h is small
+        # a geometric sum, which is accurate also if alpha L_h is small
         return self.first_step_factor / sum(shrinking**step for step in range(self.algorithm.local_steps))
 
     @property
     def pairs_factor(self) -> float:
-        """4 (1 - 1/m) rho L_g^2 / (P den), the pairs' factor in the repaired theorem."""
+        """The number 4 (1 - 1/m) rho L_g^2 / (P den), which is the pairs' factor in the repaired theorem."""
         pull = 4 * (1 - 1 / self.clients) * self.algorithm.augmentation * self.penalty.lipschitz**2
         return pull / (self.pair_participation * self.second_denominator)
 
     @property
     def largely_augmented(self) -> bool:
-        """Whether rho >= 8 L_g, so that the pairs' factor is not needed."""
+        """Whether rho >= 8 L_g; then the bound does not need the pairs' factor."""
         return self.algorithm.augmentation >= 8 * self.penalty.lipschitz * (1 - 1e-12)
 
     @property
     def mapping_bound(self) -> float:
-        """m^2 lambda^2 xi^2 / (lambda + xi)^2."""
+        """The number m^2 lambda^2 xi^2 / (lambda + xi)^2."""
         strength, smoothing = self.penalty.strength, self.penalty.smoothing
         return (self.clients * strength * smoothing / (strength + smoothing)) ** 2
 
     @property
     def start(self) -> float:
-        """m xi lambda / 4, which is added to F(w^0) - F* as printed."""
+        """The term m xi lambda / 4, which the printed bound adds to F(w^0) - F*."""
         return self.clients * self.penalty.smoothing * self.penalty.strength / 4
 
     @property
     def repaired_start(self) -> float:
-        """(m - 1) xi lambda / 4, as a client has no pair with itself."""
+        """The term (m - 1) xi lambda / 4, with m - 1 because a client has no pair with itself."""
         return (self.clients - 1) * self.penalty.smoothing * self.penalty.strength / 4
 
     @property
@@ -154,27 +154,27 @@ class Constants:
 
     @property
     def participation(self) -> float:
-        """Probability that a client takes part (p_i, equal for all)."""
+        """Probability p_i that a client takes part, which is equal for all clients."""
         return self.active / self.clients
 
     @property
     def pair_participation(self) -> float:
-        """Probability that at least one of two clients takes part (P-hat)."""
+        """Probability P-hat that at least one of two clients takes part."""
         absent = math.comb(self.clients - 2, self.active) / math.comb(self.clients, self.active)
         return 1 - absent
 
 
 def printed_setting(setting: Constants) -> Constants:
-    """Return a setting of convex losses, with the least L_- that the step size allows; any positive L_- is valid."""
+    """Return a setting of convex losses with the least L_- that the step size allows. Any positive L_- is valid."""
     algorithm = setting.algorithm
     least = max(0.0, setting.smoothness + 2 * algorithm.augmentation - 1 / algorithm.step_size)
     return replace(setting, weak_convexity=least if least * algorithm.step_size > 1e-12 else 0.0)
 
 
 def printed_needs(setting: Constants) -> tuple[Hypothesis, ...]:
-    """Return the hypotheses of Theorem 1 on rho, T and alpha, with c^(T/2) for c and log(1/c) for log c.
+    """Return the hypotheses of Theorem 1 on rho, T and alpha, with c^(T/2) instead of c and log(1/c) instead of log c.
 
-    The hypotheses on q are left out if L_- >= rho, because q is then no power of a contraction.
+    If L_- >= rho, the hypotheses on q are omitted, because q is then not a power of a number below 1.
     """
     algorithm, penalty = setting.algorithm, setting.penalty
     rho, power, convexity = float(algorithm.augmentation), setting.power, setting.weak_convexity
@@ -194,7 +194,7 @@ def printed_needs(setting: Constants) -> tuple[Hypothesis, ...]:
 
 
 CONDITION, STEP = Q[1::3], Q[:1:10]
-"""L / mu, and alpha (L + mu), which is at most 1."""
+"""The values of L / mu and of alpha (L + mu), which is at most 1."""
 
 
 def contraction(condition: Fraction, step: Fraction) -> Fraction:
@@ -215,7 +215,7 @@ def contraction(condition: Fraction, step: Fraction) -> Fraction:
     rank=4,
 )
 def conditions(condition: Fraction = CONDITION, step: Fraction = STEP) -> Sides:
-    """The step size and rho > L_f / (1 - 2c) > 0 can be met together.
+    """The conditions on the step size and rho > L_f / (1 - 2c) > 0 can be satisfied together.
 
     Hypotheses
         mu = rho - L_- > 0, L = L_f + rho, 0 < alpha <= 1 / (L + mu), c = 1 - 2 alpha mu L / (L + mu).
@@ -225,14 +225,14 @@ def conditions(condition: Fraction = CONDITION, step: Fraction = STEP) -> Sides:
 
     Proof
         No such alpha and rho exist: 1 - c <= 2 mu L / (L + mu)^2 <= 1/2 because (L + mu)^2 - 4 mu L = (L - mu)^2 >= 0.
-        So c >= 1/2 and 1 - 2c <= 0: the bound on rho is negative or infinite, and it excludes nothing or everything.
-        Likewise, since log c < 0, every T_i satisfies T_i > 2 log 2 / log c.
+        So c >= 1/2 and 1 - 2c <= 0: the bound on rho is negative, and excludes no rho, or infinite, and excludes every
+        rho. Likewise, since log c < 0, every T_i satisfies T_i > 2 log 2 / log c.
 
     Source
         Yu et al. (2023), Theorem 1, a reading. The text has "T_i > 2 log 2 / log c" and "rho > max{L_f / (1 - 2c), 2
         lambda / xi, 2 / (a - 1), L_-}". The reading adds that L_f / (1 - 2c) is positive, as a bound on rho would be;
-        otherwise the bound is negative and the conditions are met. For another reading, T_i > 2 log 2 / log(1/c) and
-        rho > L_f / (1 - 2 c^(T/2)), see ``fpfc/theorem-1-models`` and ``fpfc/theorem-1-models-positive``.
+        otherwise the bound is negative and the conditions are satisfied. For another reading, T_i > 2 log 2 / log(1/c)
+        and rho > L_f / (1 - 2 c^(T/2)), see ``fpfc/theorem-1-models`` and ``fpfc/theorem-1-models-positive``.
     """
     suppose("rho > L_f / (1 - 2c) > 0", contraction(condition, step) < Fraction(1, 2))
     return at_least(1 - 2 * contraction(condition, step), nothing=0)
@@ -240,17 +240,17 @@ def conditions(condition: Fraction = CONDITION, step: Fraction = STEP) -> Sides:
 
 @conditions.step("c >= 1/2")
 def slow_contraction(condition: Fraction = CONDITION, step: Fraction = STEP) -> Sides:
-    """No admissible step contracts by more than a factor 1/2."""
+    """No admissible step multiplies the squared distance by less than 1/2."""
     return at_least(contraction(condition, step), half=Fraction(1, 2))
 
 
 WEAK_CONVEXITY = 1e-3
-"""L_- of convex losses: any positive number."""
+"""The constant L_- of convex losses, which may be any positive number."""
 
 
 SMOOTHINGS = among(*(Fraction(hundredths, 100) for hundredths in (30, 50, 48, 42, 36)))
 START = Fraction(2)
-"""The clients' common first model; their minimisers are 1 and -1 in turn."""
+"""The clients' common first model. Their minimisers alternate between 1 and -1."""
 
 
 @claim(
@@ -258,7 +258,7 @@ START = Fraction(2)
     label="Theorem 1, first inequality",
     source="reading",
     repaired_by="fpfc/repaired-models",
-    # C_1 is negative with both r
+    # C_1 is negative for both values of r
     example={
         "clients": 2,
         "augmentation": Fraction(23, 4),
@@ -306,7 +306,7 @@ def theorem_1_models(
         but a mean square cannot. The verdict "violated" rests on C_1 <= 0, with both r, and on the exponent T/2. With r
         = (c^-T - 1)^-1 the first denominator is positive under the hypotheses. With (c - T/2)^-1 to the letter, C_1 is
         positive at the instance that is tried first. We do not refute these two readings of C_1. If the denominator is
-        positive the inequality holds, see ``fpfc/theorem-1-models-positive``.
+        positive, the inequality is true, see ``fpfc/theorem-1-models-positive``.
     """
     setting = ScalarSetting(augmentation, smoothing, local_steps)
     setting.suppose_the_printed()
@@ -317,7 +317,7 @@ def theorem_1_models(
     first = max(setting.most_of_first(*reading) for reading in readings)
     minimisers = [Fraction((-1) ** i) for i in range(clients)]
     measured = setting.mean_squared_gradient(minimisers, START, rounds)
-    # the largest right-hand side for any F* between the sum of the clients' minima, which is 0, and F(w^0)
+    # the largest right-hand side over all F* between 0, the sum of the clients' minima, and F(w^0)
     gap = sum((START - b) ** 2 / 2 for b in minimisers) if first > 0 else 0
     factor = first / rounds
     return at_most(measured, descent=factor * gap, smoothing=factor * clients * smoothing * STRENGTH / 4)
@@ -360,23 +360,23 @@ def theorem_1_mapping(
         every such theta and v the inequality holds, for all models and losses. Beyond xi the unit proximal map leaves
         theta_ij unchanged. Up to xi, with t = ||theta_ij||, theta + v has length (1 + lambda / xi) t, and the map
         returns 0 or shortens the vector by lambda. So theta moves by the smaller of t and lambda (1 - t / xi), which is
-        at most lambda xi / (lambda + xi). There are m (m - 1) ordered pairs. So the inequality holds before the first
-        round, where G = 0, and after any number of rounds. It measures the smoothing, and does not fall with K.
+        at most lambda xi / (lambda + xi). There are m (m - 1) ordered pairs. So the inequality is true before the first
+        round, where G = 0, and after every number of rounds. It measures the smoothing, and does not decrease with K.
 
     Source
         Yu et al. (2023), Theorem 1, which names SCAD after Fan and Li; for a <= 2 the inequality is false. The paper
         prints before it "G(omega, theta, v) = theta - prox_{L_0}(theta)", which contains neither v nor a step. The
         other two inequalities do measure the distance from a stationary point, see ``fpfc/repaired-models`` and
-        ``fpfc/repaired-duals``. The claim ``fpfc/repaired-mapping`` has m (m - 1) for m^2, and tests the inequality on
-        runs.
+        ``fpfc/repaired-duals``. The claim ``fpfc/repaired-mapping`` has m (m - 1) instead of m^2, and tests the
+        inequality on runs.
     """
     worst = strength * smoothing / (strength + smoothing)
-    # theta + v is at most lambda long, and its proximal point is 0
+    # theta + v has length at most lambda, and its proximal point is 0
     short = share * worst
-    # theta + v is from lambda to 2 lambda long, and its proximal point shorter by lambda
+    # theta + v has a length from lambda to 2 lambda, and its proximal point is shorter by lambda
     middle = worst + share * (smoothing - worst)
     point = (1 + strength / smoothing) * middle - strength
-    # v has the length (a lambda - ||theta||) / (a - 1) on SCAD's concave part, and the proximal point is theta
+    # on SCAD's concave part, v has the length (a lambda - ||theta||) / (a - 1), and the proximal point is theta
     a = 2 + concavity_above_2
     concave = strength + share * (a - 1) * strength
     target = concave + (a * strength - concave) / (a - 1)
@@ -402,7 +402,7 @@ def theorem_1_mapping(
     places="algorithm 1, line 5",
 )
 def theorem_1_duals(clients: int = Z[2:4], rounds: int = among(1000, 2000)) -> Sides:
-    """If pairs of two participants move, E||grad_v L_0||^2 is at most C_2 (F(w^0) - F* + m xi lambda / 4) / K.
+    """If pairs of two participants are updated, E||grad_v L_0||^2 is at most C_2 (F(w^0) - F* + m xi lambda / 4) / K.
 
     Hypotheses
         The hypotheses of ``fpfc/theorem-1-models``; theta_ij and v_ij are updated if both i and j are in A_k, and stay
@@ -419,9 +419,9 @@ def theorem_1_duals(clients: int = Z[2:4], rounds: int = among(1000, 2000)) -> S
         client are left open. This reading leaves them unchanged; ``fpfc/theorem-1-participation`` updates them, as the
         public code does. The paper does not define L_0. In the reading, L_0 has the sum over ordered pairs, divided by
         2m. With the sum over unordered pairs the left-hand side doubles. With one client per round, which Assumption 3
-        allows, no pair ever has two participants. Then theta = v = 0 for ever, the models drift apart, and the
-        left-hand side tends to a positive number, for every constant. By Jensen's inequality the left-hand side of the
-        mean models is no larger; the claim measures the mean models.
+        allows, no pair ever has two participants. Then theta and v stay 0, and the models move apart. The left-hand
+        side tends to a positive number, so no constant makes the bound true. By Jensen's inequality the left-hand side
+        of the mean models is no larger; the claim measures the mean models.
     """
     rho = Fraction(5)
     setting = ScalarSetting(rho, Fraction(3, 10), 10)
@@ -429,6 +429,6 @@ def theorem_1_duals(clients: int = Z[2:4], rounds: int = among(1000, 2000)) -> S
     opposed = clients // 2 * (clients - clients // 2)
     measured = opposed * setting.least_squared_difference(clients, rounds) / (2 * clients**2)
     factor = setting.lipschitz**2 / (clients * rho * setting.second_denominator) / rounds
-    # F* is at least 0, and F(w^0) is half the number of clients
+    # F* is at least 0, and F(w^0) equals half the number of clients
     descent, smoothing = Fraction(clients, 2), clients * setting.smoothing * STRENGTH / 4
     return at_most(measured, descent=factor * descent, smoothing=factor * smoothing)

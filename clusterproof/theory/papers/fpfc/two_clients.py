@@ -1,9 +1,9 @@
-"""A round of FPFC for two clients that both take part, on every loss and penalty, for every number of local steps.
+"""A claim on a round of FPFC for two clients that take part, for every loss, penalty and number of local steps.
 
 Losses and penalties need not be convex. A function f is L-smooth exactly if phi = f + L/2 ||.||^2 is convex and
-2L-smooth, so the claim is about three convex functions phi. A sum of classes has a minimiser. This hypothesis is empty
-here, because the sum has a further part: for any phi, a linear function makes any point a minimiser of the sum. The
-claim never asks for the further part or for the minimiser.
+2L-smooth, so the claim is about three convex functions phi. By default, a claim supposes that the sum of its functions
+has a minimiser. This hypothesis adds nothing here, because the sum has a fourth part: for all phi, some linear function
+makes any point a minimiser of the sum. The claim uses neither the fourth part nor the minimiser.
 """
 
 from __future__ import annotations
@@ -26,16 +26,16 @@ from clusterproof.checker.claims import (
 )
 
 Smoothness = Annotated[Fraction, rationals(0, 9, 8, upwards=True)]
-"""L_f / L_g."""
+"""The quotient L_f / L_g."""
 Augmentation = Annotated[Fraction, rationals(2, 9, 8, upwards=True)]
-"""rho / L_g."""
+"""The quotient rho / L_g."""
 Length = Annotated[Fraction, rationals(0, 1, 12)]
-"""z = alpha L_h, with L_h = L_f + rho."""
+"""The number z = alpha L_h, with L_h = L_f + rho."""
 Three = Annotated[
     Function,
     functions(smoothness=lambda smoothness: 2 * smoothness, count=2) + functions(smoothness=2) + functions(),
 ]
-"""phi_1 and phi_2 of the losses, phi of the penalty, and a further convex function; L_g = 1."""
+"""The functions phi_1 and phi_2 of the losses, phi of the penalty, and another convex function; L_g = 1."""
 
 
 def square(vector: Any) -> Any:
@@ -45,7 +45,7 @@ def square(vector: Any) -> Any:
 
 @dataclass(frozen=True)
 class TwoClients:
-    """Two clients with their losses, and the penalty of their pair.
+    """Two clients with their losses and the penalty of their pair.
 
     Attributes
     ----------
@@ -72,7 +72,7 @@ class TwoClients:
         return self.f.parts[1].gradient(theta) - theta
 
     def lagrangian(self, models: Any, theta: Any, dual: Any) -> Any:
-        """Return L_rho, where theta and v belong to the pair (1, 2); the pair (2, 1) has the same part in the sum."""
+        """Return L_rho for theta and v of the pair (1, 2). The pair (2, 1) contributes the same to the sum."""
         gap = models[0] - models[1] - theta
         penalty = self.f.parts[1](theta) - square(theta) / 2
         of_pair = penalty + dual @ gap + self.augmentation / 2 * square(gap)
@@ -102,7 +102,7 @@ class TwoClients:
 
 
 def of_fall(client: int) -> Callable[..., dict[str, Any]]:
-    """Return the multipliers of a local step: h_i falls."""
+    """Return the multipliers that prove that a local step lowers h_i."""
 
     def multipliers(smoothness: Any, augmentation: Any, length: Any) -> dict[str, Any]:
         return {
@@ -115,7 +115,7 @@ def of_fall(client: int) -> Callable[..., dict[str, Any]]:
 
 
 def of_gradient(client: int) -> Callable[..., dict[str, Any]]:
-    """Return the multipliers of a local step: the gradient of h_i keeps a share of its length."""
+    """Return the multipliers that prove that a local step keeps a share of the length of h_i's gradient."""
 
     def multipliers(smoothness: Any, augmentation: Any, length: Any) -> dict[str, Any]:
         weight = 2 * (1 - length) * (smoothness + augmentation) / length
@@ -126,7 +126,7 @@ def of_gradient(client: int) -> Callable[..., dict[str, Any]]:
 
 
 def of_the_line(smoothness: Any, augmentation: Any) -> dict[str, Any]:
-    """Return the multipliers of the round; the penalty's points are theta (1) and theta+ (2, and 3 for its value)."""
+    """Return the multipliers of the round. The penalty's points are theta (1) and theta+ (2, and 3 for its value)."""
     weight, half = 1 / (2 * (smoothness + augmentation)), Fraction(1, 2)
     of_pair = {"2:1,2:0": half + 1 / augmentation, "2:2,1:0": 1 / augmentation, "2:2,3:0": half}
     return {"hypothesis 0": weight, "hypothesis 2": weight, **of_pair}
@@ -152,7 +152,7 @@ def of_the_line(smoothness: Any, augmentation: Any) -> dict[str, Any]:
 def round_of_two_clients(
     smoothness: Smoothness, augmentation: Augmentation, length: Length, f: Three, steps: int = Z[1:]
 ) -> Sides:
-    """A round lowers the augmented Lagrangian by lines 1 and 2 of the proof, for every loss, penalty and T.
+    """A round lowers the augmented Lagrangian as lines 1 and 2 of the proof state, for every loss, penalty and T.
 
     Hypotheses
         Two clients both take part. Their losses are L_f-smooth with L_f > 0, the penalty g is L_g-smooth, and neither
@@ -160,12 +160,12 @@ def round_of_two_clients(
         Models and theta are any points, and v = grad g(theta), as after every update.
 
     Statement
-        L_rho falls by at least (1 - (1 - z)^(2T)) / (2 L_h) sum_i ||M_i||^2 + den / (4 rho) ||d theta||^2, with M_i =
-        grad_{w_i} L_rho before the round, L_h = L_f + rho and den = rho^2 - L_g rho - 2 L_g^2, for every T.
+        L_rho decreases by at least (1 - (1 - z)^(2T)) / (2 L_h) sum_i ||M_i||^2 + den / (4 rho) ||d theta||^2, with M_i
+        = grad_{w_i} L_rho before the round, L_h = L_f + rho and den = rho^2 - L_g rho - 2 L_g^2, for every T.
 
     Proof
-        ``fpfc/repaired-proof`` has the lines: the local steps lower h_1 + h_2, which majorises L_rho in the models, and
-        the pair's update lowers L_rho.
+        ``fpfc/repaired-proof`` has the lines of the proof: the local steps lower h_1 + h_2, which majorises L_rho in
+        the models, and the pair's update lowers L_rho.
 
     Source
         Ours, from the proof of Theorem 1 of Yu et al. (2023). On drawn tasks, ``fpfc/repaired-proof`` has these lines

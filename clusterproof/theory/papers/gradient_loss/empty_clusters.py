@@ -1,4 +1,4 @@
-"""(7) and Section II-C: clusters without clients."""
+"""Claims on clusters without clients: (7) and Section II-C."""
 
 from __future__ import annotations
 
@@ -40,8 +40,8 @@ def equation_7_empty(away: int = Z[3:], pinned: int = among(-1, 1)) -> Sides:
         w_k^(t+1) = (1 / |M_k|) sum over M_k of w_i^(t+1), for all k; M_k are the clients that chose k.
 
     Source
-        Lin et al. (2023), (7). With |M_k| = 0 the mean is 0 / 0. Our reading: the model does not change, as in Section
-        II-C, unless clients are pinned to it.
+        Lin et al. (2023), (7). With |M_k| = 0, the mean is 0 / 0. In our reading, the model then does not change, as in
+        Section II-C, unless it receives clients by pinning.
     """
     return equal(
         (away, away - Fraction(away - pinned, 2)),
@@ -72,8 +72,8 @@ def empty_cluster_rule(allocation: int = Z[0:99], away: int = Z[3:]) -> Sides:
     Source
         Lin et al. (2023), Section II-C. The text does not state in which rounds clients are allocated, or whether
         before or after the vote. Nor does it state whether purity counts the allocated or the voted cluster, or whether
-        the baseline has this rule. Our reading: after the vote, in rounds with an empty cluster (``"when-empty"``) or
-        in all (``"always"``), and purity counts the votes.
+        the baseline has this rule. In our reading, clients are allocated after the vote, in rounds with an empty
+        cluster (``"when-empty"``) or in all rounds (``"always"``), and purity counts the votes.
     """
     task = scalar_task([Fraction(b) for b in (-1, -1, 1, 1)])
     start, rules = np.array([[0.0], [float(away)]]), ("when-empty", "always")
@@ -110,8 +110,8 @@ def empty_for_good(
 
     Hypotheses
         There are two models, ``left`` clients with minimiser -1 and ``right`` clients with minimiser 1. lambda = 0.2,
-        without pinning or ties. The run has 8 iterations, and (3) has either sign. If (3) is 0 / 0, S = 0, 1 or -1,
-        with the value that favours the claim.
+        without pinning or ties. The run has 8 iterations, and (3) may have either sign. If (3) is 0 / 0, S is 0, 1 or
+        -1, whichever makes the claim true.
 
     Statement
         No client chooses a model that was not updated in an earlier iteration.
@@ -148,7 +148,7 @@ def empty_for_good(
 def pinning(
     stream: Stream, clusters: int = Z[2:4], step: Fraction = Q[Fraction(1, 10) : Fraction(9, 10)]
 ) -> Sides:
-    """With pinning in rounds with an empty cluster, every model is trained in every round.
+    """If clients are pinned in each round with an empty cluster, every round trains every model.
 
     Hypotheses
         There are at least K participants, the gradients of the clients at the models do not vanish, and alpha L < 1.
@@ -158,7 +158,7 @@ def pinning(
         K, one to each: no cluster is empty, and every model moves.
 
     Source
-        Ours; the rule of Section II-C with its gaps filled.
+        Ours; this is the rule of Section II-C, with our choices where the paper leaves details open.
     """
     seed = int(stream.integers(2**31))
     task = QuadraticMixture.random(

@@ -1,4 +1,4 @@
-"""(1): the loss of a mini-batch as a sum, and the effect of this sum on (4)."""
+"""Claims on (1): the loss of a mini-batch as a sum, and the effect of this sum on (4)."""
 
 from __future__ import annotations
 
@@ -53,11 +53,11 @@ def equation_1(
     weight: Fraction = WEIGHT,
     rows: int = Z[1:],
 ) -> Sides:
-    """By (4) with the summed loss of (1) a client makes the same choice on a mini-batch and on copies of it.
+    """By (4) with the summed loss of (1), a client makes the same choice on a mini-batch and on copies of it.
 
     Hypotheses
-        The similarity has the descent sign, no gradient is 0, and lambda is in [0.1, 0.5], as in Fig. 4. With the sign
-        of (3) as printed, the scores belong to the opposite moves. The dimension is one, and the mini-batch has
+        The similarity has the descent sign, no gradient is 0, and lambda is in [0.1, 0.5], as in Fig. 4. With the
+        printed sign of (3), the scores are those of the opposite moves. The dimension is one, and the mini-batch has
         ``rows`` copies of the sample x = 1, y = 0.
 
     Statement
@@ -66,7 +66,7 @@ def equation_1(
     Source
         Lin et al. (2023), (1), a sum over the mini-batch, and after (4): "lambda is a weight parameter that controls
         the importance of the gradient similarity and the training loss". The reading adds that copies of the data
-        change nothing; the paper does not claim it. The sum grows with the mini-batch and S_ik does not.
+        change nothing; the paper does not claim it. The sum grows with the mini-batch, but S_ik does not.
     """
     suppose("no gradient is 0", model_0 != 0 and model_1 != 0)
     few, many = (summed_scores((model_0, model_1), (move_0, move_1), weight, count) for count in (1, rows))
@@ -93,11 +93,11 @@ def equation_1_mean(
 
     Statement
         L_ik = (1 / |Z_i|) sum over Z_i of l(w_k, z) and its gradient do not change when Z_i is copied. So lambda S_ik -
-        (1 - lambda) L_ik, and hence the choice, does not change either. The rows may have any losses, and gradients any
-        coordinates; where the gradient is the same, S_ik is the same.
+        (1 - lambda) L_ik does not change, and neither does the choice. The samples may have any losses, and the
+        gradients any coordinates. S_ik does not change because the gradient does not.
 
     Source
-        Ours; replaces the sum in (1). The claim is an identity.
+        Ours; the mean replaces the sum in (1). The claim is an identity.
     """
     loss, gradient = total(losses), total(gradients)
     once = loss / rows, gradient / rows
@@ -106,12 +106,12 @@ def equation_1_mean(
 
 
 def total(numbers: Sequence[Fraction]) -> Any:
-    """Sum any numbers."""
+    """Return the sum of numbers."""
     return iterate(lambda so_far, one: so_far + one, Fraction(0), numbers, invariant=lambda *_: ())
 
 
 def copied(number: Any, copies: int) -> Any:
-    """Sum copies of a number."""
+    """Return the sum of several copies of a number."""
     return iterate(
         lambda so_far: so_far + number, Fraction(0), copies, invariant=lambda sum_, n: sum_ == n * number
     )

@@ -1,4 +1,4 @@
-"""(2): the last move of a cluster's model, and its relation to gradients."""
+"""Claims on (2): the last move of a cluster's model, and its relation to gradients."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from clusterproof.theory.papers.gradient_loss.scalar import POINT, STEP, exact_r
 DEVICES: Any = integers(0, 6, upwards=True)
 OF_DEVICES: Any = sequences(POINT, lambda devices: devices)
 PACE, SHARE = Q[Fraction(1, 20) : 1 : 20], Q[0:1:10]
-"""alpha L, and lambda."""
+"""The values of alpha L and of lambda."""
 
 
 @claim(
@@ -88,7 +88,7 @@ def equation_2_descent(
         each coordinate, for any gradients of the clients in M_k.
 
     Source
-        Ours; (5) inserted into (7). The claim is an identity.
+        Ours; the claim follows from (5) and (7), and is an identity.
     """
     gradient, points = iterate(
         lambda sums, one: (sums[0] + one, sums[1] + (model - step * one)),
@@ -103,7 +103,7 @@ def equation_2_descent(
 def plain_round(
     task: QuadraticMixture, algorithm: GradientLoss, models: np.ndarray, moves: np.ndarray
 ) -> tuple[np.ndarray, list[int]]:
-    """Return the models after a round, and the choices, by loops over clients and models in (1)-(7); mean loss."""
+    """Return models after a round and choices, by loops over clients and models in (1)-(7); mean loss."""
     choices, points = [], []
     for hessian, center in zip(task.hessians, task.centers, strict=True):
         gradients = [hessian @ (w - center) for w in models]
@@ -175,7 +175,7 @@ def equations_4_7(
 def same_runs(
     choices: tuple[np.ndarray, np.ndarray], models: tuple[np.ndarray, np.ndarray]
 ) -> dict[str, Sides]:
-    """Conclude that two runs have the same choices and the same models, up to rounding."""
+    """State the conclusion that two runs have the same choices and the same models, up to rounding."""
     return {
         "choices": equal((choices[0].astype(object), choices[1].astype(object))),
         "models": equal(models, rounding=1e-10 * (1 + float(np.abs(models[1]).max()))),

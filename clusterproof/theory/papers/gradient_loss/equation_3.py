@@ -1,4 +1,4 @@
-"""(3) and the next sentence: the similarity with the printed sign and with the descent sign, and distances."""
+"""Claims on (3) and the next sentence: the similarity with the printed and with the descent sign, and distances."""
 
 from __future__ import annotations
 
@@ -94,13 +94,13 @@ def equation_3(
 DIMENSION: Any = integers(1, 6, upwards=True)
 OFFSET: Any = sequences(POINT, lambda dimension: dimension)
 PACE = Q[Fraction(1, 20) : Fraction(19, 20) : 20]
-"""alpha L."""
+"""The number alpha L."""
 
 
 def second_round(
     stream: np.random.Generator, step: Fraction, condition: float = 1.0, sign: str = "descent"
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Return S_(i, true), the gradient and the last move of every client in round 2; round 1 had the right choices.
+    """Return S_(i, true), the gradient and the last move of each client in round 2, after correct choices in round 1.
 
     The clients of a cluster are equal, L = 1; the run starts in the clusters' basins.
     """
@@ -169,7 +169,7 @@ def equation_3_worst(
     """
 
     def add(sums: tuple[Any, ...], one: Any) -> tuple[Any, ...]:
-        """Return the squares of w - b, G and Delta w, and the product of G and Delta w, with one more coordinate."""
+        """Return the squares of w - b, G and Delta w and the product of G and Delta w, after adding a coordinate."""
         move, gradient = -share * one, curvature * (1 - share) * one
         square, of_gradient, of_move, product = sums
         return square + one**2, of_gradient + gradient**2, of_move + move**2, product + gradient * move
@@ -190,7 +190,7 @@ def equation_3_worst(
 
 @equation_3_descent.step("as printed, similarity", evaluations=50, needed=False)
 def equation_3_worst_similarity(stream: Stream, step: Fraction = PACE) -> Sides:
-    """The claim for the similarities that the algorithm computes."""
+    """Check the claim for the similarities that the algorithm computes."""
     return equal((second_round(stream, step, sign="as-printed")[0], -1.0), rounding=1e-12)
 
 
@@ -204,7 +204,7 @@ def equation_3_worst_similarity(stream: Stream, step: Fraction = PACE) -> Sides:
 def equation_3_euclidean(
     own: Fraction = POINT, other: Fraction = POINT, other_average: Fraction = POINT, step: Fraction = STEP
 ) -> Sides:
-    """Minus the distance of a gradient from Delta w is largest in the cluster with this average gradient.
+    """Minus the distance between a gradient and Delta w is largest in the cluster with this average gradient.
 
     Hypotheses
         ``own`` and ``other`` are the client's gradients at two models. The first cluster's last average gradient was
@@ -234,14 +234,14 @@ def equation_3_euclidean(
 def equation_3_euclidean_descent(
     stream: Stream, models: int = Z[2:4], dimension: int = Z[1:5], step: Fraction = Q[Fraction(1, 1000) : 1]
 ) -> Sides:
-    """Minus the distance of the gradient from the average gradient is largest if the two agree.
+    """Minus the distance between the gradient and the average gradient is largest if the two are equal.
 
     Statement
         S_ik = -||G_ik + Delta w_k / alpha|| is minus the distance of G_ik from the average gradient of
         cluster k in the last round: 0 if they are equal, otherwise below 0.
 
     Source
-        Ours; replaces the printed distance. Delta w_k / alpha is minus the average gradient, by
+        Ours; the claim replaces the printed distance. Delta w_k / alpha is minus the average gradient, by
         ``gradient-loss/equation-2-descent``.
     """
     gradients, averages = stream.standard_normal((2, models, dimension))
@@ -249,7 +249,7 @@ def equation_3_euclidean_descent(
     algorithm = GradientLoss(step_size=float(step), clusters=models, similarity="euclidean")
     state = MovingState(np.zeros_like(averages), None, None, -float(step) * averages, np.asarray(1))
     similarities = np.asarray(algorithm.similarities(state, gradients[None]))[0]
-    # largest if the two agree: it is minus a norm
+    # minus a norm, which is largest if the two are equal
     return equal((similarities, -np.linalg.norm(gradients - averages, axis=-1)), rounding=1e-10)
 
 
@@ -270,14 +270,14 @@ def equation_3_inverse(
     distance_1: Fraction = POSITIVE,
     weight: Fraction = WEIGHT,
 ) -> Sides:
-    """The inverse of the distance is the similarity, that is, minus the distance.
+    """The similarity is "the inverse of distance", that is, minus the distance.
 
     Statement
         "treat the inverse of distance as similarity (i.e. S_ik = -d(G_ik, Delta w_k))".
 
     Source
-        Lin et al. (2023), text after (3). The text has 1 / d and the formula -d. Our reading: -d; 1 / d is infinite if
-        gradient and move agree.
+        Lin et al. (2023), text after (3). The words "inverse of distance" mean 1 / d, but the formula is -d. Our
+        reading is -d, because 1 / d is infinite if gradient and move are equal.
     """
     pairs = ((distance_0, loss_0), (distance_1, loss_1))
     minus = [score(weight, -d, loss) for d, loss in pairs]

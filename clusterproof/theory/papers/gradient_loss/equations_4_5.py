@@ -1,4 +1,4 @@
-"""(4) and (5), with (2) and (3) in the first round and (7) on line 12; ``equation_2.py`` has (4) to (7) together."""
+"""Claims on (4) and (5), on (2) and (3) in the first round, and on (7); ``equation_2.py`` has (4) to (7) together."""
 
 from __future__ import annotations
 
@@ -42,8 +42,8 @@ def loss_margin(
         batches of ``rows`` samples.
 
     Statement
-        L_(i, s_i) - min_k L_ik <= 2 lambda / (1 - lambda), with mean losses: 1/2 for lambda = 0.2. With the
-        sum of (1) over B rows the mean loss may differ by this bound divided by B: 1/100 for B = 50.
+        L_(i, s_i) - min_k L_ik <= 2 lambda / (1 - lambda) for mean losses, which is 1/2 for lambda = 0.2. With the sum
+        of (1) over B samples, the mean losses differ by at most this bound divided by B, which is 1/100 for B = 50.
 
     Source
         Ours. The similarities of two models differ by at most 2.
@@ -82,7 +82,7 @@ def equation_3_first_round(
 
     Source
         Lin et al. (2023), (2), (3) and Algorithm 1, line 2. There is no w^(-1). (3) is also 0 / 0 if a model did not
-        move or a gradient vanishes. Our reading: S = 0 in all three cases, so that the first round is IFCA's.
+        move or a gradient vanishes. In our reading, S = 0 in all three cases, so the first round is a round of IFCA.
     """
     pairs = [(w, (w - center) ** 2 / 2) for w in (model_0, model_1)]
     without = [score(weight, 0, loss) for _, loss in pairs]
@@ -106,15 +106,15 @@ def equation_3_first_round(
 def equation_5_batch(
     step: Fraction = Q[Fraction(1, 10) : Fraction(19, 10) : 10], rows: int = Z[1:]
 ) -> dict[str, Sides]:
-    """A step of (5) on the summed loss of (1) is a step on the mean loss with the rate alpha |Z|.
+    """A step of (5) on the summed loss of (1) is a step on the mean loss with the learning rate alpha |Z|.
 
     Hypotheses
         l(w, z) = (w - z)^2 / 2, all samples equal the minimiser 0, and w = 1.
 
     Statement
-        w - alpha grad L with L of (1) is w - alpha |Z| grad (L / |Z|). It does not lead away from the minimiser exactly
-        if alpha <= 2 / |Z|, because its square changes by alpha |Z| (alpha |Z| - 2). So a learning rate for the mean
-        must be divided by |Z| for use with the sum.
+        w - alpha grad L with L of (1) is w - alpha |Z| grad (L / |Z|). The step does not lead away from the minimiser
+        if and only if alpha <= 2 / |Z|, because w^2 changes by alpha |Z| (alpha |Z| - 2). So a learning rate for the
+        mean must be divided by |Z| for use with the sum.
 
     Source
         Ours on Lin et al. (2023), (1) and (5); the paper states neither its batches nor its learning rates. The
@@ -154,7 +154,7 @@ def algorithm_line_12(center: Fraction = POINT, start: Fraction = POINT, step: F
     Source
         Lin et al. (2023), Algorithm 1, line 12: "Upload s_i^t and w_i^t", against Section II-B3: the client
         "transmits its updated FL model parameters w_i^(t+1)": a misprint. w_i^0 is not defined; with w_i^0 = w^0 the
-        models move at half the speed. Our reading: clients upload w_i^(t+1).
+        models move at half the speed. In our reading, clients upload w_i^(t+1).
     """
     model = update = start
     for _ in range(2):  # line 12 uploads the update of the previous round

@@ -1,4 +1,4 @@
-"""Section I: whether earlier methods cluster clients by loss values alone."""
+"""Claims on Section I: whether earlier methods use only loss values to cluster clients."""
 
 from __future__ import annotations
 
@@ -19,18 +19,18 @@ WARM_UP = 2
 HALF: Any = integers(2, 5, upwards=True)
 PULL = among(Fraction(1), Fraction(1, 2), Fraction(4))
 MODELS = np.array([[1.0, 0.0], [-1.0, 0.0]])
-"""IFCA's two models; the clients' second coordinates do not affect the order of their losses."""
+"""The two models of IFCA. The second coordinates of clients do not affect the order of their losses."""
 
 
 def devices_at(centers: np.ndarray, labels: np.ndarray, curvature: float = 1.0) -> QuadraticMixture:
-    """Return clients with these minimisers (m, d) and Hessians of one curvature."""
+    """Return clients with these minimisers (m, d) and with Hessians that have a single curvature."""
     clients, dimension = centers.shape
     hessians = np.broadcast_to(curvature * np.eye(dimension), (clients, dimension, dimension))
     return QuadraticMixture(hessians=hessians, centers=centers, labels=labels.astype(int))
 
 
 def pulled(signs: np.ndarray, pull: Fraction, stretch: float = 1.0) -> QuadraticMixture:
-    """Return scalar clients with minimisers +-pull; for any signs, their losses at w = 0 are equal.
+    """Return scalar clients with minimisers +-pull. Their losses at w = 0 are equal for all signs.
 
     ``stretch`` is the factor by which the minimisers are farther away, and the losses flatter.
     """
@@ -52,7 +52,7 @@ def sent(task: QuadraticMixture, models: np.ndarray) -> tuple[np.ndarray, np.nda
 
 
 STEP, OF_MEAN, OF_LARGEST = Fraction(1, 10), Fraction(1, 10**6), Fraction(1, 1000)
-"""Step size, and thresholds of the mean and of the largest update."""
+"""The step size, and the thresholds of the mean update and of the largest update."""
 
 
 def labels_of(minimisers: Sequence[Fraction]) -> list[int]:
@@ -79,7 +79,7 @@ def labels_of(minimisers: Sequence[Fraction]) -> list[int]:
     places="section 1",
 )
 def only_losses(half: int = HALF, pull: Fraction = PULL) -> Sides:
-    """The method of [4] clusters clients by their loss values alone.
+    """The method of [4] uses only loss values to cluster clients.
 
     Hypotheses
         [4] is CFL (Sattler, Mueller and Samek, 2020), Algorithm 2, at a model that is stationary for the mean: w = 0
@@ -93,7 +93,7 @@ def only_losses(half: int = HALF, pull: Fraction = PULL) -> Sides:
         Lin et al. (2023), Section I: "these works [2]-[10] considered the use of only local loss values of edge devices
         for device clustering without using other information (i.e., gradient vectors)". The same paragraph states of
         [2] and [3] that they cluster by models. CFL cuts by the cosines of updates and evaluates no loss. [5], IFCA,
-        does use losses alone. One counterexample refutes "these works".
+        does use only losses. One counterexample refutes the sentence about "these works".
     """
     first, second = [pull] * half + [-pull] * half, [pull, -pull] * half
     losses = [[b**2 / 2 for b in minimisers] for minimisers in (first, second)]
@@ -118,7 +118,7 @@ def choices_of(task: QuadraticMixture) -> np.ndarray:
     headline=True,
 )
 def ifca_by_losses(half: int = HALF, pull: Fraction = PULL) -> Sides:
-    """Among earlier methods, IFCA clusters clients by their loss values alone, and CFL by their updates alone.
+    """Among earlier methods, IFCA uses only loss values to cluster clients, and CFL uses only updates.
 
     Hypotheses
         [5] is IFCA (Ghosh et al., 2020); [4] is CFL with one local step, at a model that is stationary for the mean.
@@ -147,7 +147,7 @@ def ifca_by_losses(half: int = HALF, pull: Fraction = PULL) -> Sides:
 def cfl_by_updates(
     half: int = HALF, pull: Fraction = PULL, stretch: Fraction = among(Fraction(1, 4), 2, 16)
 ) -> Sides:
-    """Clients with minimisers farther away and flatter losses send the same updates."""
+    """Clients with more distant minimisers and smaller curvatures send the same updates."""
     near, far = (pulled(np.repeat([1, -1], half), pull, times) for times in (1.0, float(stretch)))
     losses, gradients = zip(*(sent(task, np.zeros((1, 1))) for task in (near, far)), strict=True)
     suppose("the updates are the same", bool((gradients[0] == gradients[1]).all()))

@@ -1,4 +1,4 @@
-"""Purity, and the printed numbers about data sets."""
+"""Claims on purity and on the printed numbers about data sets."""
 
 from __future__ import annotations
 
@@ -36,12 +36,11 @@ FOUND = ["".join(each) for size, names in ((6, "012"), (4, "01")) for each in pr
     places="section 3-A3",
 )
 def purity_as_accuracy(true: str = among("001122", "000111", "0011"), found: str = among(*FOUND)) -> Sides:
-    """Purity is the share of clients in their true cluster, if clusters are named one to one.
+    """Purity is the share of clients in their true cluster under the best one-to-one naming of clusters.
 
     Hypotheses
         ``true`` and ``found`` have a cluster for each client, such as "000012". True clusters are of equal size, as in
-        Section III-A1. There are at most as many clusters as true clusters, and the names are as favourable as
-        possible.
+        Section III-A1. There are at most as many clusters as true clusters, and the naming maximises the share.
 
     Statement
         P = (1 / M) sum_k max_j |M*_j and M_k|, with M_k the clients of cluster k and M*_j the clients of true cluster
@@ -77,12 +76,12 @@ TABLE: Any = sequences(COUNT, CLUSTERS**2)
     places="section 3-A3",
 )
 def purity_bound(counts: tuple[int, ...] = TABLE) -> dict[str, Sides]:
-    """Purity is at least the share of correct clients, and never falls when clusters are split.
+    """Purity is at least the share of correct clients, and never decreases when clusters are split.
 
     Statement
         P >= max over one-to-one namings of the share of correct clients; P of a refinement is at least
-        P, and 1 for singletons. P is informative only together with the number of clusters. The claim has four clusters
-        and four true clusters, some possibly empty, with any ``counts`` of clients in both. Both sides are
+        P, and 1 for singletons. P is informative only together with the number of clusters. The check uses four
+        clusters and four true clusters, some possibly empty, with any ``counts`` of clients in both. Both sides are
         multiplied by the number of clients.
 
     Source
@@ -95,7 +94,7 @@ def purity_bound(counts: tuple[int, ...] = TABLE) -> dict[str, Sides]:
 
 
 def most(row: Sequence[Any], bound: Any = None) -> Any:
-    """Return the largest count; in a proof, an upper bound replaces it."""
+    """Return the largest count, which an upper bound replaces in a proof."""
 
     def says(largest: Any) -> tuple[Any, ...]:
         return tuple(largest >= each for each in row) + (() if bound is None else (largest <= bound,))
@@ -107,7 +106,7 @@ def most(row: Sequence[Any], bound: Any = None) -> Any:
 def of_a_refinement(
     first: tuple[int, ...] = OF_CLUSTER, second: tuple[int, ...] = OF_CLUSTER, others: int = COUNT
 ) -> Sides:
-    """One cluster is split in two, and the other clusters' largest counts add up to ``others``."""
+    """Split one cluster in two. The largest counts of the other clusters add up to ``others``."""
     split = most(first) + most(second)
     whole = most([one + other for one, other in zip(first, second, strict=True)], split)
     return at_least(others + split, whole=others + whole)
@@ -115,7 +114,7 @@ def of_a_refinement(
 
 @purity_bound.line("singletons")
 def of_singletons(devices: int = Z[1:]) -> Sides:
-    """Each cluster has one client."""
+    """Put each client in a cluster of its own."""
     correct = iterate(
         lambda sum_: sum_ + max(1, 0), Fraction(0), devices, invariant=lambda sum_, n: sum_ == n
     )
@@ -126,7 +125,7 @@ MERGED = "CIJKLMOPSUVWXYZ"
 """Letters of EMNIST whose small and capital forms are one class."""
 
 OVERLAPS = {"10 classes": (10, 8, 6), "EMNIST": (62 - len(MERGED), 40, 33)}
-"""Number of classes, number of classes per cluster, and number of classes that any two clusters must share."""
+"""Number of classes, number of classes per cluster, and least number of classes that two clusters share."""
 
 
 @claim("gradient-loss/class-overlap", label="Section III-A1", expected="certified", places="section 3-A1")
@@ -150,6 +149,6 @@ def class_overlap(data: str = among(*OVERLAPS), unused: int = Z[0:]) -> Sides:
 
 @class_overlap.step("dropped twice")
 def dropped_twice() -> Sides:
-    """8 clusters of EMNIST drop more classes together than there are."""
+    """Together, 8 clusters of EMNIST drop more classes than there are."""
     classes, kept, _ = OVERLAPS["EMNIST"]
     return at_least(8 * (classes - kept), classes=classes, one=1)

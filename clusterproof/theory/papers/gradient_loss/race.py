@@ -1,4 +1,4 @@
-"""Section III-B: which method separates the clusters sooner, by how much, and the cost of an iteration."""
+"""Claims on Section III-B: which method separates the clusters sooner, by how much, and what an iteration costs."""
 
 from __future__ import annotations
 
@@ -32,12 +32,12 @@ from clusterproof.synthetic import QuadraticMixture, RegressionMixture
 from clusterproof.theory.exact.algebra import NotNegative
 
 LIMIT = 60
-"""Rounds after which a race stops; a run that has not reached the purity by then counts as LIMIT + 1."""
+"""Number of rounds after which a comparison stops. A run that has not reached the purity counts as LIMIT + 1."""
 
 
 @dataclass(frozen=True)
 class Setting:
-    """A regression mixture of 40 clients in 4 clusters, and the distance of the four first models.
+    """A regression mixture of 40 clients in 4 clusters, and the distance of the four initial models.
 
     Attributes
     ----------
@@ -45,7 +45,7 @@ class Setting:
         Typical distance of each model from the pooled optimum, in units of the separation of the clusters. For a
         distance near 0 the models start from nearly one point.
     step_size
-        alpha; the largest curvature is 1.
+        The step size alpha. The largest curvature is 1.
     rows
         Number of samples of a mini-batch.
     noise
@@ -70,7 +70,7 @@ class Setting:
         )
 
     def starts(self, task: RegressionMixture, seed: int, replicates: int) -> np.ndarray:
-        """Draw the models, (replicates, 4, d): normal around the pooled optimum."""
+        """Draw the initial models from a normal distribution around the pooled optimum, (replicates, 4, d)."""
         stream = generator(seed, "race", "starts")
         drawn = stream.standard_normal((replicates, task.clusters, task.dimension))
         return np.asarray(task.pooled_optimum + self.distance * drawn / np.sqrt(task.dimension))
@@ -78,7 +78,7 @@ class Setting:
     def rounds(
         self, weight: float, seed: int, replicates: int
     ) -> Iterator[tuple[RegressionMixture, MovingState]]:
-        """Yield the task and the state after each round of GL-CFL with this weight; 0 is IFCA.
+        """Yield the task, and the state after each round of GL-CFL with this weight; the weight 0 gives IFCA.
 
         GL-CFL has the descent sign, the mean loss, and pinning when a cluster is empty.
         """
@@ -108,7 +108,7 @@ def arrival(setting: Setting, weight: float, seed: int, replicates: int) -> np.n
 def race(
     setting: Setting, stream: np.random.Generator, replicates: int, weight: float = 0.2
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Return the rounds to purity 0.9 of IFCA and of GL-CFL, (replicates,), from the same starts on the same data."""
+    """Return the rounds that IFCA and GL-CFL need for purity 0.9, (replicates,), with the same starts and data."""
     seed = int(stream.integers(2**31))
     return arrival(setting, 0.0, seed, replicates), arrival(setting, weight, seed, replicates)
 
@@ -117,7 +117,7 @@ APART, ONE_POINT = 1.0, 0.01
 """Distance of the initial models from the pooled optimum, in units of the clusters' separation."""
 
 FEW = 2
-"""Allowed saving of rounds if all models start from one point."""
+"""Largest number of saved rounds that the claim allows if all models start from one point."""
 
 
 @claim(
@@ -130,7 +130,7 @@ FEW = 2
     places="section 3-B",
 )
 def sooner(stream: Stream, replicates: Replicates) -> dict[str, Frequency]:
-    """If models start apart, gradient and loss together reach purity 0.9 no later than the loss alone.
+    """If models start far apart, gradients and losses reach purity 0.9 no later than losses only.
 
     Hypotheses
         The task is a regression mixture with 40 clients in 4 clusters, batches of 20 samples, and alpha = 0.1. Models
@@ -203,13 +203,13 @@ def same_start_of_any_batch(
     step_size: float = among(0.03, 0.1, 0.3),
     rows: int = among(10, 20, 100),
 ) -> Frequency:
-    """At most two iterations are saved for these steps and batches."""
+    """For these step sizes and batches, the method saves at most two iterations."""
     baseline, proposed = race(Setting(ONE_POINT, step_size, rows), stream, replicates)
     return probability(baseline - proposed > FEW, at_most=0.5)
 
 
 def mean_purity(weight: float, seed: int, replicates: int) -> np.ndarray:
-    """Return the mean purity of rounds 2 to 4 in each replicate; models start at 0.3 separations."""
+    """Return the mean purity of rounds 2 to 4 in each replicate. Models start at a distance of 0.3 separations."""
     rounds = islice(Setting(distance=0.3).rounds(weight, seed, replicates), 1, 4)
     return np.asarray(np.mean([purities(*played) for played in rounds], axis=0))
 
@@ -223,7 +223,7 @@ def mean_purity(weight: float, seed: int, replicates: int) -> np.ndarray:
     places="section 3-B",
 )
 def weight_at_start(stream: Stream, replicates: Replicates) -> dict[str, Frequency]:
-    """A higher weight of the similarity, 0.5 against 0.1, gives a higher purity at the beginning.
+    """The weight 0.5 of the similarity gives a higher purity at the beginning than the weight 0.1.
 
     Hypotheses
         The hypotheses of ``gradient-loss/sooner``, but the models start at 0.3 separations.
@@ -266,12 +266,12 @@ def reduction_ceiling(
     """The reduction of iterations is at most 1 - 2 / T for a baseline that needs T iterations.
 
     Hypotheses
-        S = 0 in the first iteration, because no model has moved; the baseline shares data and starts. T is the first
-        iteration with purity at least 0.9, counted from 1.
+        S = 0 in the first iteration, because no model has moved. The baseline has the same data and starts. T is the
+        first iteration with purity at least 0.9, counted from 1.
 
     Statement
-        The first iteration is the baseline's own, so T_new >= min(2, T_IFCA). For T_IFCA >= 2 the reduction is at most
-        1 - 2 / T_IFCA. A reduction of 99 % therefore needs a baseline of at least 200 iterations.
+        The first iteration is the same as the baseline's, so T_new >= min(2, T_IFCA). For T_IFCA >= 2 the reduction is
+        at most 1 - 2 / T_IFCA. A reduction of 99 % therefore needs a baseline of at least 200 iterations.
 
     Source
         Ours. Proof: in the first iteration both maximise -L_ik.
@@ -282,7 +282,7 @@ def reduction_ceiling(
 
 @reduction_ceiling.step("algebra", needed=False)
 def reduction_ceiling_on_symbols(later: NotNegative, baseline: int = Z[2:]) -> Sides:
-    """T_new = 2 + later: the methods agree in the first iteration, which does not reach the baseline's purity."""
+    """Check T_new = 2 + later: the methods agree in the first iteration, which does not reach the purity."""
     return at_most(1 - Fraction(2 + later, baseline), ceiling=1 - Fraction(2, baseline))
 
 
@@ -304,8 +304,8 @@ def reduction_up_to(stream: Stream, replicates: Replicates, weight: float = amon
     """The method reduces the iterations to purity 0.9 by up to 98 %, 21 % and 97 %.
 
     Hypotheses
-        The paper states none: neither lambda nor seeds, batch size, learning rate or initial models. The claim is tried
-        in the setting of ``gradient-loss/sooner``, with lambda 0.2 or 0.5. "Up to" would be well defined if the
+        The paper states none: neither lambda nor seeds, batch size, learning rate or initial models. The claim is
+        tested in the setting of ``gradient-loss/sooner``, with lambda 0.2 or 0.5. "Up to" would be well defined if the
         reductions of two pairs of runs with one setting seldom differed by more than 0.2.
 
     Statement
@@ -314,7 +314,7 @@ def reduction_up_to(stream: Stream, replicates: Replicates, weight: float = amon
 
     Source
         Lin et al. (2023), Section III-B and Fig. 5 (Fashion-MNIST, CIFAR10, EMNIST). "Up to" is a largest value over an
-        unknown number of runs. Our reading: a printed reduction is the median over runs, with its interval.
+        unknown number of runs. In our reading, a printed reduction is the median over runs, with its interval.
     """
     baseline, proposed = race(Setting(distance=APART), stream, replicates, weight=weight)
     saved = 1 - proposed / baseline
@@ -375,7 +375,7 @@ def cost_of_an_iteration(clusters: Annotated[int, integers(1, 8, upwards=True)])
     places="section 3-B",
 )
 def fewer_passes(stream: Stream, replicates: Replicates) -> Frequency:
-    """With the similarity, clients reach purity 0.9 after no more passes than with the loss alone.
+    """With the similarity, clients need no more passes for purity 0.9 than with only the loss.
 
     Hypotheses
         The hypotheses of ``gradient-loss/sooner``; passes are counted as in ``gradient-loss/cost-of-an-iteration``.
@@ -418,7 +418,7 @@ def curves(stream: np.random.Generator, replicates: int) -> tuple[np.ndarray, np
     expected="consistent, loose",
 )
 def training_loss(stream: Stream, replicates: Replicates) -> Frequency:
-    """Over the first iterations the training loss is lower than the baseline's training loss.
+    """In the first iterations, the training loss is lower than the baseline's training loss.
 
     Hypotheses
         The hypotheses of ``gradient-loss/sooner``: models start apart, and lambda = 0.2. The training loss is the mean
@@ -429,8 +429,8 @@ def training_loss(stream: Stream, replicates: Replicates) -> Frequency:
 
     Source
         Lin et al. (2023), Fig. 4 and Section III-B: "the cluster performance and training efficiency of the proposed
-        algorithm is also better". The curves are pictures without numbers. An iteration costs twice as many passes as
-        the baseline's, see ``gradient-loss/training-loss-in-passes``.
+        algorithm is also better". The paper shows the curves without numbers. An iteration costs twice as many passes
+        as an iteration of the baseline, see ``gradient-loss/training-loss-in-passes``.
     """
     baseline, proposed = curves(stream, replicates)
     return probability(proposed.mean(axis=0) > baseline.mean(axis=0), at_most=0.5)
@@ -446,7 +446,7 @@ def training_loss(stream: Stream, replicates: Replicates) -> Frequency:
     expected="violated",
 )
 def training_loss_in_passes(stream: Stream, replicates: Replicates) -> Frequency:
-    """After equal work the training loss is lower than the baseline's training loss.
+    """After the same number of passes, the training loss is lower than the baseline's training loss.
 
     Hypotheses
         The hypotheses of ``gradient-loss/training-loss``; passes are counted as in

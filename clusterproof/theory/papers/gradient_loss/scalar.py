@@ -1,6 +1,6 @@
-"""GL-CFL in one dimension, exactly: clients with loss (w - b)^2 / 2 in rational arithmetic.
+"""Computes GL-CFL exactly in one dimension, for clients with loss (w - b)^2 / 2 in rational arithmetic.
 
-The cosine of two numbers is the product of their signs, so that every score is rational.
+The cosine of two numbers is the product of their signs, so every score is rational.
 """
 
 from __future__ import annotations
@@ -15,16 +15,16 @@ from clusterproof.checker.claims import Q
 from clusterproof.synthetic import QuadraticMixture
 
 POINT, STEP = Q[::2], Q[Fraction(1, 10) : 1 : 5]
-"""Range of a model, a minimiser or a gradient; and of alpha, at most one over the curvature."""
+"""Ranges of a model, a minimiser or a gradient, and of alpha, which is at most one over the curvature."""
 WEIGHT = Q[Fraction(1, 10) : Fraction(1, 2) : 4]
-"""lambda, as in Fig. 4."""
+"""The values of lambda in Fig. 4."""
 FIFTH = Fraction(1, 5)
-"""lambda of Section III-B."""
+"""The value of lambda in Section III-B."""
 
 
 @dataclass(frozen=True)
 class Round:
-    """w_k^(t+1) of each model, s_i^t of each client, and whether two models had the best score for some client."""
+    """Each model's w_k^(t+1), each client's s_i^t, and whether two models had the best score for some client."""
 
     after: tuple[Fraction, ...]
     choices: tuple[int, ...]
@@ -37,12 +37,12 @@ def sign(number: Fraction) -> int:
 
 
 def score(weight: Fraction, similarity: Fraction | int, loss: Fraction) -> Fraction:
-    """Return the argument of (4)."""
+    """Return the score in (4)."""
     return weight * similarity - (1 - weight) * loss
 
 
 def best(scores: Sequence[Fraction]) -> int:
-    """Return the argmax of (4); ties go to the smallest index."""
+    """Return the model with the largest score in (4); ties go to the smallest index."""
     return max(range(len(scores)), key=lambda k: (scores[k], -k))
 
 
@@ -66,7 +66,7 @@ def exact_rounds(
     printed
         Whether S has the sign of (3) instead of the descent sign.
     undefined
-        S if (3) is 0 / 0 after the first round.
+        The value of S if (3) is 0 / 0 after the first round.
     """
     models, moves, history = list(starts), [Fraction(0)] * len(starts), []
     for t in range(rounds):
