@@ -24,9 +24,9 @@ from clusterproof.checker.claims import (
 )
 
 Curvature = Annotated[Fraction, rationals(0, 1, 12)]
-"""mu / L."""
+"""The quotient mu / L."""
 Length = Annotated[Fraction, rationals(0, 1, 12)]
-"""eta L."""
+"""The product eta L."""
 Share = Annotated[Fraction, rationals(0, 8, 8, upwards=True)]
 """t of Young's inequality."""
 Losses = Annotated[

@@ -1,6 +1,6 @@
-"""Local gradient descent: Khaled, Mishchenko and Richtarik, "First Analysis of Local GD" (arXiv 1909.04715).
+"""Claims on Khaled, Mishchenko and Richtarik, "First Analysis of Local GD" (arXiv 1909.04715).
 
-There are two clients f_m(x) = a_m (x - b_m)^2 / 2 with a = (1, a_2), b = (0, b_2) and L = 1: every number is rational,
+There are two clients f_m(x) = a_m (x - b_m)^2 / 2 with a = (1, a_2), b = (0, b_2) and L = 1. All numbers are rational,
 and nothing is random. V_t is the variance of the points, H the number of steps between two averagings, and sigma^2 the
 mean squared gradient at x*.
 """
@@ -18,7 +18,7 @@ from clusterproof.methods.exact import Functions, descend, exact_clients, mean
 F = Fraction
 CURVATURE, CENTER, START = Q[0:1], among(F(0), F(1), F(2), F(4)), among(F(0), F(1), F(-3))
 GAP, PACE = among(1, 2, 3, 5), Q[F(1, 3) : 1]
-"""H, and gamma divided by the largest step."""
+"""The values of H and of gamma divided by the largest allowed step size."""
 
 
 def gradients_of(curvature: Fraction, center: Fraction) -> Functions:
@@ -43,7 +43,7 @@ def variance(points: Sequence[Any]) -> Any:
 
 
 def path_of(gradients: Functions, start: Any, step: Any, rounds: int, steps: int) -> list[Any]:
-    """Return the points of both clients after each step of the given number of rounds."""
+    """Return the points of both clients after each step, for the given number of rounds."""
     path, model = [], start
     for _ in range(rounds):
         path += [[descend(each, model, step, k) for each in gradients] for k in range(steps)]
@@ -55,7 +55,7 @@ def path_of(gradients: Functions, start: Any, step: Any, rounds: int, steps: int
 def lemma_1(
     curvature: F = CURVATURE, center: F = CENTER, x: F = Q[-2:2:1], y: F = Q[-2:2:2], step: F = Q[0:1]
 ) -> Sides:
-    """A step brings the mean point nearer, up to the variance of the points.
+    """A step moves the mean point nearer to x*, up to the variance of the points.
 
     Statement
         |x_(t+1) - x*|^2 <= |x_t - x*|^2 + gamma L (1 + 2 gamma L) V_t - 2 gamma (1 - 2 gamma L) (f(x_t) - f*), for
@@ -79,7 +79,7 @@ def lemma_1(
 def lemma_2(
     curvature: F = CURVATURE, center: F = CENTER, start: F = START, gap: int = GAP, pace: F = PACE
 ) -> Sides:
-    """Between two averagings the points stay together.
+    """Between two averagings, the variance of the points stays small.
 
     Statement
         sum V_t <= 5 L gamma^2 H^2 sum (f(x_t) - f*) + sum 8 gamma^2 H^2 sigma^2, over one epoch of H steps, gamma <=
@@ -108,14 +108,14 @@ def theorem_1(
     pace: F = PACE,
     epochs: int = among(1, 2, 5),
 ) -> Sides:
-    """Local gradient descent converges to a floor.
+    """Local gradient descent converges up to an error that remains.
 
     Statement
         f(mean of x_0 .. x_(T-1)) - f* <= 2 |x_0 - x*|^2 / (gamma T) + 24 gamma^2 sigma^2 H^2 L for constant gamma <=
         1 / (4 L H).
 
     Source
-        Khaled et al. (2019): the paper's text, without its proofs. The true floor is 0 for H = 1, and for equal
+        Khaled et al. (2019): the paper's text, without its proofs. In fact, no error remains for H = 1 or for equal
         Hessians.
     """
     step, (optimum, spread) = pace / (4 * gap), optimum_and_spread(curvature, center)
@@ -137,7 +137,7 @@ def corollary_1(
     gap: int = GAP,
     root: int = among(2, 4, 6, 10),
 ) -> Sides:
-    """The mean iterate has the rate 1 / sqrt(M T), here with M = 4 clients, two of each kind, and T = ``root``^2.
+    """The mean iterate has an error of order 1 / sqrt(M T); here M = 4 clients, two of each kind, and T = ``root``^2.
 
     Statement
         f(x) - f* <= 8 L |x_0 - x*|^2 / sqrt(M T) + 3 M sigma^2 H^2 / (2 L T), with x as in Theorem 1, H <= sqrt(T / M)

@@ -1,4 +1,4 @@
-"""Rates of one iteration of ProxSkip."""
+"""Claims on the rate of one iteration of ProxSkip."""
 
 from __future__ import annotations
 
@@ -29,7 +29,9 @@ from clusterproof.theory.exact.planar_clients import (
 
 @dataclass(frozen=True)
 class Start:
-    """Positions, controls and steps of two kinds of clients. Clients of a kind agree, now and after every iteration.
+    """Positions, controls and steps of two kinds of clients.
+
+    Clients of one kind are equal, now and after every iteration.
 
     Attributes
     ----------
@@ -38,11 +40,11 @@ class Start:
     spread_x, spread_y
         Deviations of ``x`` and ``y`` from the mean, with alternating signs, minus their own mean.
     control_x, control_y
-        h_i - g_i*, in the same form.
+        The vectors h_i - g_i*, in the same form.
     step_length
-        gamma L.
+        The number gamma L.
     probability
-        p.
+        The probability p of communication.
     """
 
     x: Coordinate
@@ -104,11 +106,11 @@ def one_iteration(
     *,
     short_steps: bool = False,
 ) -> tuple[Any, ...]:
-    """Return the rate, Psi, E Psi+, the sum of ||x_i - x* - gamma (grad f_i(x_i) - g_i*)||^2, and three further sums.
+    """Return the rate, Psi, E Psi+, the sum of ||x_i - x* - gamma (grad f_i(x_i) - g_i*)||^2, and three more sums.
 
-    The rate is the sharp rate, or Theorem 6's rate for ``short_steps``, which are steps up to 1 / L. The further sums
-    are over the controls gamma^2 / p^2 ||h_i - g_i*||^2, over ||x_i - x*||^2, and over the noise. The gradients of a
-    kind have the error ``noise`` or minus ``noise``, equally likely. A vector is a pair of numbers, and an iteration
+    The rate is the best possible rate, or the rate in Theorem 6 for ``short_steps``, which are at most 1 / L. The other
+    sums are over the controls gamma^2 / p^2 ||h_i - g_i*||^2, over ||x_i - x*||^2, and over the noise. The gradients of
+    a kind have the error ``noise`` or minus ``noise``, equally likely. A vector is a pair of numbers, and an iteration
     treats both numbers in the same way. A pair of values has one value for each kind of clients.
     """
     p, number = start.probability, counts(clients)
@@ -170,7 +172,7 @@ def contraction(
     *,
     short_steps: bool = False,
 ) -> tuple[Any, Any, Any, Any]:
-    """Return rate, Psi, E Psi+ and the noise of an iteration; in a proof, by ``proxskip/identity``."""
+    """Return the rate, Psi, E Psi+ and the noise of an iteration. In a proof, ``proxskip/identity`` provides them."""
     rate, before, after, *parts = one_iteration(clients, start, noise, short_steps=short_steps)
     p = start.probability
 
@@ -191,7 +193,7 @@ def contraction(
 
 @claim("proxskip/identity", label="(P)", source="ours", evaluations=40, expected="certified")
 def identity(clients: PlanarClients, start: Start) -> Sides:
-    """An iteration changes E Psi exactly as independent gradient steps and the factor 1 - p^2 do.
+    """An iteration changes Psi in expectation exactly as independent gradient steps and the factor 1 - p^2 do.
 
     Hypotheses
         The f_i are differentiable, not necessarily convex, gamma > 0, p is in (0, 1], and N >= 1. The sum of the h_i is
@@ -222,7 +224,7 @@ def identity(clients: PlanarClients, start: Start) -> Sides:
     headline=True,
 )
 def sharp(clients: PlanarClients, start: Start) -> Sides:
-    """One iteration contracts by max{(1 - gamma mu)^2, (1 - gamma L)^2, 1 - p^2}, and no smaller factor is true.
+    """One iteration contracts Psi by max{(1 - gamma mu)^2, (1 - gamma L)^2, 1 - p^2}, the smallest possible factor.
 
     Hypotheses
         The f_i are L-smooth and mu-strongly convex, gradients are exact, gamma > 0, p is in (0, 1], and N >= 1. The sum
@@ -232,9 +234,10 @@ def sharp(clients: PlanarClients, start: Start) -> Sides:
         E Psi+ <= max{(1 - gamma mu)^2, (1 - gamma L)^2, 1 - p^2} Psi.
 
     Source
-        Ours; for gamma <= 2 / (L + mu) the rate is RandProx's (Condat and Richtarik), recalled. The claim is an upper
-        bound of one step, attained by f_i = mu ||.||^2 / 2 or L ||.||^2 / 2 with h_i = g_i*, and, for N >= 2, by x_i =
-        x*; asymptotic rates are smaller. It implies Psi_T <= rate^T Psi_0 in expectation.
+        Ours; for gamma <= 2 / (L + mu) the rate is the rate of RandProx (Condat and Richtarik), recalled from memory.
+        The claim is an upper bound for one step. Equality holds for f_i = mu ||.||^2 / 2 or L ||.||^2 / 2 with h_i =
+        g_i*, and, if N >= 2, for x_i = x*. Asymptotic rates are smaller. It implies Psi_T <= rate^T Psi_0 in
+        expectation.
     """
     rate, before, after, _ = contraction(clients, start)
     return at_most(after, start=rate * before, decrease_from=before)
@@ -252,21 +255,21 @@ def sharp(clients: PlanarClients, start: Start) -> Sides:
     ),
 )
 def theorem_6(clients: PlanarClients, start: Start) -> Sides:
-    """ProxSkip converges linearly, at max{1 - gamma mu, 1 - p^2}.
+    """ProxSkip converges linearly with the rate max{1 - gamma mu, 1 - p^2}.
 
     Hypotheses
         The f_i are L-smooth and mu-strongly convex, gradients are exact, 0 < gamma <= 1 / L, and p is in (0, 1]. The
         sum of the h_i is 0.
 
     Statement
-        E Psi_T <= max{(1 - gamma mu)^T, (1 - p^2)^T} Psi_0, with Psi as in ``proxskip/identity``. The claim has T = 1,
-        from any state. Because the state is arbitrary, this gives the statement for every T, by induction over the
-        expectations given the past.
+        E Psi_T <= max{(1 - gamma mu)^T, (1 - p^2)^T} Psi_0, with Psi as in ``proxskip/identity``. The check has T = 1
+        and any state. Because the state is arbitrary, the statement for every T follows by induction, with expectations
+        given the past.
 
     Source
         Variance Reduced ProxSkip (2022), Theorem 6, which we read in a transcription. The claim is an upper bound. If 1
-        - gamma mu is the maximum, the bound is loose by a factor of 2 in the exponent; ``proxskip/sharp`` has (1 -
-        gamma mu)^2.
+        - gamma mu is the maximum, the best possible exponent is twice as large: ``proxskip/sharp`` has (1 - gamma
+        mu)^2.
     """
     suppose("gamma <= 1 / L", start.step_length <= 1)
     rate, before, after, _ = contraction(clients, start, short_steps=True)
@@ -275,9 +278,9 @@ def theorem_6(clients: PlanarClients, start: Start) -> Sides:
 
 @theorem_6.step("induction", needed=False)
 def induction(before: NotNegative, spare: NotNegative, rate: Part, lost: NotNegative) -> Sides:
-    """The induction step from T - 1 to T.
+    """Check the induction step from T - 1 to T.
 
-    ``before`` is E Psi_(T-1), and its bound is ``before`` + ``spare``; ``lost`` is the difference of ``rate`` times
-    ``before`` and the iteration's result.
+    ``before`` is E Psi_(T-1), and its bound is ``before`` + ``spare``; ``lost`` is ``rate`` times ``before``, minus the
+    iteration's result.
     """
     return at_most(rate * before - lost, start=rate * (before + spare))

@@ -1,4 +1,4 @@
-"""Theorem 8 on SProxSkip, with the constants of the ProxSkip paper."""
+"""Claims on Theorem 8 about SProxSkip, with the constants of the ProxSkip paper."""
 
 from __future__ import annotations
 
@@ -31,11 +31,11 @@ def repaired(
     probability: Tenths,
     iterations: Annotated[int, integers(1, 4, upwards=True)],
 ) -> Sides:
-    """SProxSkip converges linearly to a floor, with the constants 2 A'' and 2 Var.
+    """SProxSkip converges linearly up to an error that remains, with the constants 2 A'' and 2 Var.
 
     Hypotheses
         f is mu-strongly convex, with expected smoothness A'': E ||g(x, xi) - g(x*, xi)||^2 <= 2 A'' D_f(x, x*); A = 2
-        A'', C = 2 Var, Var = E ||g(x*, xi)||^2; 0 < gamma <= min{1 / mu, 1 / A}. The claim is tried on one quadratic
+        A'', C = 2 Var, Var = E ||g(x*, xi)||^2; 0 < gamma <= min{1 / mu, 1 / A}. The claim is tested on one quadratic
         with the curvatures mu (1 - s) and mu (1 + s), s = ``spread``, so that A'' = mu (1 + s^2). Each curvature has
         the gradient v or -v at 0, and gamma is ``pace`` times the largest step.
 
@@ -51,7 +51,7 @@ def repaired(
     mu, p, smoothness = strong_convexity, probability, strong_convexity * (1 + spread**2)
     suppose("p > 0 and gamma > 0", p > 0 and pace > 0)
     step = pace * min(1 / mu, 1 / (2 * smoothness))
-    shrunk, drift = known(  # gamma mu and gamma v
+    shrunk, drift = known(  # the values of gamma mu and gamma v
         lambda: (step * mu, step * noise),
         lambda of: (of[0] > 0, of[0] <= 1, of[0] * (1 - 2 * of[0] * (1 + spread**2)) >= 0),
     )
@@ -61,7 +61,7 @@ def repaired(
     )
 
     def iteration(state: tuple[Any, Any, Any]) -> tuple[Any, Any, Any]:
-        """Return E x, E x^2 and the rate's power after the next iteration.
+        """Return E x, E x^2 and the power of the rate after the next iteration.
 
         x+ = (1 - gamma a) x + gamma c, where E a = mu, E c = 0, E a^2 = mu A'', E a c = mu s v, E c^2 = v^2.
         """
@@ -104,7 +104,7 @@ def additive(
     other_noise_x: Coordinate,
     other_noise_y: Coordinate,
 ) -> Sides:
-    """With additive noise the floor is gamma^2 V / (1 - rate), with the rate of ``proxskip/sharp``.
+    """With additive noise, the error that remains is gamma^2 V / (1 - rate), with the rate of ``proxskip/sharp``.
 
     Hypotheses
         The f_i are L-smooth and mu-strongly convex, gamma > 0, p is in (0, 1], and the sum of the h_i is 0. The
@@ -113,12 +113,12 @@ def additive(
 
     Statement
         E Psi_T <= rho^T Psi_0 + gamma^2 V (1 + rho + ... + rho^(T-1)), rho = max{(1 - gamma mu)^2, (1 - gamma L)^2, 1 -
-        p^2}. The claim has T = 1, from any state. Because the state is arbitrary, this gives the statement for every T,
-        by induction.
+        p^2}. The check has T = 1 and any state. Because the state is arbitrary, the statement for every T follows by
+        induction.
 
     Source
-        Ours: ``proxskip/identity``, in which the noise adds gamma^2 V. The claim is an upper bound, attained at each T
-        by f_i = mu ||.||^2 / 2 with p = 1. The floor is smaller than the floor of ``sproxskip/repaired``.
+        Ours: ``proxskip/identity``, in which the noise adds gamma^2 V. The claim is an upper bound; f_i = mu ||.||^2 /
+        2 with p = 1 gives equality at each T. The remaining error is smaller than in ``sproxskip/repaired``.
     """
     errors = (noise_x, noise_y), (other_noise_x, other_noise_y)
     rate, before, after, noise = contraction(clients, start, errors)
@@ -134,7 +134,7 @@ def induction(
     noise: NotNegative,
     lost: NotNegative,
 ) -> Sides:
-    """The induction step from T - 1 to T.
+    """Check the induction step from T - 1 to T.
 
     ``before`` is E Psi_(T-1), its bound is ``before`` + ``spare``, and ``floors`` is the part of the bound for noise.
     ``noise`` is gamma^2 V. ``lost`` is ``rate * before + noise`` minus the result of the iteration.

@@ -22,7 +22,7 @@ def window(task: QuadraticMixture, concavity: float) -> tuple[float, float]:
     task
         The task. Its ``optima`` minimise the sum of each cluster's losses.
     concavity
-        a.
+        The parameter a of SCAD.
     """
     gradients = task.gradients(task.client_optima, np.arange(task.clients), np.random.default_rng(0))
     needed = 0.0

@@ -22,7 +22,7 @@ class Constants:
     algorithm
         FPFC with SCAD.
     clients
-        m.
+        The number m of clients.
     smoothness
         The smoothness L_f of every client's loss.
     weak_convexity

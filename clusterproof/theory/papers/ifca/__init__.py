@@ -1,7 +1,7 @@
-"""Claims about the starts from which IFCA (Ghosh et al., 2020) succeeds, compared with CFL-MGD.
+"""Claims about the starts from which IFCA (Ghosh et al., 2020) succeeds, and comparisons with CFL-MGD.
 
-Of the papers, the claims judge only the radius sqrt(mu / L) Delta / 4 for a start (``success.py``); ``basin.py`` has
-our radius.
+From the papers, the claims check only the radius sqrt(mu / L) Delta / 4 for a start (``success.py``). Our own radius is
+in ``basin.py``.
 """
 
 import lazy_loader

@@ -1,4 +1,4 @@
-"""The basin with exact losses: the starts from which IFCA is certain to descend."""
+"""A claim on the basin with exact losses: the starts from which IFCA certainly converges."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ from clusterproof.theory.bounds.setting import largest_radius
 
 
 def draw_mixture(stream: np.random.Generator) -> RegressionMixture:
-    """Draw two to ten clusters with sizes up to 1 : 20, a condition number up to 10^4, and exact losses."""
+    """Draw two to ten clusters with exact losses, sizes in ratios up to 1 : 20, and a condition number up to 10^4."""
     from clusterproof.synthetic import strategies
 
     mixtures = strategies.wide_mixtures("regression", clusters=(2, 10), noise=1.0, data="population")
@@ -39,9 +39,10 @@ def draw_mixture(stream: np.random.Generator) -> RegressionMixture:
 
 
 def worst_pair(condition: float, radius: float) -> tuple[RegressionMixture, np.ndarray]:
-    """Return two clusters at distance 1 along the flattest axis, and the worst models at ``radius``.
+    """Return two clusters at distance 1 along the axis with the smallest curvature, and the worst models at ``radius``.
 
-    The own model is displaced along the steepest axis, and the other model towards the client's optimum.
+    The correct model is displaced along the axis with the largest curvature, and the other model towards the client's
+    optimum.
     """
     task = RegressionMixture(
         optima=np.array([[0.0, 0.0], [0.0, 1.0]]),
@@ -55,7 +56,7 @@ def worst_pair(condition: float, radius: float) -> tuple[RegressionMixture, np.n
 
 
 def misassigned(condition: float, radius: float) -> bool:
-    """Return whether a client chooses wrongly at the worst pair of models."""
+    """Return whether a client chooses the wrong model from the worst pair of models."""
     task, models = worst_pair(condition, radius)
     trace = run(IFCA(step_size=1.0), task, rounds=1, initial=models)
     return bool((trace.assignments[0] != task.labels).any())
@@ -68,7 +69,7 @@ def contraction(
     return np.asarray((1 - step_size * proportions * strong_convexity) ** rounds[:, None])
 
 
-# one curvature: every direction contracts by 1 - eta l_p mu
+# with one curvature, every direction contracts by 1 - eta l_p mu
 ROUND = {
     "task": RegressionMixture.random(clusters=2, clients=2, dimension=2, data="population"),
     "share": 0.5,
@@ -95,7 +96,7 @@ def basin(
     *,
     rate: float = 1.0,
 ) -> dict[str, Sides]:
-    """With exact losses IFCA is certain to converge from within Delta / (1 + sqrt(kappa)).
+    """With exact losses, IFCA certainly converges from every start within Delta / (1 + sqrt(kappa)).
 
     Hypotheses
         Curvatures of phi_p are between mu and L. IFCA averages gradients with eta <= 1/L and full participation, and
@@ -103,17 +104,17 @@ def basin(
 
     Statement
         Every client chooses its own cluster in every round, and ||w_p^t - chi*_p|| <= (1 - eta l_p mu)^t ||w_p^0 -
-        chi*_p||, l_p ``proportions``. At B = Delta / (1 + sqrt(kappa)) there are models at which a client ties. The
-        papers' radius sqrt(mu/L) Delta / 4, ``basin_radius``, is smaller: for kappa = 1 it is a quarter of Delta, and
-        the basin's radius is a half.
+        chi*_p||, l_p ``proportions``. At B = Delta / (1 + sqrt(kappa)), there are models with equal losses for a
+        client. The papers' radius sqrt(mu/L) Delta / 4, ``basin_radius``, is smaller: for kappa = 1 it is a quarter of
+        Delta, and the basin's radius is a half.
 
     Source
-        Ours, on the initialisation condition of IFCA (Ghosh et al., 2020) as Zhao et al. (2023) repeat
-        it in Assumption 4. The bound is tight.
+        Ours, on the initialisation condition of IFCA (Ghosh et al., 2020) as Zhao et al. (2023) repeat it in Assumption
+        4. The radius cannot be larger.
 
     Proof
         phi(own) <= L B^2 / 2 + s^2 / 2 < mu (Delta - B)^2 / 2 + s^2 / 2 <= phi(other). A step with eta <= 1/L
-        contracts the distance by 1 - eta l_p mu, so that the models stay within B.
+        contracts the distance by 1 - eta l_p mu, so the models stay within B.
     """
     suppose("losses and gradients are the expected ones", task.data == "population")
     directions = stream.standard_normal(task.optima.shape)
@@ -125,14 +126,14 @@ def basin(
     right = np.broadcast_to(task.labels, np.shape(trace.assignments))
     return {
         "choices": equal((np.asarray(trace.assignments), right)),
-        # at round 0 both sides are the start
+        # at round 0, both sides are the error of the start
         "errors": at_most(errors[1:], contraction=kept * errors[0], decrease_from=errors[0]),
     }
 
 
 @basin.step("worst pair")
 def worst_pair_ties(condition_number: Annotated[int, integers(1, 30, upwards=True)]) -> dict[str, Sides]:
-    """At the worst pair a client chooses rightly just within Delta / (1 + sqrt(kappa)), not just beyond."""
+    """At the worst pair, a client chooses correctly just within Delta / (1 + sqrt(kappa)), but not just beyond it."""
     limit = 1 / (1 + math.sqrt(condition_number))
     return {
         "within": equal((int(misassigned(condition_number, 0.999 * limit)), 0)),

@@ -1,4 +1,4 @@
-"""The probability that IFCA, or CFL-MGD, ends with the true clusters."""
+"""Claims on the probability that IFCA or CFL-MGD ends with the true clusters."""
 
 from __future__ import annotations
 
@@ -25,24 +25,24 @@ from clusterproof.synthetic import RegressionMixture
 from clusterproof.synthetic.mixture import make_labels
 
 ROUNDS = 60
-"""T, the number of rounds; after T rounds, only single clients near a tie change their clusters."""
+"""The number T of rounds. After T rounds, only single clients with nearly equal losses change their clusters."""
 
 PAPER_RADIUS = 0.25
-"""Distance of a start from its optimum, in units of the separation, that the papers allow at kappa = 1."""
+"""Largest distance of a start from its optimum that the papers allow at kappa = 1, in units of the separation."""
 
 
 @dataclass(frozen=True)
 class Cell:
-    """A setting with ten clients per cluster, 20 fresh samples for each client, and standard Gaussian features.
+    """A setting with ten clients per cluster, 20 new samples per client and round, and standard Gaussian features.
 
     Attributes
     ----------
     separation, noise
         Delta and s, in the units of the parameters (features have variance 1).
     start
-        Distance of every first model from its own optimum, in units of the separation.
+        Distance of every initial model from its own optimum, in units of the separation.
     clusters
-        P; the models have d = 2P parameters.
+        The number P of clusters. The models have d = 2P parameters.
     """
 
     separation: float
@@ -52,7 +52,7 @@ class Cell:
 
     @property
     def task(self) -> RegressionMixture:
-        """Optima at the corners of a regular simplex."""
+        """The clusters' optima, which are the corners of a regular simplex."""
         optima = np.zeros((self.clusters, 2 * self.clusters))
         np.fill_diagonal(optima, self.separation / np.sqrt(2))
         return RegressionMixture(
@@ -64,7 +64,7 @@ class Cell:
         )
 
     def starts(self, replicates: int, seed: int) -> np.ndarray:
-        """Return first models in random directions, the same in every setting, (replicates, P, d)."""
+        """Return initial models in random directions, which are the same in every setting, (replicates, P, d)."""
         task = self.task
         stream = generator(seed, "basin", self.clusters)
         directions = stream.standard_normal((replicates, self.clusters, task.dimension))
@@ -82,16 +82,16 @@ def succeeds(algorithm: IFCA | CFLMGD, cell: Cell, replicates: int, seed: int) -
 ALGORITHM = IFCA(step_size=1.0)
 
 ALLOWED = 0.05
-"""Largest failure probability that counts as certain."""
+"""Largest failure probability with which success still counts as certain."""
 
 NARROW = 8000
-"""Number of runs if the failure probability is near the allowed one; the interval is then narrow enough."""
+"""Number of runs with which the interval is narrow enough if the failure probability is near the allowed one."""
 
 SEPARATIONS = (0.5, 1.0, 2.0, 4.0, 8.0)
-"""Separations, at noise 1."""
+"""Separations of the settings with noise 1."""
 
 NOISES = (4.0, 2.0, 1.0, 0.5, 0.25)
-"""Noise levels at separation 2, in the order in which success must not fall."""
+"""Noise levels of the settings with separation 2, ordered such that success must not become less probable."""
 
 CLUSTERS = among(2, 4)
 
@@ -106,25 +106,24 @@ CLUSTERS = among(2, 4)
     places="cfl-mgd/assumption 4",
 )
 def certain_in_basin(stream: Stream, replicates: Replicates, clusters: int = CLUSTERS) -> Frequency:
-    """IFCA, started within the papers' radius, finds all well separated clusters with certainty.
+    """If IFCA starts within the papers' radius, it certainly finds all clusters that are well separated.
 
     Hypotheses
         The tasks are regression mixtures with kappa = 1. Either Delta = 8 s, with s the noise, and P = 2 or 4 clusters,
         or Delta = 1.43 s and P = 2. Models start at Delta / 4 from their optima in random directions. Each cluster has
-        ten clients with 20 fresh samples per round, and eta = 1/L. Success is an adjusted Rand index of 1.
+        ten clients with 20 new samples per round, and eta = 1/L. Success is an adjusted Rand index of 1.
 
     Statement
         P(some client is in a wrong cluster after 60 rounds) <= 0.05.
 
     Source
         IFCA (Ghosh et al., 2020) and Zhao et al. (2023), Assumption 4: ||w_p^0 - chi*_p|| <= sqrt(mu/L) Delta / 4.
-        Probability.
     """
     return fails(ALGORITHM, Cell(8.0, 1.0, clusters=clusters), stream, replicates)
 
 
 def fails(algorithm: IFCA | CFLMGD, cell: Cell, stream: np.random.Generator, replicates: int) -> Frequency:
-    """Conclude that a run ends with a client in a wrong cluster with probability at most 0.05."""
+    """State the conclusion that a run ends with a client in a wrong cluster with probability at most 0.05."""
     success = succeeds(algorithm, cell, replicates, int(stream.integers(2**31)))
     return probability(~success, at_most=ALLOWED)
 
@@ -133,19 +132,19 @@ def fails(algorithm: IFCA | CFLMGD, cell: Cell, stream: np.random.Generator, rep
 def certain_though_near(
     stream: Stream, replicates: Replicates, separation: Fraction = among(Fraction(143, 100))
 ) -> Frequency:
-    """The claim close to the least separation at which two clusters are found with certainty."""
+    """Check the claim near the least separation at which IFCA certainly finds two clusters."""
     return fails(ALGORITHM, Cell(float(separation), 1.0), stream, replicates)
 
 
 def never_falls(cells: Sequence[Cell], replicates: int, stream: np.random.Generator) -> Expectation:
-    """Conclude that success does not become less probable from one setting to the next, with the same starts."""
+    """State the conclusion that success never becomes less probable from one setting to the next, for equal starts."""
     seed = int(stream.integers(2**31))
     series = np.stack([succeeds(ALGORITHM, cell, replicates, seed) for cell in cells], axis=1)
     return gains(series[:, :-1], series[:, 1:])
 
 
 def gains(before: np.ndarray, after: np.ndarray) -> Expectation:
-    """Conclude that one success is at least as probable as another; the same replicates show both."""
+    """State the conclusion that one success is at least as probable as another, with the same replicates for both."""
     return expectation(after.astype(int) - before, at_least=0, range=(-1, 1))
 
 
@@ -157,7 +156,7 @@ def gains(before: np.ndarray, after: np.ndarray) -> Expectation:
     expected="consistent, loose",
 )
 def monotone_in_basin(stream: Stream, replicates: Replicates, clusters: int = CLUSTERS) -> Expectation:
-    """Within the papers' radius success grows with the separation and falls with the noise.
+    """Within the papers' radius, success becomes more probable with more separation and with less noise.
 
     Hypotheses
         The hypotheses of ``ifca/certain-in-basin``, with any Delta and s.
@@ -166,8 +165,8 @@ def monotone_in_basin(stream: Stream, replicates: Replicates, clusters: int = CL
         For P = 2 and 4, P(success) does not fall as Delta grows at s = 1, or as s falls at Delta = 2.
 
     Source
-        Ours: readers expect this of a map of success over separation and noise. By the exact F law, misclassification
-        falls with Delta / s, and only Delta / s matters because starts scale with Delta.
+        Ours: readers may expect this of a figure that shows success for many separations and noise levels. By the exact
+        F law, misclassification falls with Delta / s, and only Delta / s matters because starts scale with Delta.
     """
     cells = [Cell(separation, 1.0, clusters=clusters) for separation in SEPARATIONS]
     return never_falls(cells, replicates, stream)
@@ -175,7 +174,7 @@ def monotone_in_basin(stream: Stream, replicates: Replicates, clusters: int = CL
 
 @monotone_in_basin.line("noise", replicates=150)
 def monotone_in_noise(stream: Stream, replicates: Replicates) -> Expectation:
-    """The claim for two clusters as the noise falls."""
+    """Check the claim for two clusters and decreasing noise."""
     return never_falls([Cell(2.0, noise) for noise in NOISES], replicates, stream)
 
 
@@ -196,7 +195,7 @@ def monotone_from_anywhere(
     noise: int = among(1),
     start: int = among(1),
 ) -> Expectation:
-    """IFCA's success grows with the separation from any start.
+    """From any start, success of IFCA becomes more probable with more separation.
 
     Hypotheses
         The hypotheses of ``ifca/certain-in-basin`` with P = 4, but models start at distance Delta from their optima.
@@ -206,7 +205,7 @@ def monotone_from_anywhere(
 
     Source
         Ours: the statement of ``ifca/monotone-in-basin`` without the initialisation condition. It is false: at a small
-        separation the noise of the choices carries models out of wrong clusters. Within the radius it is true, see
+        separation, the noise of the choices moves models out of wrong clusters. Within the radius it is true, see
         ``ifca/monotone-in-basin``.
     """
     cells = [Cell(float(width), float(noise), float(start), clusters=4) for width in (smaller, larger)]
@@ -228,7 +227,7 @@ def cfl_mgd_in_basin(
     momentum: Fraction = among(Fraction(1, 2), Fraction(9, 10)),
     clusters: int = CLUSTERS,
 ) -> Frequency:
-    """CFL-MGD, started within the papers' radius, also finds all clusters with certainty.
+    """If CFL-MGD starts within the papers' radius, it also certainly finds all clusters.
 
     Hypotheses
         The hypotheses of ``ifca/certain-in-basin``, with Delta = 8 s, or P = 2, beta = 0.9 and Delta = 1.57 s; option I
@@ -251,7 +250,7 @@ def cfl_mgd_though_near(
     separation: Fraction = among(Fraction(157, 100)),
     momentum: Fraction = among(Fraction(9, 10)),
 ) -> Frequency:
-    """The claim for two clusters at a small separation and a large momentum."""
+    """Check the claim for two clusters at a small separation and a large momentum."""
     algorithm = CFLMGD(step_size=1.0, momentum=float(momentum))
     return fails(algorithm, Cell(float(separation), 1.0), stream, replicates)
 
@@ -277,7 +276,7 @@ def cfl_mgd_same_basin(
     start: int = among(1),
     momentum: Fraction = among(Fraction(9, 10)),
 ) -> Expectation:
-    """From any start CFL-MGD succeeds at least as often as IFCA.
+    """From any start, CFL-MGD succeeds at least as often as IFCA.
 
     Hypotheses
         The tasks are regression mixtures as in ``ifca/certain-in-basin`` with P = 2, Delta = 4 s and beta = 0.9. Models
@@ -287,8 +286,8 @@ def cfl_mgd_same_basin(
         P(success of CFL-MGD) >= P(success of IFCA).
 
     Source
-        Ours. Zhao et al. (2023) compare final accuracies of both methods from one start. With
-        a heavy momentum a model overshoots into the other cluster. Within the radius both succeed with certainty, see
+        Ours. Zhao et al. (2023) compare final accuracies of both methods from one start. With a large momentum, a model
+        can pass its optimum and end in the other cluster. Within the radius, both certainly succeed, see
         ``ifca/cfl-mgd-in-basin``.
     """
     cell, seed = Cell(float(separation), float(noise), float(start)), int(stream.integers(2**31))

@@ -1,4 +1,4 @@
-"""The bias of the stationary law of FedAvg and SCAFFOLD on equal clients: as printed, compared, and exact.
+"""Claims on the stationary bias of FedAvg and SCAFFOLD on equal clients: as printed, compared, and exact.
 
 Throughout, a = f''(x*) and r = 1 - gamma a.
 """
@@ -35,12 +35,12 @@ Curvature = Annotated[Fraction, rationals(Fraction(1, 2), 2, 2, upwards=True)]
 
 @dataclass(frozen=True)
 class Sums:
-    """Sums over h < H, with [h] = 1 + r + ... + r^(h-1) and [[h]] = 1 + r^2 + ... + r^(2h-2).
+    """Sums over all h < H of powers of r, with [h] = 1 + r + ... + r^(h-1) and [[h]] = 1 + r^2 + ... + r^(2h-2).
 
     Attributes
     ----------
     power, of_one, of_squares
-        r^H, [H] and [[H]].
+        The values of r^H, [H] and [[H]].
     powers, runs, noises
         Sums of r^(H-1-h) times r^(2h), [h]^2 and [[h]].
     """
@@ -54,7 +54,7 @@ class Sums:
 
 
 def sums_of(r: Any, local_steps: int, invariant: Callable[[Sums, Any], tuple[Any, ...]]) -> Sums:
-    """Return the sums over all local steps; proofs use the invariant."""
+    """Return the sums over all local steps. In proofs, an invariant gives the sums."""
 
     def add(so_far: Sums) -> Sums:
         return Sums(
@@ -88,18 +88,18 @@ def between_one_and_count(sums: Sums, more: Any) -> tuple[Any, ...]:
 
 
 def control_variance(sums: Sums, local_steps: int) -> Any:
-    """Return V over 1 - 1/N of option II."""
+    """Return V divided by 1 - 1/N, for option II."""
     forgotten = 1 - sums.of_one / Fraction(local_steps)
     return sums.of_squares / Fraction(local_steps) ** 2 / (1 - forgotten**2)
 
 
 def layer(sums: Sums, curvature: Any, r: Any) -> Any:
-    """Return -b over tau gamma / N: the contribution of X, gamma / N times 1 / (a (1 + r))."""
+    """Return -b divided by tau gamma / N, from the contribution of X, which is gamma / N times 1 / (a (1 + r))."""
     return sums.powers / (curvature * (1 + r)) / (2 * curvature * sums.of_one)
 
 
 def floor(sums: Sums, curvature: Any, variance: Any) -> Any:
-    """Return -b over tau gamma^2 as N -> infinity, for V = ``variance``."""
+    """Return -b divided by tau gamma^2 as N -> infinity, for V = ``variance``."""
     return (variance * sums.runs + sums.noises) / (2 * curvature * sums.of_one)
 
 
@@ -115,7 +115,7 @@ def floor(sums: Sums, curvature: Any, variance: Any) -> Any:
     rank=2,
 )
 def bias(curvature: Curvature, local_steps: LocalSteps) -> Sides:
-    """SCAFFOLD II has a bias of order gamma / N, like FedAvg, and a bias of order gamma^2 for any number of clients.
+    """SCAFFOLD II has a bias of order gamma / N, as FedAvg does, plus a bias of order gamma^2 for all N.
 
     Statement
         b = -(tau sigma^2 / 4 a^2) gamma / N - (tau sigma^2 / 12 a) ((H - 1) (5 H - 1) / H) gamma^2 + O(gamma^2 / N +
@@ -131,11 +131,11 @@ def bias(curvature: Curvature, local_steps: LocalSteps) -> Sides:
         f'''(x*). a = f''(x*) > 0 is ``curvature``.
 
     Symbols
-        gamma is the step size, H is ``local_steps``, and there are N clients. b = E_pi x - x*, the mean of the
-        stationary law; [h] = 1 + r + ... + r^(h-1). In the linear system M_h is the second moment of a client's point
-        after h local steps, X the second moment of x, V the variance of c_i - c (0 for FedAvg): b = -(gamma tau / 2)
-        sum over h < H of r^(H-1-h) M_h / (1 - r^H), M_h = r^(2h) X + (gamma [h])^2 V + gamma^2 sigma^2 (1 + r^2 + ... +
-        r^(2h-2)).
+        gamma is the step size, H is ``local_steps``, and there are N clients. b = E_pi x - x*, with the mean under the
+        stationary distribution pi; [h] = 1 + r + ... + r^(h-1). In the linear system M_h is the second moment of a
+        client's point after h local steps, X the second moment of x, V the variance of c_i - c (0 for FedAvg): b =
+        -(gamma tau / 2) sum over h < H of r^(H-1-h) M_h / (1 - r^H), M_h = r^(2h) X + (gamma [h])^2 V + gamma^2 sigma^2
+        (1 + r^2 + ... + r^(2h-2)).
     """
     sums = sums_of(Fraction(1), local_steps, without_a_step)
     printed = Fraction((local_steps - 1) * (5 * local_steps - 1), local_steps) / (12 * curvature)
@@ -151,7 +151,7 @@ def stationary_law(
     clients: int = among(2, 3),
     method: str = among("I", "II"),
 ) -> Sides:
-    """X, V and the independence of x and c_i - c solve the equations of the second moments of a round."""
+    """Check that X, V and the independence of x and c_i - c solve the equations for the second moments of a round."""
     r, fresh = 1 - length, 2
     sums, gamma = sums_of(r, local_steps, between_one_and_count), float(length / curvature)
     variance = control_variance(sums, local_steps) if method == "II" else Fraction(1, fresh)
@@ -159,7 +159,7 @@ def stationary_law(
     matrix = affine_rounds.method_map(
         scaffold, hessians, step_size=gamma, local_steps=local_steps, option=method
     ).matrix
-    run_noise = float(sums.of_squares)  # variance of a client's noise, over gamma^2
+    run_noise = float(sums.of_squares)  # variance of a client's noise, divided by gamma^2
     enters = np.zeros((1 + clients, 2 * clients))
     enters[0, :clients] = -gamma / clients * run_noise**0.5
     if method == "II":
@@ -180,11 +180,11 @@ def stationary_law(
 
 @claim("scaffold/bias-ratio", label="Bias over FedAvg's", source="ours", evaluations=60, expected="certified")
 def bias_ratio(local_steps: LocalSteps, fresh: Annotated[int, integers(1, 5, upwards=True)]) -> Sides:
-    """For many clients and small steps SCAFFOLD II has (5H - 1) / 3H times FedAvg's bias, and SCAFFOLD I has more.
+    """For many clients and small steps, SCAFFOLD II has (5H - 1) / 3H times FedAvg's bias, and SCAFFOLD I has more.
 
     Statement
         As N -> infinity and then gamma -> 0, b of II / b of FedAvg -> (5H - 1) / 3H, from 3/2 to 5/3, and b of I / b of
-        FedAvg -> (2H - 1 + 3m) / 3m, where m is the number of fresh gradients at x in c_i.
+        FedAvg -> (2H - 1 + 3m) / 3m, where m is the number of new gradients at x in c_i.
 
     Source
         Ours. The claim compares equal clients; on unequal clients FedAvg has a bias of order gamma, and SCAFFOLD has no
@@ -206,7 +206,7 @@ def bias_ratio(local_steps: LocalSteps, fresh: Annotated[int, integers(1, 5, upw
 
 @bias_ratio.step("positive steps", evaluations=50, needed=False)
 def at_positive_steps(length: Fraction = Q[0 : Fraction(1, 2) : 20], local_steps: int = Z[2:8]) -> Sides:
-    """For gamma a <= 1/2 and H <= 8 the ratio of II is at most its limit, and approaches this limit."""
+    """For gamma a <= 1/2 and H <= 8, the ratio of II is at most its limit, and converges to the limit."""
     sums = sums_of(1 - length, local_steps, between_one_and_count)
     ratio = floor(sums, 1, control_variance(sums, local_steps)) / floor(sums, 1, 0)
     return at_most(ratio, limit=Fraction(5 * local_steps - 1, 3 * local_steps))
@@ -221,7 +221,7 @@ def bias_larger(
     local_steps: LocalSteps,
     clients: Annotated[int, integers(1, 4, upwards=True)],
 ) -> Sides:
-    """On equal clients SCAFFOLD II's bias is never below FedAvg's.
+    """On equal clients, the bias of SCAFFOLD II is never smaller than the bias of FedAvg.
 
     Statement
         |b of II| >= |b of FedAvg| for 0 < gamma a < 1, with equality for N = 1 only.

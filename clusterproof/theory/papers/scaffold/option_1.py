@@ -1,4 +1,4 @@
-"""SCAFFOLD with option I: the sharp rate of a round, and step sizes at which it diverges."""
+"""Claims on SCAFFOLD with option I: the best possible rate of a round, and step sizes at which it diverges."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ SHARP_OPTION_1 = contraction_theorem(
     headline=True,
 )
 def sharp_option_1(clients: PlanarClients, start: Start) -> Sides:
-    """A round of SCAFFOLD I also contracts by (1 - eta mu)^(2K), with a third of the controls' weight.
+    """A round of SCAFFOLD I also contracts Psi by (1 - eta mu)^(2K) if the weight of the controls is a third.
 
     Statement
         Psi+ <= (1 - eta mu)^(2K) Psi with Psi = ||x - x*||^2 + (K eta)^2 / 3 mean ||c_i - c - g_i*||^2.
@@ -69,7 +69,7 @@ def sharp_option_1(clients: PlanarClients, start: Start) -> Sides:
         sum is at most 1/3 for K >= 2, the step "sum"; for K = 1, xi_0 = 0.
 
     Source
-        Ours. The claim is an upper bound of one round, attained by f_i = mu ||.||^2 / 2 and c_i = g_i*. SCAFFOLD is
+        Ours. The claim is an upper bound for one round; f_i = mu ||.||^2 / 2 and c_i = g_i* give equality. SCAFFOLD is
         Algorithm 1 of Karimireddy et al. (2020), with option I.
 
     Hypotheses
@@ -83,9 +83,9 @@ def sharp_option_1(clients: PlanarClients, start: Start) -> Sides:
 
 
 def weights(earlier: Any, later: Any, p: Any, power: Any, unused: Any = 0) -> tuple[Any, Any, Any]:
-    """Return lambda_{*k}, lambda_{k*} and lambda_{k+1,k} over p^(2n + 1), for n = ``later`` and p^k = ``power``.
+    """Return lambda_{*k}, lambda_{k*} and lambda_{k+1,k} divided by p^(2n + 1), for n = ``later``, p^k = ``power``.
 
-    ``earlier`` is 0 for k = 0, and otherwise 1; ``unused`` is the unused part of lambda_{k*}.
+    ``earlier`` is 0 for k = 0 and 1 otherwise. ``unused`` is the unused part of lambda_{k*}.
     """
     neighbour = later * power
     from_optimum = 2 - (1 - p) * neighbour
@@ -94,14 +94,14 @@ def weights(earlier: Any, later: Any, p: Any, power: Any, unused: Any = 0) -> tu
 
 
 def curvature(multipliers: tuple[Any, Any, Any], p: Any, b: Any, unit: Any = 1) -> Any:
-    """Return B_k from ``weights``, times ``unit``; ``b`` is b times ``unit``."""
+    """Return B_k times ``unit``, computed from ``weights``. Here ``b`` is b times ``unit``."""
     from_optimum, to_optimum, neighbour = multipliers
     return b * (from_optimum + to_optimum) / 2 - unit * (1 + p * neighbour)
 
 
 @dataclass(frozen=True)
 class Gradient:
-    """eta v_k: its square, its products with d_k and q / K, h at d_k and d_(k+1), and 1 / (eta (L - mu))."""
+    """The square of eta v_k, its products with d_k and q / K, h at d_k and d_(k+1), and 1 / (eta (L - mu))."""
 
     square: Number
     product: Number
@@ -125,7 +125,7 @@ class Gradient:
 def one_local_step(
     earlier: ZeroOrOne, n: Number, p: Number, power: Number, c: Number, v: Gradient, z: Number
 ) -> Sides:
-    """One local step, divided by p^(2n): ``z`` is ||z_k||^2, ``c`` is C_k; the others are as in ``weights``."""
+    """Check one local step, divided by p^(2n): ``z`` is ||z_k||^2, ``c`` is C_k; the others are as in ``weights``."""
     every, scaled = weights(earlier, n, p, power), p * power
     after = z - 2 * (p * v.product - scaled * c * v.correction) + v.square
     form = curvature(every, p, p * v.inverse) * v.square - 2 * scaled * (c - n / 2) * v.correction
@@ -137,7 +137,7 @@ def one_local_step(
 def whole_round(
     distance: NotNegative, controls: NotNegative, rate: NotNegative, used: UpToThird, lost: NotNegative
 ) -> Sides:
-    """The sum of the inequalities of all local steps.
+    """Add up the inequalities of all local steps.
 
     ``distance`` and ``controls`` are ||x - x*||^2 and mean ||q_i||^2, ``rate`` is p^(2K), and ``used`` is u. ``lost``
     is the sum of the omitted terms: interpolation, squares and variances.
@@ -146,7 +146,7 @@ def whole_round(
 
 
 def both(multipliers: tuple[Any, Any, Any]) -> dict[str, Sides]:
-    """Conclude that lambda_{*k} and lambda_{k*} are at least p^(2n + 1)."""
+    """State the conclusion that lambda_{*k} and lambda_{k*} are at least p^(2n + 1)."""
     return {"from x*": at_least(multipliers[0], least=1), "to x*": at_least(multipliers[1], least=1)}
 
 
@@ -154,9 +154,9 @@ def both(multipliers: tuple[Any, Any, Any]) -> dict[str, Sides]:
 def first_local_step(
     half: ZeroOrOne, share: Share, later: NotNegative, larger: NotNegative, above: Share
 ) -> dict[str, Sides]:
-    """A_0 >= 3n^2 / (4K) + 1/2 with n = K - 1, so that xi_0^2 / A_0 <= 1 / (3K).
+    """Check A_0 >= 3n^2 / (4K) + 1/2 with n = K - 1, which implies xi_0^2 / A_0 <= 1 / (3K).
 
-    m is (``half`` + ``share``) / 2, (1 - m) b is K - m + ``larger``, and p^n between the bound of "powers" and 1.
+    m is (``half`` + ``share``) / 2, (1 - m) b is K - m + ``larger``, and p^n is between the bound of "powers" and 1.
     """
     count, m = later + 1, (half + share) / 2
     p, n_c = 1 - m / count, 2 * later * m / (2 * count - m)
@@ -171,7 +171,7 @@ def first_local_step(
 
 @sharp_option_1.step("powers")
 def powers(j: NotNegative, c: NotNegative) -> Sides:
-    """From p^j >= (2 - j c) / (2 + j c) to j + 1, with p = (2 - c) / (2 + c): c = 2 eta mu / (2 - eta mu)."""
+    """Prove p^j >= (2 - j c) / (2 + j c) for j + 1 from j, with p = (2 - c) / (2 + c): c = 2 eta mu / (2 - eta mu)."""
     product = (2 - j * c) / (2 + j * c) * (2 - c) / (2 + c)
     return at_least(product, after=(2 - (j + 1) * c) / (2 + (j + 1) * c))
 
@@ -180,7 +180,7 @@ def powers(j: NotNegative, c: NotNegative) -> Sides:
 def later_curvature(
     k: AtLeastOne, later: NotNegative, m: Share, power: Share, larger: NotNegative
 ) -> dict[str, Sides]:
-    """(1 - m) A_k is at least (n + 3k) / 2, for (1 - m) b = K - m + ``larger``."""
+    """Check that (1 - m) A_k is at least (n + 3k) / 2, for (1 - m) b = K - m + ``larger``."""
     count = k + later + 1
     p = 1 - m / count
     every = weights(1, later, p, power)
@@ -190,13 +190,13 @@ def later_curvature(
 
 @sharp_option_1.step("inverse powers")
 def inverse_powers(k: NotNegative, sigma: Share) -> Sides:
-    """From C_k <= k / sigma to C_(k+1) = (C_k + 1) / p, with sigma^2 = 1 - (k+1) eta mu: both sides times p sigma."""
+    """Prove the bound of C_(k+1) = (C_k + 1) / p from C_k <= k / sigma, sigma^2 = 1 - (k+1) eta mu; times p sigma."""
     step = (1 - sigma**2) / (k + 1)
     return at_most((k + sigma) ** 2 * (1 - (k + 2) * step), allowed=((k + 1) * sigma * (1 - step)) ** 2)
 
 
 def summed_shares(k: Any, last: Any, s: Any) -> Any:
-    """Return T_k: the sum over j = 1 .. k of (3n + j) ((1 - s) j^2 + s (j - n/2)^2), with n + j = K - 1 = ``last``."""
+    """Return T_k, the sum of (3n + j) ((1 - s) j^2 + s (j - n/2)^2) over j = 1, ..., k; n + j = K - 1 = ``last``."""
     first = k * (k + 1) / 2
     second, third = first * (2 * k + 1) / 3, first**2
     quarter = 39 * last * second - 18 * third - 20 * last**2 * first + 3 * last**3 * k
@@ -207,9 +207,9 @@ def summed_shares(k: Any, last: Any, s: Any) -> Any:
 def share_of_step(
     side: ZeroOrOne, smaller: NotNegative, apart: NotNegative, s: Share, above: Share, larger: NotNegative
 ) -> Sides:
-    """3 (K - 1)^2 (s K xi_k)^2 <= 2 (T_k - T_(k-1)) s^2 A_k, for s^2 A_k = (n + 3k) / 2 + ``larger``.
+    """Check 3 (K - 1)^2 (s K xi_k)^2 <= 2 (T_k - T_(k-1)) s^2 A_k, for s^2 A_k = (n + 3k) / 2 + ``larger``.
 
-    ``smaller`` is min{k, n/2} and ``apart`` |k - n/2|; s C_k is between s k and k.
+    ``smaller`` is min{k, n/2}, ``apart`` is |k - n/2|, and s C_k is between s k and k.
     """
     k, later = smaller + side * apart, 2 * (smaller + (1 - side) * apart)
     last = k + later
@@ -220,7 +220,7 @@ def share_of_step(
 
 @sharp_option_1.step("sum", evaluations=30)
 def shares_together(last: AtLeastOne, s: Share) -> Sides:
-    """The sum of the shares of all local steps, with K - 1 = ``last``."""
+    """Add up the shares of all local steps, with K - 1 = ``last``."""
     count = last + 1
     later = 2 * summed_shares(last, last, s) / (3 * last**2 * count**2)
     return at_most(later + 1 / (3 * count), third=THIRD)
@@ -259,7 +259,7 @@ def option_1_diverges(
     pace: Annotated[Fraction, rationals(Fraction(1, 4), 1, 4)],
     local_steps: Annotated[int, integers(1, 12, upwards=True)],
 ) -> Sides:
-    """For every K, SCAFFOLD I with eta_g = 1 does not diverge at step sizes up to 1 / L.
+    """For every K, SCAFFOLD I with eta_g = 1 does not diverge at any step size up to 1 / L.
 
     Hypotheses
         There are two clients phi_i(w) = a_i (w - b_i)^2 / 2 with 0 < a_2 <= a_1 = L; both take part in every round, and
@@ -267,7 +267,7 @@ def option_1_diverges(
 
     Statement
         The spectral radius of a round is at most 1: the roots of z^2 = p z + q, where x_(t+1) = p x_t + q x_(t-1), are
-        in the unit disc. This is the case if and only if |q| <= 1 and |p| + q <= 1.
+        in the unit disc. This is true if and only if |q| <= 1 and |p| + q <= 1.
 
     Source
         Ours. Readers of Karimireddy et al. (2020), who call option I more stable for some applications, may expect

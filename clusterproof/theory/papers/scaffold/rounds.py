@@ -1,4 +1,4 @@
-"""Rounds of SCAFFOLD and FedLin on planar clients with x* = 0 and all g_i* = 0: only c_i - c - g_i* matters."""
+"""Rounds of SCAFFOLD and FedLin on clients in the plane with x* = 0 and g_i* = 0, as only c_i - c - g_i* matters."""
 
 from __future__ import annotations
 
@@ -15,14 +15,14 @@ from clusterproof.theory.bounds.round_theorems import RoundCase
 from clusterproof.theory.exact.planar_clients import Coordinate, PlanarClients, mean, squares, vector
 
 Pace = Annotated[Fraction, rationals(0, 1, 4)]
-"""eta L K."""
+"""The product eta L K."""
 LocalSteps = Annotated[int, integers(1, 6, upwards=True)]
-"""K."""
+"""The number K of local steps."""
 
 
 @dataclass(frozen=True)
 class Start:
-    """Start of a round: x - x*, and c_i - c - g_i* with alternating signs, minus their mean."""
+    """Start of a round: x - x*, and the c_i - c - g_i*, with alternating signs before their mean is subtracted."""
 
     x: Coordinate
     y: Coordinate
@@ -69,7 +69,7 @@ def psi_and_next(clients: PlanarClients, start: Start, option: str, share: Any =
 
 
 def gaps(clients: PlanarClients, start: Start) -> list[Any]:
-    """Return mean D_i(y_i^k) of a round for k = 0 .. K - 1; the first is f(x) - f*."""
+    """Return the means of D_i(y_i^k) in a round for k = 0, ..., K - 1. The first is f(x) - f*."""
     step_size = step_size_of(clients, start.pace, start.local_steps)
     corrected = clients.functions(-clients.deviations(start.control_x, start.control_y))
     first = vector(start.x, start.y)

@@ -1,4 +1,4 @@
-"""The sharp rate of a round of SCAFFOLD with option II, and its certificates."""
+"""Claims on the best possible rate of a round of SCAFFOLD with option II, and certificates of this rate."""
 
 from __future__ import annotations
 
@@ -23,13 +23,13 @@ from clusterproof.theory.rates.round_rate import make_round
 
 LOCAL_STEPS = (1, 2, 3, 4, 6, 8, 12, 16)
 PACES = (Fraction(1), Fraction(1, 2), Fraction(1, 10))
-"""eta L K."""
+"""The product eta L K."""
 CONDITIONS = (Fraction(101, 100), Fraction(2), Fraction(10), Fraction(100))
-"""L / mu."""
+"""The quotient L / mu."""
 
 
 def closed_form(local_steps: int, pace: Fraction, condition: Fraction, option: str) -> RoundRate:
-    """Return the certificate of (1 - eta mu)^(2K), with the multipliers of the proof."""
+    """Return the certificate of the rate (1 - eta mu)^(2K), with the multipliers of the proof."""
     step = pace / local_steps
     numbers = {"smoothness": 1, "strong_convexity": 1 / condition, "step_size": step}
     round_ = make_round("scaffold", client_class="strong", local_steps=local_steps, option=option, **numbers)
@@ -37,7 +37,7 @@ def closed_form(local_steps: int, pace: Fraction, condition: Fraction, option: s
     if option == "II":
         factors = {
             k: 2 * p ** (2 * (count - k) + 1) for k in range(1, count + 1)
-        }  # of the k-th gradient and x*
+        }  # the multiplier of the k-th gradient and x*
         pairs = {name: factors[k] for k in factors for name in (f"0:{k},0:0", f"0:0,{k}:0")}
     else:
         pairs = {}
@@ -62,7 +62,7 @@ def certificates(
     condition: Annotated[Fraction, choice(*CONDITIONS)],
     option: Annotated[str, choice("I", "II")],
 ) -> Sides:
-    """The multipliers of the proofs certify (1 - eta mu)^(2K) exactly, for K up to 16.
+    """The multipliers in the proofs certify the rate (1 - eta mu)^(2K) exactly, for K up to 16.
 
     Statement
         Psi+ <= (1 - eta mu)^(2K) Psi with Psi = ||x - x*||^2 + a mean ||c_i - c - g_i*||^2, for K in {1, 2, 3, 4, 6, 8,
@@ -70,8 +70,8 @@ def certificates(
         SCAFFOLD II with a = (K eta)^2, and SCAFFOLD I with a = (K eta)^2 / 3.
 
     Source
-        Ours: the multipliers of ``scaffold/sharp`` and ``scaffold/sharp-option-1``. The claims are upper bounds and are
-        attained.
+        Ours: the multipliers of ``scaffold/sharp`` and ``scaffold/sharp-option-1``. The claims are upper bounds, and
+        equality can occur.
     """
     failing = next(closed_form(local_steps, pace, condition, option).failures(), None)
     return equal((failing is not None, False), words=f"not proved: {failing}")
@@ -96,7 +96,7 @@ SHARP = contraction_theorem(
     headline=True,
 )
 def sharp(clients: PlanarClients, start: Start) -> Sides:
-    """A round of SCAFFOLD II contracts by (1 - eta mu)^(2K), as K steps of gradient descent on one client do.
+    """A round of SCAFFOLD II contracts Psi by (1 - eta mu)^(2K), as K steps of gradient descent on one client do.
 
     Statement
         Psi+ <= (1 - eta mu)^(2K) Psi with Psi = ||x - x*||^2 + (K eta)^2 mean ||c_i - c - g_i*||^2.
@@ -110,7 +110,7 @@ def sharp(clients: PlanarClients, start: Start) -> Sides:
         2, p^K >= (1 - m/2)^2, m = K eta mu: the steps "power".
 
     Source
-        Ours. The claim is an upper bound of one round, attained by f_i = mu ||.||^2 / 2 and c_i = g_i*. SCAFFOLD is
+        Ours. The claim is an upper bound for one round; f_i = mu ||.||^2 / 2 and c_i = g_i* give equality. SCAFFOLD is
         Algorithm 1 of Karimireddy et al. (2020), with option II.
 
     Hypotheses
@@ -136,11 +136,11 @@ def whole_round(
     margin: NotNegative,
     lost: NotNegative,
 ) -> Sides:
-    """The sum over all local steps, with the omitted terms and (*).
+    """Add up the inequalities of all local steps, with the omitted terms and (*).
 
-    ``distance`` and ``controls`` are ||x - x*||^2 and mean ||q_i||^2, ``last`` and ``gained`` sigma_K^2 and s.
-    ``margin`` is p^(2K) minus both, which is not negative by (*). ``lost`` is the sum over local steps, mean over
-    clients, of the terms that "one local step" omits.
+    ``distance`` and ``controls`` are ||x - x*||^2 and mean ||q_i||^2; ``last`` and ``gained`` are sigma_K^2 and s.
+    ``margin`` is p^(2K) minus both, which is not negative by (*). ``lost`` is the sum over local steps of the mean over
+    clients of the terms that "one local step" omits.
     """
     rate = last + gained + margin
     return at_most(rate * distance + (last + gained) * controls - lost, rate=rate * (distance + controls))
@@ -161,7 +161,7 @@ def one_local_step(
     qz: Number,
     slack: NotNegative,
 ) -> Sides:
-    """||y - w||^2 <= ||y||^2 + sigma^2 ||q||^2 / (2b - 1), with w = (sigma q + z) / (2b - 1).
+    """Check ||y - w||^2 <= ||y||^2 + sigma^2 ||q||^2 / (2b - 1), with w = (sigma q + z) / (2b - 1).
 
     ``factor`` is 1 / (2b - 1); q, z and qz are ||q||^2, ||z||^2 and <q, z>. ``slack`` belongs to interpolation: <P, w>
     - b ||w||^2 for y = P - sigma q.
@@ -191,11 +191,11 @@ def star(local_steps: AtLeastTwo, m: Share, smooth: Share, average: Share, used:
 
 @sharp.step("power of three")
 def power_of_three(a: Annotated[Any, rationals(0, Fraction(1, 3), 9)]) -> Sides:
-    """(1 - a)^3 >= (1 - 3a / 2)^2; for the second power both are equal."""
+    """Check (1 - a)^3 >= (1 - 3a / 2)^2. For the second power, (1 - a)^2 >= (1 - a)^2 is an equality."""
     return at_least((1 - a) ** 3, square=(1 - 3 * a / 2) ** 2)
 
 
 @sharp.step("power")
 def power_by_two(count: NotNegative, a: Share) -> Sides:
-    """From (1 - a)^j >= (1 - ja / 2)^2 to j + 2; the comparison is between square roots."""
+    """Prove (1 - a)^j >= (1 - ja / 2)^2 for j + 2 from j, by comparing square roots."""
     return at_least((1 - count * a / 2) * (1 - a), root=1 - (count + 2) * a / 2)

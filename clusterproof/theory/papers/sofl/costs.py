@@ -1,4 +1,4 @@
-"""Sections 3 and 4.1: the round in which SoFL clusters, and its cost compared with FedAvg and IFCA."""
+"""Claims on Sections 3 and 4.1: the round in which SoFL clusters, and its cost compared with FedAvg and IFCA."""
 
 from __future__ import annotations
 
@@ -28,11 +28,11 @@ def task(clusters: int) -> QuadraticMixture:
     places="algorithm 1, line 7; algorithm 1, line 26",
 )
 def no_extra_communication(clusters: int = CLUSTERS, local_steps: int = STEPS) -> Sides:
-    """SoFL sends and computes no more in a round than FedAvg.
+    """In a round, SoFL sends and computes no more than FedAvg.
 
     Hypotheses
-        All clients take part, as in the paper's experiments. With fewer participants, the clustering round still
-        involves all clients, 1 / participation times as many.
+        All clients take part, as in the paper's experiments. With fewer participants, the clustering round still needs
+        all clients, which are 1 / participation times as many.
 
     Statement
         The numbers sent to and from clients, and the clients' passes, are the same as in FedAvg. The server computes
@@ -55,19 +55,19 @@ def no_extra_communication(clusters: int = CLUSTERS, local_steps: int = STEPS) -
     expected="consistent, no sharpness",
 )
 def ifca_consumption(clusters: int = CLUSTERS, local_steps: int = STEPS) -> Sides:
-    """IFCA's clients receive and evaluate several times as much.
+    """Clients of IFCA receive and evaluate several times as much as clients of SoFL.
 
     Hypotheses
         There are K models, E local steps and model averaging. A backward pass costs two forward passes.
 
     Statement
         An IFCA client receives K models and sends one back, (K + 1) / 2 times SoFL's numbers. It makes K - 1 more
-        forward passes, (3 E + K - 1) / (3 E) times SoFL's work: twice for K = 4 and E = 1, 1.02 times for E = 50. We
-        read "several times" as K times the models sent to a client, and do not judge it for the work.
+        forward passes, (3 E + K - 1) / (3 E) times SoFL's work: twice for K = 4 and E = 1, 1.02 times for E = 50. In
+        our reading, "several times" means K times the models sent to a client. We do not check it for the work.
 
     Source
-        Zhang and Qiao (2024), on IFCA: "several times" holds for the models sent to clients, K times. It is not true
-        for the work if clients make many local steps.
+        Zhang and Qiao (2024), on IFCA: "several times" is true for the models sent to clients, which are K times as
+        many. It is false for the work if clients make many local steps.
     """
     ours = cost_of_a_round(SoFL(step_size=0.1, local_steps=local_steps), task(clusters))
     theirs = cost_of_a_round(IFCA(step_size=0.1, averaging="model", local_steps=local_steps), task(clusters))
@@ -102,9 +102,9 @@ def clustering_condition(
         (a) 0 < ||sum_i Delta w_i|| < delta_1 and (b) max_i ||Delta w_i|| > delta_2 > 0.
 
     Source
-        Zhang and Qiao (2024), Section 4.1. Our reading: clients are clustered by (a) alone, with the mean in place of
-        the sum, as in Sattler et al. With thresholds that are fixed before training, (b) would exclude something, but
-        the paper gives no value. The paper's alternative, a fixed round, is ``trigger="round"``.
+        Zhang and Qiao (2024), Section 4.1. In our reading, clients are clustered if (a) is true with the mean instead
+        of the sum, as in Sattler et al. With thresholds that are fixed before training, (b) would be a real condition,
+        but the paper gives no value. The paper's alternative, a fixed round, is ``trigger="round"``.
 
     Proof
         10 delta_1 = max ||Delta w_i||, so (b) is true for every delta_2 < 10 delta_1 and false at the end.

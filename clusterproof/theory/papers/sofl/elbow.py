@@ -1,4 +1,4 @@
-"""Line 14 of Algorithm 1: the number of clusters by the elbow, and by the silhouette with a guard."""
+"""Claims on line 14 of Algorithm 1: the number of clusters by the elbow, or by the silhouette with a minimum."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ def chord(curve: Sequence[Fraction]) -> list[Fraction]:
 
 
 def elbow(curve: Sequence[Fraction]) -> int:
-    """Return the number of clusters at which the curve is farthest below its chord; 1 if no point is below it."""
+    """Return the number of clusters at which the curve is farthest below its chord, or 1 if no point is below it."""
     depths = [above - value for above, value in zip(chord(curve), curve, strict=True)]
     return depths.index(max(depths)) + 1
 
@@ -56,22 +56,22 @@ def elbow(curve: Sequence[Fraction]) -> int:
 def elbow_exact_winners(
     x1: int = Z[0:], y1: int = Z[0:], x2: int = Z[0:], y2: int = Z[0:], x3: int = Z[0:], y3: int = Z[0:]
 ) -> Sides:
-    """If the map returns exactly the true clusters, the point farthest below the chord is at their number.
+    """If the map returns exactly the true clusters, the curve is farthest below its chord at the number of clusters.
 
     Hypotheses
-        Clients are equal within each of K >= 3 clusters, and the map has one winner for each cluster, as at a common
-        stationary point of losses with equal Hessians. The winners have different directions.
+        Clients are equal within each of K >= 3 clusters, and the map has one winner for each cluster, as it has at a
+        common stationary point of losses with equal Hessians. The winners have different directions.
 
     Statement
         K = elbow(M), where M is the set of winners and the curve is WCSS_1 .. WCSS_z of (6), z = |M|.
 
     Source
         Zhang and Qiao (2024), Section 4.1 (b): "By analyzing the WCSS curves of the winning neurons, the accuracy of
-        the K value of the number of clusters is ensured", and Algorithm 1, line 14, K = elbow(M). The reading adds the
-        detector, because the paper names none: the point farthest below the chord of the curve's ends. Every detector
-        that needs a point on both sides behaves alike. Section 5.2.2 allows maps with as many winners as clusters: "a
-        closer resolution can be taken, when the SOM will degenerate into a K-means algorithm". ``sofl/guarded-count``
-        has a count without this flaw.
+        the K value of the number of clusters is ensured", and Algorithm 1, line 14, K = elbow(M). The paper does not
+        define the elbow. In the reading, it is the point farthest below the chord between the ends of the curve. Every
+        definition that needs a point on both sides behaves in the same way. Section 5.2.2 allows maps with as many
+        winners as clusters: "a closer resolution can be taken, when the SOM will degenerate into a K-means algorithm".
+        ``sofl/guarded-count`` has a count without this flaw.
 
     Proof
         WCSS_z = 0 is the end of the curve, where the distance to the chord is zero. So the elbow is below z, and with z
@@ -108,18 +108,19 @@ def elbow_below_chord(
 
     Statement
         WCSS_k <= WCSS_1 (z - k) / (z - 1) for k = 1 .. z, with equality for all k exactly where all pairs
-        of points have the same distance. So the elbow answers 1 for a regular simplex and for no
-        other set of z >= 3 winners, and never z.
+        of points have the same distance. So for z >= 3 winners, the elbow is 1 only for a regular simplex, and it is
+        never z.
 
     Source
-        Ours on Zhang and Qiao (2024), Algorithm 1, line 14 and (6). The bound is tight. So the elbow returns one
-        cluster for exactly the sets of winners that most clearly form z clusters.
+        Ours on Zhang and Qiao (2024), Algorithm 1, line 14 and (6). Equality can occur. So the elbow returns one
+        cluster exactly for the sets of winners that most clearly form z clusters.
 
     Proof
-        Make k - 1 random points clusters of their own and all other points one cluster. The sum of this cluster is the
-        sum of the squared distances of its pairs over z - k + 1. The mean over the choices is WCSS_1 (z - k) / (z - 1),
-        and the least sum is at most the mean. At k = z - 1 the sum is half of one pair's squared distance. If the least
-        sum equals the mean, all pairs are equal, and then every partition attains it.
+        Put k - 1 random points in clusters of their own, and all other points in one cluster. The sum of this cluster
+        is the sum of the squared distances of its pairs, divided by z - k + 1. The mean over the choices is WCSS_1 (z -
+        k) / (z - 1), and the least sum is at most the mean. At k = z - 1 the sum is half of one pair's squared
+        distance. If the least sum equals the mean, all pairs have the same distance, and then every partition has the
+        least sum.
     """
     points: list[Point] = [tuple(map(Fraction, each)) for each in zip(x, y, z, strict=True)]
     distances = [squared_distance(p, q) for p, q in combinations(points, 2)]
@@ -138,16 +139,17 @@ DIMENSION = 40
 """Dimension of the models."""
 
 ALLOWED = 0.05
-"""Largest share of runs in which the number may be wrong."""
+"""Largest share of runs for which the claim allows a wrong number."""
 
 COUNTS = (1, 2, 4, 8)
-"""True numbers of clusters to try."""
+"""True numbers of clusters in the check."""
 
 
 def clustered_clients(clusters: int, stream: np.random.Generator) -> QuadraticMixture:
-    """Return 24 clients whose first updates from zero have a cosine of about 0.8 inside a cluster and 0 outside.
+    """Return 24 clients whose first updates have a cosine of about 0.8 within a cluster and 0 across clusters.
 
-    A single cluster has a weak common direction: a cosine of about 0.1, as homogeneous clients have near the optimum.
+    If there is one cluster, the updates have a cosine of about 0.1, as the updates of equal clients have near the
+    optimum.
     """
     labels = np.arange(24) * clusters // 24
     strength = 2.0 if clusters > 1 else 1 / 3
@@ -178,11 +180,12 @@ def counted(task: QuadraticMixture, seed: int) -> int:
     headline=True,
 )
 def guarded_count(stream: Stream, replicates: Replicates) -> Frequency:
-    """The silhouette of the clients, with one cluster allowed, finds 1, 2, 4 and 8 clusters.
+    """The silhouette of the clients finds 1, 2, 4 and 8 clusters if one cluster is also allowed.
 
     Hypotheses
-        There are 24 clients in K equal clusters. Their updates have a cosine of about 0.8 inside a cluster and 0
-        across; for K = 1 about 0.1. The map has 5 x 5 neurons, which start at samples, and SoFL's schedule.
+        There are 24 clients in K equal clusters. Their updates have a cosine of about 0.8 within a cluster and 0 across
+        clusters; for K = 1, the cosine is about 0.1. The map has 5 x 5 neurons, which start at samples, and SoFL's
+        schedule.
 
     Statement
         P(K_hat != K) <= 0.05. K_hat is the number k among 2 .. z whose partition of the clients, by k-means on the z
@@ -190,8 +193,8 @@ def guarded_count(stream: Stream, replicates: Replicates) -> Frequency:
 
     Source
         Ours on Zhang and Qiao (2024), Algorithm 1, line 14. Clusters with a large cosine between them may be merged, so
-        that 0.25 is no general constant. The claim needs scikit-learn, the extra ``cluster``. This count replaces the
-        elbow by the chord, which never returns z and hardly ever one, see ``sofl/elbow-below-chord``.
+        0.25 is not a good value for every task. The claim needs scikit-learn, the extra ``cluster``. This count
+        replaces the elbow, which never returns z and hardly ever returns 1, see ``sofl/elbow-below-chord``.
     """
     wrong = []
     for clusters in stream.choice(COUNTS, replicates):

@@ -1,4 +1,4 @@
-"""(3)-(6): the objective of the clustering over all partitions, and K; (5) and line 30: weights in a cluster."""
+"""Claims on (3)-(6), the objective of the clustering over all partitions, on K, and on weights (5 and line 30)."""
 
 from __future__ import annotations
 
@@ -28,7 +28,10 @@ Labels = tuple[int, ...]
 
 
 def partitions(size: int) -> list[Labels]:
-    """Return all partitions of 0 .. size - 1 as the group of each element, numbered by first appearance."""
+    """Return all partitions of 0, ..., size - 1 as the group of each element.
+
+    Groups are numbered by first appearance.
+    """
     found: list[Labels] = [(0,)]
     for _ in range(size - 1):
         found = [(*labels, group) for labels in found for group in range(max(labels) + 2)]
@@ -87,12 +90,12 @@ def equation_3(
 
     Source
         Zhang and Qiao (2024), (3) and Section 4. This is a definition. The sum has no weights p_i, which (1) and (5)
-        have. Our reading: K is given from outside, as the number of true clusters, and (6) is minimised for it, see
+        have. In our reading, K is given as the number of true clusters, and (6) is minimised for this K, see
         ``sofl/equation-6``.
 
     Proof
-        Splitting a cluster never raises the sum, because both parts may keep its model. So the minimum over K is
-        reached with one cluster per client, and only there if all minimisers differ.
+        Splitting a cluster never increases the sum, because both parts may keep its model. So one cluster per client
+        minimises the sum over K, and nothing else does if all minimisers differ.
     """
     centres: list[Point] = [(Fraction(coordinate),) for coordinate in (b1, b2, b3, b4)]
     best = min((within_sum(centres, labels), labels) for labels in partitions(4))[1]
@@ -136,8 +139,8 @@ def equation_4(b1: int = LINE[0], b2: int = LINE[1], b3: int = LINE[2], b4: int 
 
     Hypotheses
         K = 2 is given, and theta_i are the clients' own minimisers (as variables of (4) they would all be equal).
-        Weights are equal, and all losses have the same Hessian. dist is the Euclidean distance or its square: the claim
-        takes the more favourable one, and resolves ties in its favour.
+        Weights are equal, and all losses have the same Hessian. dist is the Euclidean distance or its square. The claim
+        uses whichever makes it true, and breaks ties in the same way.
 
     Statement
         A partition that minimises sum_k sum_(i,j in C_k) dist(theta_i, theta_j) has, with the best
@@ -155,7 +158,7 @@ def equation_4(b1: int = LINE[0], b2: int = LINE[1], b3: int = LINE[2], b4: int 
     reached = []
     for squared in (False, True):
         scores = {labels: pair_sum(points, labels, squared) for labels in sums}
-        least = min(scores.values())  # ties in favour of the claim
+        least = min(scores.values())  # ties are broken such that the claim is true
         reached.append(min(sums[labels] for labels in sums if scores[labels] == least))
     return at_most(min(reached), least=min(sums.values()))
 
@@ -172,7 +175,7 @@ def equation_6(
     """With equal Hessians, (3) at the best models is half the within-cluster sum of squares (6).
 
     Hypotheses
-        phi_i(w) = ||w - theta_i||^2 / 2; the partition is given. The claim has one cluster and one coordinate, because
+        phi_i(w) = ||w - theta_i||^2 / 2; the partition is given. The check has one cluster and one coordinate, because
         both sides are sums over clusters and coordinates.
 
     Statement
@@ -217,10 +220,10 @@ def algorithm_line_30(first: int = Z[1:], second: int = Z[1:], other: int = Z[1:
         M = |C_i|, W_i = sum_(m=1)^M (n_m / n) w_m, n_m the data of client m: the weights sum to 1.
 
     Source
-        Zhang and Qiao (2024), Algorithm 1, lines 1 and 27-31. With the input's n the weights of a cluster sum to its
-        share of the data, and the model shrinks with each round. Before the clustering the same line is an average.
-        Line 29 takes all clients of the cluster, but line 8 trains only m clients. Our reading: n is the data of the
-        cluster, and all its clients take part, see ``sofl/aggregation-in-cluster``.
+        Zhang and Qiao (2024), Algorithm 1, lines 1 and 27-31. With this n, the weights of a cluster sum to its share of
+        the data, so the model becomes smaller in each round. Before the clustering, the same line is an average. Line
+        29 takes all clients of the cluster, but line 8 trains only m clients. In our reading, n is the amount of data
+        of the cluster, and all its clients take part, see ``sofl/aggregation-in-cluster``.
     """
     everything = first + second + other
     return equal(
@@ -247,10 +250,12 @@ def aggregation_in_cluster(
         The clients have equal amounts of data and are clustered.
 
     Statement
-        W_i = (1 / |C_i|) sum_(m in C_i) w_m, so that equal models are kept and W_i is in their convex hull.
+        W_i = (1 / |C_i|) sum_(m in C_i) w_m. So W_i is in the convex hull of the models, and equal models do not
+        change.
 
     Source
-        Zhang and Qiao (2024), (5) and Algorithm 1, line 30, with n the data of the cluster. The claim is an identity.
+        Zhang and Qiao (2024), (5) and Algorithm 1, line 30, where n is the amount of data of the cluster. The claim is
+        an identity.
     """
     members = by_appearance(stream.integers(0, 4, clients))
     received = stream.standard_normal((clients, dimension))[members]

@@ -1,4 +1,4 @@
-"""(8)-(15): the effect of an update, the final radius, and the two half-steps of k-means."""
+"""Claims on (8)-(15): the effect of an update, the final radius, and the two half-steps of k-means."""
 
 from __future__ import annotations
 
@@ -23,11 +23,11 @@ from clusterproof.theory.papers.sofl.equations_3_6 import Point, mean_of, square
 def equation_10(
     stream: Stream, dimension: int = Z[2:8], rate: Fraction = Q[Fraction(1, 100) : 1 : 100]
 ) -> dict[str, Sides]:
-    """An update brings the winner nearer to the sample. k-means never increases (6), and stops.
+    """An update moves the winner nearer to the sample. K-means never increases (6), and it stops.
 
     Hypotheses
-        eta g in (0, 1]; neither the neuron nor the sample is zero, nor are they opposite. In (14) and (15) the number
-        of clusters is given and an empty cluster keeps its centre.
+        eta g is in (0, 1]. Neither the neuron nor the sample is zero, and they are not opposite. In (14) and (15), the
+        number of clusters is given, and an empty cluster keeps its centre.
 
     Statement
         With nu' = nu + eta g (gamma - nu):
@@ -36,12 +36,12 @@ def equation_10(
         (10), distance
             ||nu' - gamma|| = (1 - eta g) ||nu - gamma||.
         (10), cosine
-            cos(nu', gamma) >= cos(nu, gamma): the winner by (8), (9) also moves in the sense of (9).
+            cos(nu', gamma) >= cos(nu, gamma): the winner by (8) and (9) also moves nearer in the sense of (9).
         (14), (15): falls
-            sum_j ||xi_j - mu_(i(j))||^2 does not rise in (14) or (15).
+            sum_j ||xi_j - mu_(i(j))||^2 does not increase in (14) or (15).
         (14), (15): rests
-            After finitely many rounds all centres are unchanged, by the stopping rule. The result is a local minimum:
-            the paper's Table 2 shows a wrong local minimum of k-means, from one start.
+            After finitely many rounds, the centres no longer change, as the stopping rule requires. The result is a
+            local minimum. In the paper's Table 2, k-means ends in a wrong local minimum from one start.
 
     Source
         Zhang and Qiao (2024), (8)-(10), (14), (15) and the stopping rule after them.
@@ -64,7 +64,7 @@ def equation_10(
 
 
 NEURONS = 5
-"""Neurons in a row; the first one wins."""
+"""Neurons in a row, the first of which wins."""
 
 
 @claim(
@@ -76,13 +76,13 @@ NEURONS = 5
     places="(11); (12); (13)",
 )
 def shrinking_neighbourhood(updates: int = Z[1:]) -> Sides:
-    """The neighbourhood shrinks until it contains the best matching unit alone.
+    """The neighbourhood shrinks until it contains only the best matching unit.
 
     Hypotheses
         The schedule is (13) with sigma_0 = 1.5 and any T_max.
 
     Statement
-        N has one unit at the end of a run.
+        At the end of a run, N has one unit.
 
     Source
         Zhang and Qiao (2024), Section 3.3: "The range of N shrinks with time and only includes BMU after a certain
@@ -103,13 +103,16 @@ def shrinking_neighbourhood(updates: int = Z[1:]) -> Sides:
 
 
 LONGEST = 50
-"""Number of rounds after which the centres must no longer move, many more than the partitions of a run."""
+"""Number of rounds after which the centres must not move any more.
+
+It is much larger than a run's number of partitions.
+"""
 
 
 def half_steps(points: Sequence[Point], centres: list[Point]) -> tuple[list[Fraction], int]:
     """Return the sum before and after each half-step, (14) and (15), and the number of rounds in which centres move.
 
-    Ties go to the first centre; an empty cluster keeps its centre.
+    Ties go to the first centre, and an empty cluster keeps its centre.
     """
     sums: list[Fraction] = []
     for moving in range(LONGEST):
@@ -130,7 +133,10 @@ def half_steps(points: Sequence[Point], centres: list[Point]) -> tuple[list[Frac
 
 @equation_10.line("(14), (15)", evaluations=100)
 def equations_14_15(stream: Stream, count: int = Z[3:6], dimension: int = Z[1:3]) -> dict[str, Sides]:
-    """The sum before and after each half-step, and the rounds with moves; the centres start at winners."""
+    """Check the sum before and after each half-step, and the number of rounds with moves.
+
+    The centres start at winners.
+    """
     rows = np.unique(stream.integers(0, 6, (count, dimension)), axis=0).tolist()
     points: list[Point] = [tuple(map(Fraction, row)) for row in rows]
     clusters = int(stream.integers(1, max(2, len(points))))

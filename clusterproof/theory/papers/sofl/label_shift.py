@@ -1,4 +1,4 @@
-"""Label distribution skew: the best accuracy of one model for all clients, and the numbers in Table 3."""
+"""A claim on label distribution skew: the best accuracy of one model for all clients, and numbers of Table 3."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from clusterproof.checker.claims import Sides, Stream, Z, among, claim, equal
 
 
 def ceiling(shifts: Sequence[int], weights: Sequence[Fraction], classes: int) -> Fraction:
-    """Return the best mean accuracy of one model: the largest weight of the clients that share a shift.
+    """Return the best mean accuracy of one model, which is the largest total weight of clients with the same shift.
 
     Parameters
     ----------
@@ -47,7 +47,7 @@ def random_weights(count: int, stream: np.random.Generator) -> list[Fraction]:
 def label_shift_ceiling(
     stream: Stream, classes: int = Z[2:4], inputs: int = Z[1:3], clusters: int = Z[1:4]
 ) -> Sides:
-    """Under K distinct label shifts no single model has a mean accuracy above 1/K.
+    """With K distinct label shifts, no single model has a mean accuracy above 1/K.
 
     Hypotheses
         There are K clusters of equal weight with the same inputs. Cluster c has the labels (y + s_c) mod 10, with
@@ -55,10 +55,10 @@ def label_shift_ceiling(
 
     Statement
         The mean over the clusters of P(h(x) = y + s_c) is at most 1/K for every function h; more generally, at most the
-        largest weight of clients that share a shift. The function h(x) = y + s attains the bound.
+        largest weight of clients that share a shift. The function h(x) = y + s has the accuracy of the bound.
 
     Source
-        Ours on the partition of Zhang and Qiao (2024), Section 5.1.1. The bound is tight.
+        Ours on the partition of Zhang and Qiao (2024), Section 5.1.1. Equality can occur.
 
     Proof
         For each x the K labels y + s_c differ, so sum_c 1{h(x) = y + s_c} <= 1.
@@ -82,5 +82,5 @@ def label_shift_ceiling(
 
 @label_shift_ceiling.step("equal clusters")
 def equal_clusters(clusters: int = among(2, 4, 8)) -> Sides:
-    """K equal clusters with distinct shifts have the ceiling 1/K."""
+    """For K clusters of equal weight with distinct shifts, the bound is 1/K."""
     return equal((ceiling(range(clusters), [Fraction(1, clusters)] * clusters, 10), Fraction(1, clusters)))

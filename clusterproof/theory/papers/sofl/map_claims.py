@@ -1,4 +1,4 @@
-"""Claims on the map: Section 4.1, "minimum mean square distortion", and Section 5.2.2, the effect of the start."""
+"""Claims on the map: Section 4.1, "minimum mean square distortion", and Section 5.2.2, on the effect of the start."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ def points_at(length: int) -> list[Point]:
 
 
 def least_distortion(points: list[Point], *, one_direction: bool) -> Fraction:
-    """Return the least sum of squared distances from two neurons; the first two samples may have to share a winner."""
+    """Return the least sum of squared distances from two neurons. On request, the first two samples share a winner."""
     two = [labels for labels in partitions(len(points)) if max(labels) < 2]
     return min(within_sum(points, each) for each in two if each[0] == each[1] or not one_direction)
 
@@ -42,7 +42,7 @@ def least_distortion(points: list[Point], *, one_direction: bool) -> Fraction:
     expected="violated",
 )
 def mean_square_distortion(length: int = among(10, 3, 2)) -> Sides:
-    """Some map with winners by (9) has the least mean square distortion that its number of neurons allows.
+    """Some map with winners by (9) has the least mean square distortion that its number of neurons makes possible.
 
     Hypotheses
         There are three samples, (1, 0), (``length``, 0) and (0, 1), and two neurons. The distortion is the sum of
@@ -56,7 +56,7 @@ def mean_square_distortion(length: int = among(10, 3, 2)) -> Sides:
         Zhang and Qiao (2024), Section 4.1: "By adjusting the winning neurons and their neighborhoods according to the
         client parameters, the SOM forms a quantitative mapping with minimum mean square distortion". The reading adds
         the distortion, and the set over which it is minimised. Samples in one direction have one winner, however far
-        apart they are. ``sofl/mean-square-distortion-nearest`` has distances in place of cosines, as (7) allows.
+        apart they are. ``sofl/mean-square-distortion-nearest`` has distances instead of cosines, as (7) allows.
     """
     shared, least = (least_distortion(points_at(length), one_direction=asked) for asked in (True, False))
     return at_most(shared, least=least)
@@ -77,17 +77,17 @@ def squared_distances(samples: np.ndarray, neurons: np.ndarray) -> np.ndarray:
 def mean_square_distortion_nearest(
     stream: Stream, neurons: int = among(2, 3), rate: Fraction = among(Fraction(1), Fraction(1, 2))
 ) -> Sides:
-    """With the nearest neuron as the winner the mean update never raises the mean square distortion.
+    """If the nearest neuron is the winner, the mean update never increases the mean square distortion.
 
     Hypotheses
         The winner is the nearest neuron, and the only neuron in its neighbourhood. The update (10) goes towards the
-        sample, and is averaged over the samples. With rate 1 the map has degenerated into k-means.
+        sample, and is averaged over the samples. With rate 1, the map is k-means.
 
     Statement
-        The sum of squared distances of the samples from their winners does not rise.
+        The sum of squared distances between the samples and their winners does not increase.
 
     Source
-        Ours; the step of Lloyd's algorithm, shortened by the rate.
+        Ours; the update is a step of Lloyd's algorithm, shortened by the rate.
     """
     samples = stream.integers(1, 10, (6, 2)).astype(float)
     places = stream.integers(1, 10, (neurons, 2)).astype(float)
@@ -100,7 +100,7 @@ def mean_square_distortion_nearest(
 
 
 Clustering = Callable[[np.ndarray, np.random.Generator], np.ndarray]
-"""Function that clusters updates (m, d) from a drawn start."""
+"""A function that clusters updates (m, d) from a start that it draws."""
 
 CLUSTERS, MEMBERS, DIMENSION, NOISE = 4, 5, 30, 0.5
 GRID, UPDATES, RATE, RADIUS = (6, 6), 500, 0.5, 1.0
@@ -147,7 +147,7 @@ def differ(first: np.ndarray, second: np.ndarray) -> bool:
     expected="inconclusive",
 )
 def initialisation(stream: Stream, replicates: Replicates) -> Frequency:
-    """From another start the map gives the same clusters in most runs, and k-means in fewer.
+    """In most runs, the map gives the same clusters from another start; k-means does so in fewer runs.
 
     Hypotheses
         There are twenty clients, five around each of four random directions in 30 dimensions, with noise of half their
@@ -162,15 +162,15 @@ def initialisation(stream: Stream, replicates: Replicates) -> Frequency:
 
     Source
         Zhang and Qiao (2024), Section 5.2.2: "the results obtained from clustering using SOM networks are less affected
-        by the initialization". The text does not say less than what; Table 2 compares the map with k-means. With
-        ten k-means++ starts k-means is no more affected: ``clusterproof table sofl/table-2``.
+        by the initialization". The text does not say than what; Table 2 compares the map with k-means. With ten
+        k-means++ starts, k-means is affected no more than the map: ``clusterproof table sofl/table-2``.
     """
     return probability(pairs_that_differ(by_map, stream, replicates), at_most=0.1)
 
 
 @initialisation.line("k-means", replicates=60)
 def initialisation_of_k_means(stream: Stream, replicates: Replicates) -> Frequency:
-    """The baseline of the map, k-means: two starts give the same partition with probability at most 0.6."""
+    """Check k-means, the baseline of the map: two starts give the same partition with probability at most 0.6."""
     return probability(~pairs_that_differ(by_k_means, stream, replicates), at_most=0.6)
 
 

@@ -1,4 +1,4 @@
-"""The printed tables of SoFL, and its sentences about them, computed again from the printed numbers."""
+"""A claim on the printed tables of SoFL: checks the paper's sentences about the tables with the printed numbers."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ TABLE_2: dict[str, tuple[int, ...]] = {
     "SOM": tuple(map(int, "01232445456667788898")),
     "SOM + K-means": tuple(map(int, "00000111112222233333")),
 }
-"""Table 2: cluster of clients 1 to 20."""
+"""Table 2: the cluster of each client from 1 to 20."""
 
 TRUE_CLUSTERS: tuple[int, ...] = tuple(client // 5 for client in range(20))
 """Section 5.1.1 and Figure 6: four groups of five clients each, 0-4, 5-9, 10-14 and 15-19."""
@@ -44,7 +44,7 @@ TABLE_3: dict[tuple[str, str], Column] = {
     ("label", "MNIST"): column("71.89 72.83 87.50 82.95 89.45"),
     ("label", "CIFAR-10"): column("38.3 38.8 47.2 45.6 48.3"),
 }
-"""Table 3, K = 4, by the kind of skew and the data."""
+"""Table 3 for K = 4, indexed by the kind of skew and the data."""
 
 TABLE_4: dict[tuple[str, int], Column] = {
     ("MNIST", 2): column("48.50 48.36 93.45 90.11 93.53"),
@@ -54,7 +54,7 @@ TABLE_4: dict[tuple[str, int], Column] = {
     ("CIFAR-10", 4): column("19.68 20.50 46.94 46.15 47.34"),
     ("CIFAR-10", 8): column("13.15 13.64 43.72 41.76 43.92"),
 }
-"""Table 4, label distribution skew (Section 5.2.6), by the data and K."""
+"""Table 4 for label distribution skew (Section 5.2.6), indexed by the data and K."""
 
 TABLE_5: dict[tuple[str, Fraction], Column] = {
     ("MNIST", Fraction(1, 2)): column("26.75 25.68 91.89 91.17 91.23"),
@@ -64,10 +64,10 @@ TABLE_5: dict[tuple[str, Fraction], Column] = {
     ("CIFAR-10", Fraction(1)): column("19.20 19.94 47.02 42.34 47.70"),
     ("CIFAR-10", Fraction(10)): column("18.67 18.22 45.93 41.55 47.94"),
 }
-"""Table 5, K = 4, by the data and the Dirichlet parameter phi."""
+"""Table 5 for K = 4, indexed by the data and the Dirichlet parameter phi."""
 
 TEST_IMAGES = {"MNIST": 2000, "CIFAR-10": 4000}
-"""A fifth of the 10 000 and 20 000 images of Section 5.1.1 (split 0.8 : 0.2 within the clients)."""
+"""Number of test images: a fifth of the 10 000 and 20 000 images of Section 5.1.1 (split 0.8 : 0.2 in each client)."""
 
 GAINS_OVER_FEDAVG = tuple(Fraction(gain) for gain in ("13", "9", "18", "10"))
 """Section 5.2.5: "approximately 13%, 9%, 18%, and 10%", in the order of Table 3."""
@@ -76,10 +76,10 @@ GAINS_OVER_CFL = tuple(Fraction(gain) for gain in ("3.83", "2.4", "1.92", "1.1")
 """Section 5.2.5, in the order of Table 3."""
 
 CFL_UNITS = tuple(Fraction(unit) for unit in ("0.01", "0.1", "0.01", "0.1"))
-"""The last digit of each of ``GAINS_OVER_CFL``."""
+"""The unit of the last digit of each of ``GAINS_OVER_CFL``."""
 
 DROPS = {"MNIST": Fraction(33), "CIFAR-10": Fraction(20)}
-"""Section 5.2.6: the loss of FedAvg and FedProx from K = 2 to K = 8."""
+"""Section 5.2.6: the decrease for FedAvg and FedProx from K = 2 to K = 8."""
 
 ABSTRACT_GAINS = (Fraction(9), Fraction(18))
 """Abstract: "improvements ranged from 9 to 18% compared to FedAvg and FedProx"."""
@@ -89,7 +89,7 @@ FIGURE_9: dict[tuple[str, str], int] = {
     for data, levels in (("MNIST", (75, 75, 90, 90)), ("CIFAR-10", (39, 36, 45, 47)))
     for method, level in zip(("FedAvg", "FedProx", "CFL", "SoFL"), levels, strict=True)
 }
-"""Section 5.2.4: the last level, in percent, that the text names for each curve, by data and method."""
+"""Section 5.2.4: the last level in percent that the text states for each curve, indexed by data and method."""
 
 CONCLUSION = (13, 18)
 """Section 6: "the accuracy of SoFL in MNIST experiment is 13-18% higher than that of FedAvg"."""
@@ -99,13 +99,13 @@ HALF, LAST_DIGIT = Fraction(1, 2), Fraction(1, 100)
 STANDARD_ERRORS = 6
 """Largest difference between two printed results of one experiment, in standard errors of the test sets."""
 CHANCE = 1e-4
-"""Probability with which the test images alone may lift an accuracy above its limit."""
+"""Allowed probability that an accuracy exceeds its limit only because of the choice of test images."""
 CLIENTS, LEAST_IMAGES = 20, 2
-"""Clients of Section 5.1.1, and the assumed least number of test images of each."""
+"""The number of clients in Section 5.1.1, and the assumed least number of test images of each client."""
 
 
 def each_at_most(values: Mapping[str, Any], **terms: Any) -> Sides:
-    """Conclude that each value is at most the sum of its terms, numbers or a list; the sentence names the worst."""
+    """State the conclusion that each value is at most the sum of its terms, and name the worst entry in a sentence."""
     return at_most(list(values.values()), **terms, words=lambda: worst_of(values, terms))
 
 
@@ -119,12 +119,12 @@ def worst_of(values: Mapping[str, Any], terms: Mapping[str, Any]) -> str:
 
 
 def gains_over(method: str, table: Mapping[Any, Column]) -> dict[str, Fraction]:
-    """Return the points by which SoFL is above a method in each column of a table, in the order of the text."""
+    """Return by how many points SoFL exceeds a method in each column of a table, in the order of the text."""
     return {f"{first}, {second}": each["SoFL"] - each[method] for (first, second), each in table.items()}
 
 
 def gains_over_single_models() -> dict[str, Fraction]:
-    """Return the points by which SoFL is above each method with one model in each column of Tables 3, 4 and 5."""
+    """Return by how many points SoFL exceeds each method with one model in each column of Tables 3, 4 and 5."""
     tables: dict[int, Mapping[Any, Column]] = {3: TABLE_3, 4: TABLE_4, 5: TABLE_5}
     return {
         f"over {method} in Table {number}, {place}": gain
@@ -162,7 +162,7 @@ def on_figure_9() -> Sides:
 
 
 def on_gains() -> dict[str, Sides]:
-    """Return the sentences of Section 5.2.5: a printed gain is the table's, rounded to the last digit."""
+    """Return the sentences of Section 5.2.5: a printed gain is the gain in the table, rounded to the last digit."""
     over_fedavg, over_cfl = gains_over("FedAvg", TABLE_3), gains_over("CFL", TABLE_3)
     pairs = zip(over_fedavg.items(), GAINS_OVER_FEDAVG, strict=True)
     from_fedavg = {place: abs(printed - gain) for (place, gain), printed in pairs}
@@ -208,7 +208,7 @@ def on_tables_4_and_5() -> dict[str, Sides]:
 def table_3_in_table_4(methods: tuple[str, ...]) -> tuple[list[Fraction], list[Fraction]]:
     """Return the squared differences of two accuracies for label skew with K = 4, and six standard errors squared.
 
-    The standard error of a difference is at most 100 sqrt(2 / 4 n) points, n the test images.
+    The standard error of a difference is at most 100 sqrt(2 / 4 n) points, where n is the number of test images.
     """
     pairs = [(data, method) for data in TEST_IMAGES for method in methods]
     points = [TABLE_3["label", data][method] - TABLE_4[data, 4][method] for data, method in pairs]
@@ -237,7 +237,7 @@ def table_3_in_table_4(methods: tuple[str, ...]) -> tuple[list[Fraction], list[F
     "5.2.5; section 5.2.6; section 6",
 )
 def sentences_on_tables() -> dict[str, Sides]:
-    """The sentences about the tables follow from the printed numbers.
+    """The paper's sentences about the tables follow from the printed numbers.
 
     Statement
         Each sentence below is true, with percent as points of accuracy. Whole per cents (including approximate ones)
@@ -247,8 +247,8 @@ def sentences_on_tables() -> dict[str, Sides]:
         10^-4.
 
     Source
-        Zhang and Qiao (2024), Tables 2 to 5 and the quoted sentences; each line's additions to its sentence are the
-        reading's.
+        Zhang and Qiao (2024), Tables 2 to 5 and the quoted sentences; what a line adds to its sentence belongs to our
+        reading.
 
     Lines
         (abstract)
@@ -339,7 +339,7 @@ def clustered() -> Sides:
 
 @sentences_on_tables.line("Table 3, server's model")
 def on_one_model() -> Sides:
-    """Compare Table 3 under label skew on MNIST with the best that one model can have, up to chance."""
+    """Compare Table 3 for label skew on MNIST with the best possible accuracy of one model, up to chance."""
     accuracies = {method: float(TABLE_3["label", "MNIST"][method] / 100) for method in SINGLE_MODEL}
     by_chance = math.sqrt(-math.log(CHANCE) / (2 * CLIENTS * LEAST_IMAGES))
     return each_at_most(accuracies, ceiling=0.25, by_chance=by_chance)

@@ -1,4 +1,4 @@
-"""Theorem 1: neurons of frozen cells converge to the cells' means; the end of a run with the paper's schedule."""
+"""Claims on Theorem 1: neurons of constant cells converge to the cells' means; the end of a run in the paper."""
 
 from __future__ import annotations
 
@@ -15,16 +15,16 @@ from clusterproof.checker.claims import Q, Sides, Stream, among, at_most, claim,
 
 @dataclass(frozen=True)
 class FrozenRow:
-    """Samples drawn with equal probability, and neurons in a row of unit spacing.
+    """Samples that are drawn with equal probability, and neurons in a row with unit distances.
 
     Attributes
     ----------
     samples
-        (n, d).
+        The samples, of shape (n, d).
     cells
-        Neuron that wins each sample, (n,).
+        The neuron that wins each sample, of shape (n,).
     start
-        Neurons before the first update, (C, d).
+        The neurons before the first update, of shape (C, d).
     """
 
     samples: np.ndarray
@@ -33,7 +33,7 @@ class FrozenRow:
 
     @property
     def centres(self) -> np.ndarray:
-        """Mean of each neuron's cell, m_c = E[x | X_c], (C, d)."""
+        """Mean m_c = E[x | X_c] of each neuron's cell, of shape (C, d)."""
         return np.stack([self.samples[self.cells == c].mean(axis=0) for c in range(len(self.start))])
 
 
@@ -59,7 +59,7 @@ def errors_after(
 def mean_over_orders(
     row: FrozenRow, updates: int, *, learning_rate: float, radius: float, schedule: str
 ) -> np.ndarray:
-    """Return ``errors_after`` by another route: the mean of the algorithm's results over all n^T orders.
+    """Compute ``errors_after`` in another way, as the mean of the algorithm's results over all n^T orders.
 
     Raises
     ------
@@ -98,19 +98,20 @@ def theorem_1(rate: Fraction = RATE) -> Sides:
     """The neurons of a self-organising map converge in mean square to the means of their cells.
 
     Hypotheses
-        The inputs have a density f. The theorem has no hypothesis on the rate eta, the neighbourhood or the metric.
+        The inputs have a density f. The theorem makes no assumption on the rate eta, the neighbourhood or the metric.
 
     Statement
         w_c(n) -> m_c = (1 / P(X_c)) int_(X_c) x f(x) dx as n -> infinity, for all c in Y.
 
     Source
         Zhang and Qiao (2024), Theorem 1, on "the SOM algorithm", after Yin and Allinson (1995). They assume eta -> 0
-        with sum eta = infinity and sum eta^2 finite, and a neighbourhood that shrinks to the winner alone. Without
-        hypotheses on eta the theorem is true for one rate and false for another. At a constant rate a neuron keeps eta
-        / (2 - eta) of its cell's variance, ``sofl/frozen-cell-variance``. m_c is 0 / 0 for a neuron that wins no
-        sample. "approximated as a Gaussian-distributed stochastic process" has no quantity. Our reading: with those
-        hypotheses, ``sofl/theorem-1-robbins-monro``, which (12) and (13) meet if they are continued past T_max.
-        ``sofl/theorem-1-at-the-end`` treats the end of a run of T_max updates.
+        with sum eta = infinity and sum eta^2 finite, and a neighbourhood that shrinks until it contains only the
+        winner. Without hypotheses on eta the theorem is true for one rate and false for another. At a constant rate, a
+        neuron's variance stays eta / (2 - eta) times its cell's variance, ``sofl/frozen-cell-variance``. m_c is 0 / 0
+        for a neuron that wins no sample. The paper's "approximated as a Gaussian-distributed stochastic process" states
+        nothing that can be checked. Our reading has these assumptions, see ``sofl/theorem-1-robbins-monro``; (12) and
+        (13) satisfy them if the run goes on after T_max. ``sofl/theorem-1-at-the-end`` treats the end of a run of T_max
+        updates.
     """
     return equal(
         (rate / (2 - rate), 0),
@@ -121,14 +122,14 @@ def theorem_1(rate: Fraction = RATE) -> Sides:
 
 
 SAMPLES = ((1, 0), (Fraction(3, 2), 0), (0, 1), (0, Fraction(3, 2)))
-"""Two samples for each of two neurons, which start at the means of their cells, (5/4, 0) and (0, 5/4)."""
+"""Two samples for each of two neurons. The neurons start at the means of their cells, (5/4, 0) and (0, 5/4)."""
 
 
 def end_of_long_runs(rate: Fraction, near: Fraction) -> Any:
-    """Return the limit of E||w_c - m_c||^2 at a constant rate; the other cell's samples pull ``near`` times as much.
+    """Return the limit of E||w_c - m_c||^2 at a constant rate if the other cell's samples pull ``near`` times as much.
 
     This is also the limit at the end of the run, if the rate and g have these final values for every length of the run.
-    The recursion of the first two moments forgets its start at the speed of the rate.
+    In the recursion of the first two moments, the effect of the start decreases as fast as the rate allows.
     """
     shares = [rate, rate, near * rate, near * rate]
     offsets = [(x - Fraction(5, 4), y) for x, y in SAMPLES]
@@ -147,13 +148,13 @@ def end_of_long_runs(rate: Fraction, near: Fraction) -> Any:
     headline=True,
 )
 def theorem_1_at_the_end(learning_rate: Fraction = RATE, near: Fraction = Q[0:1]) -> Sides:
-    """At the end of SoFL's run the neurons are at the centres of mass of their cells, if the run is long.
+    """At the end of a long run of SoFL, the neurons are at the centres of mass of their cells.
 
     Hypotheses
-        The schedule of SoFL, (12) and (13), over a run of T_max updates with independent samples. N is the winner alone
-        or all neurons; the claim takes the case with the smaller final error. Winners are found by (9). There are two
-        neurons, and two equally likely samples in each cell. ``near`` is g of the other neuron at the end, exp(-9 / 2
-        sigma_0^2) for sigma_0 / 3.
+        The schedule of SoFL, (12) and (13), over a run of T_max updates with independent samples. N contains only the
+        winner or all neurons; the claim uses the case with the smaller final error. Winners are found by (9). There are
+        two neurons, and two equally likely samples in each cell. ``near`` is g of the other neuron at the end, exp(-9 /
+        2 sigma_0^2) for sigma_0 / 3.
 
     Statement
         E||w_c - m_c||^2 after T_max updates tends to 0 as T_max -> infinity.
@@ -163,21 +164,22 @@ def theorem_1_at_the_end(learning_rate: Fraction = RATE, near: Fraction = Q[0:1]
         the client subset". The reading takes the sentence for the end of a run, in mean square and in the limit of long
         runs. The paper states no quantity there, and writes "usually located" in Step 5. The schedule ends at eta_0 / 3
         and sigma_0 / 3, for every T_max. Theorem 1 is about n -> infinity, see ``sofl/theorem-1``: in a run that goes
-        on past T_max the distance vanishes.
+        on after T_max, the distance tends to 0.
 
     Proof
         No sample changes its winner: every update keeps d >= g b and a >= g c, where (a, b) and (c, d) are the
         neurons and g <= 1 does not grow, as lengths differ by less than a factor of 2. Hence also a d > b c. With such
-        cells E(w - m) and E||w - m||^2 obey a linear recursion that forgets its start at the speed of eta. As T ->
-        infinity, the recursion follows its fixed point at (eta(T), sigma(T)). With the winner alone in N this is eta /
-        (2 - eta) of the cell's variance, see ``sofl/frozen-cell-variance``; with the neighbour's pull it is more.
+        cells E(w - m) and E||w - m||^2 satisfy a linear recursion, in which the effect of the start decreases as fast
+        as eta allows. As T -> infinity, the recursion follows its fixed point at (eta(T), sigma(T)). If N contains only
+        the winner, this is eta / (2 - eta) times the cell's variance, see ``sofl/frozen-cell-variance``. With the pull
+        of the neighbour, it is more.
     """
     alone, everything = (end_of_long_runs(learning_rate / 3, g) for g in (Fraction(0), near))
     return equal((min(alone, everything), 0))
 
 
 def clustered_row(stream: np.random.Generator, spread: float) -> FrozenRow:
-    """Return two or three well separated directions, each with two samples around it and a neuron at one of these."""
+    """Return two or three well separated directions, each with two samples near it and a neuron at one of them."""
     cells = int(stream.integers(2, 4))
     around = spread * stream.standard_normal((cells, cells))
     samples = np.concatenate([np.eye(cells) + around, np.eye(cells) - around])
@@ -195,23 +197,23 @@ def clustered_row(stream: np.random.Generator, spread: float) -> FrozenRow:
 def theorem_1_robbins_monro(
     stream: Stream, spread: Fraction = Q[Fraction(1, 20) : Fraction(1, 10) : 100]
 ) -> dict[str, Sides]:
-    """With a Robbins-Monro rate and a radius that vanishes the neurons do converge to their cells' means.
+    """With a Robbins-Monro rate and a radius that tends to 0, the neurons do converge to their cells' means.
 
     Hypotheses
         Cells do not change; eta(t) = eta_0 / (1 + t / 60), sigma(t) = sigma_0 / (1 + t / 60), 60 eta_0 P(X_c) >= 1.
 
     Statement
-        E||w_c - m_c||^2 = O(1 / t): it is at most 60 eta_0 v / t plus the remainder of the start, v the largest
+        E||w_c - m_c||^2 = O(1 / t): it is at most 60 eta_0 v / t plus what remains of the start. Here v is the largest
         variance of a cell.
 
     Source
-        Yin and Allinson (1995), with our repair for frozen cells. The claim is an upper bound. Continued past T_max,
-        (12) and (13) have this form with T_max / 2 for 60.
+        Yin and Allinson (1995), with our repair for constant cells. The claim is an upper bound. If the run goes on
+        after T_max, (12) and (13) have this form with T_max / 2 instead of 60.
 
     Proof
-        sum eta = infinity makes the bias vanish once g does, which falls faster than any power of t. For
-        the winner E||w - m||^2 changes by -2 eta P E||w - m||^2 + eta^2 P v in the mean; with eta = c / t the
-        solution is c v / ((2 - 1 / (c P)) t) to first order, at most c v / t for c P >= 1.
+        g decreases faster than any power of t. When g is negligible, the bias tends to 0, because sum eta = infinity.
+        For the winner, E||w - m||^2 changes by -2 eta P E||w - m||^2 + eta^2 P v; with eta = c / t the solution is c v
+        / ((2 - 1 / (c P)) t) to first order, at most c v / t for c P >= 1.
     """
     row, eta = clustered_row(stream, float(spread)), 0.1
     suppose("60 eta_0 P(X_c) >= 1", 60 * eta * np.bincount(row.cells).min() >= len(row.cells))

@@ -1,4 +1,4 @@
-"""True claims related to Theorem 1: the running mean, the variance that remains at a constant rate, the mean field."""
+"""True claims related to Theorem 1: the running mean, the variance at a constant rate, and the mean update."""
 
 from __future__ import annotations
 
@@ -16,11 +16,11 @@ UPDATES: Any = integers(1, 8, upwards=True)
 ANY_UPDATES: Any = integers(0, 5, upwards=True)
 SAMPLES: Any = sequences(PLACE, lambda updates: updates)
 Row = tuple[tuple[Any, Any, Any], ...]
-"""Place of each neuron, number of samples that it has won, and their sum."""
+"""Position of each neuron, number of samples that it has won, and their sum."""
 
 
 def after(row: Row, sample: Any) -> Row:
-    """Move the winner; its n-th sample has rate 1/n."""
+    """Move the winner with the rate 1/n, where n is the number of its samples."""
     first, second, third = ((place - sample) ** 2 for place, _, _ in row)
     winner = (0 if first <= third else 2) if first <= second else (1 if second <= third else 2)
     place, hits, won = row[winner]
@@ -39,19 +39,20 @@ def after(row: Row, sample: Any) -> Row:
 def running_mean(
     updates: int = UPDATES, neurons: tuple[Fraction, ...] = NEURONS, samples: tuple[Fraction, ...] = SAMPLES
 ) -> Sides:
-    """If only the winner moves, with rate 1/n at its n-th sample, it is the mean of all samples that it has won.
+    """If only the winner moves, with rate 1/n for its n-th sample, it is the mean of all samples that it has won.
 
     Hypotheses
-        sigma -> 0: only the best matching unit moves; its n-th sample moves it with eta = 1/n. There are three neurons,
-        and any number of samples on a line.
+        sigma -> 0, so only the best matching unit moves. Its n-th sample moves it with eta = 1/n. There are three
+        neurons, and any number of samples on a line.
 
     Statement
         After any update, w_c(n) = (x_1 + .. + x_n) / n over the samples that c has won so far. Both sides are
         multiplied by n.
 
     Source
-        MacQueen (1967), reference 18 of Zhang and Qiao (2024); the exact core of Theorem 1. The claim is an identity.
-        These are the samples that the neuron won during the run, not the samples of its final cell.
+        MacQueen (1967), reference 18 of Zhang and Qiao (2024). This is the part of Theorem 1 that is exactly true. The
+        claim is an identity. These are the samples that the neuron won during the run, not the samples of its final
+        cell.
 
     Proof
         w + (x - w) / n = ((n - 1) w + x) / n.
@@ -71,7 +72,7 @@ def running_mean(
 def running_mean_of_the_map(
     updates: int = UPDATES, neurons: tuple[Fraction, ...] = NEURONS, samples: tuple[Fraction, ...] = SAMPLES
 ) -> Sides:
-    """The map's neurons agree with the neurons computed in rational arithmetic."""
+    """Check that the map's neurons equal the neurons computed in rational arithmetic."""
     places, exact = np.array(neurons, dtype=float), tuple((place, 0, Fraction(0)) for place in neurons)
     expected = np.array(neurons, dtype=float)
     row = places[None, :, None]
@@ -98,26 +99,27 @@ def frozen_cell_variance(
     variance: Fraction = Q[0::2],
     updates: int = ANY_UPDATES,
 ) -> Sides:
-    """At a constant rate a neuron keeps the share eta / (2 - eta) of its cell's variance for ever.
+    """At a constant rate, a neuron's variance tends to eta / (2 - eta) times its cell's variance, and not to 0.
 
     Hypotheses
         The cell does not change, its samples are independent, the radius is 0, and eta in (0, 1] is constant.
 
     Statement
-        Var w(n) = (eta / (2 - eta)) (1 - (1 - eta)^(2n)) Var(x | X_c), which tends to eta / (2 - eta), for any mean and
-        variance of the cell.
+        Var w(n) = (eta / (2 - eta)) (1 - (1 - eta)^(2n)) Var(x | X_c), where the factor tends to eta / (2 - eta), for
+        any mean and variance of the cell.
 
     Source
         Ours on Zhang and Qiao (2024), Theorem 1 and (10). The claim is an identity. With SoFL's eta_0 / 3 = 1/30 the
         share is 1/59.
 
     Proof
-        w(n) is a weighted sum of independent samples with weights eta (1 - eta)^k: add their squares.
+        w(n) is a weighted sum of independent samples with the weights eta (1 - eta)^k, so the squares of the weights
+        add up.
     """
     kept = 1 - rate
 
     def update(state: tuple[Any, Any, Any]) -> tuple[Any, Any, Any]:
-        """Return E w and E w^2 after w' = (1 - eta) w + eta x, where x is independent of w, and (1 - eta)^(2n)."""
+        """Return E w and E w^2 after w' = (1 - eta) w + eta x, with x independent of w, and (1 - eta)^(2n)."""
         first, second, power = state
         square = kept**2 * second + 2 * kept * rate * first * mean + rate**2 * (mean**2 + variance)
         return kept * first + rate * mean, square, kept**2 * power
@@ -132,7 +134,7 @@ def frozen_cell_variance(
 
 
 def intervals(neurons: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Return widths and means of the neurons' cells in [0, 1], which end midway between sorted neurons, (C,) each."""
+    """Return widths and means of the cells in [0, 1], (C,) each. Cells end midway between neighbouring neurons."""
     ends = np.concatenate([[0.0], (neurons[1:] + neurons[:-1]) / 2, [1.0]])
     return np.diff(ends), (ends[1:] + ends[:-1]) / 2
 
@@ -142,7 +144,7 @@ def mean_field_fixed_point(
 ) -> tuple[np.ndarray, np.ndarray]:
     """Return the zero of the mean update, w_j = sum_k g_jk P_k m_k / sum_k g_jk P_k, (C,), and g_jk P_k there, (C, C).
 
-    The iteration starts from equal cells; radius 0 gives g = identity.
+    The iteration starts from cells of equal width. For radius 0, g is the identity.
 
     Raises
     ------
@@ -168,7 +170,7 @@ ROW: Any = integers(2, 31)
 
 @claim("sofl/mean-field-fixed-point", label="Theorem 1", source="ours", expected="consistent, tight within 2")
 def mean_field(neurons: int = ROW) -> dict[str, Sides]:
-    """As the radius vanishes, the fixed point of the mean update converges to the cells' means.
+    """As the radius tends to 0, the fixed point of the mean update converges to the cells' means.
 
     Hypotheses
         The update is the mean of (10) with a constant radius sigma > 0; x is uniform on [0, 1], and neurons are sorted.
@@ -176,15 +178,15 @@ def mean_field(neurons: int = ROW) -> dict[str, Sides]:
     Statement
         At the fixed point w_j = sum_k g_jk P_k m_k / sum_k g_jk P_k the distance is at most
         |w_j - m_j| <= (sum_(k != j) g_jk P_k / sum_k g_jk P_k) max_k |m_k - m_j|, which is O(exp(-1 / 2 sigma^2));
-        at sigma = 0 it is zero. The mean error never falls when sigma grows. g_jk is
+        at sigma = 0 it is zero. The mean error never decreases when sigma grows. g_jk is
         exp(-(j - k)^2 / 2 sigma^2), P_k and m_k are the cells' probabilities and means.
 
     Source
         Ours on Zhang and Qiao (2024), Theorem 1, (10) and (11). The claim is an upper bound. SoFL's schedule ends at
-        sigma = 1/2, where neighbours still weigh exp(-2) = 0.135.
+        sigma = 1/2, where neighbours still have the weight exp(-2) = 0.135.
 
     Proof
-        w_j - m_j is the weighted mean of m_k - m_j over all k; the own term is zero.
+        w_j - m_j is the weighted mean of m_k - m_j over all k, in which the term with k = j is zero.
     """
     distances, pulls, errors = [], [], []
     for radius in RADII:

@@ -15,11 +15,11 @@ from clusterproof.theory.papers.cfl_mgd.theorem_1 import allowed_floor
 
 POSITIVE = Q[Fraction(1, 100) : 10 : 10]
 ROOT = Q[1:]
-"""sqrt(L / mu)."""
+"""The root sqrt(L / mu)."""
 SHARE = Q[Fraction(1, 10**6) : Fraction(1, 2) : 10]
-"""l."""
+"""The smallest share l of a cluster."""
 SEPARATION = Q[0:2:4]
-"""Delta."""
+"""The separation Delta of the optima."""
 PART = Q[0:1:4]
 """A share of the radius, or of the largest floor that (A38) allows."""
 
