@@ -144,7 +144,7 @@ class GroupL1(Penalty):
         return self.strength * array_namespace(lengths).ones_like(lengths)
 
     def pieces(self, augmentation: float) -> np.ndarray:
-        """Return rows (end, p, q), see ``Penalty.pieces``."""
+        """Return the rows (end, p, q) that ``Penalty.pieces`` describes."""
         threshold = self.strength / augmentation
         return np.array([[threshold, 0.0, 0.0], [np.inf, 1.0, threshold]])
 
@@ -205,7 +205,7 @@ class SCAD(Penalty):
         return xp.where(lengths <= self.strength, xp.full_like(lengths, self.strength), beyond)
 
     def pieces(self, augmentation: float) -> np.ndarray:
-        """Return rows (end, p, q), see ``Penalty.pieces``."""
+        """Return the rows (end, p, q) that ``Penalty.pieces`` describes."""
         threshold = self.strength / augmentation
         ratio = 1 / ((self.concavity - 1) * augmentation)
         return np.array(
@@ -272,7 +272,7 @@ class SmoothedSCAD(SCAD):
         )
 
     def pieces(self, augmentation: float) -> np.ndarray:
-        """Return rows (end, p, q), see ``Penalty.pieces``."""
+        """Return the rows (end, p, q) that ``Penalty.pieces`` describes."""
         inner = self.smoothing * augmentation / (self.strength + self.smoothing * augmentation)
         end = self.smoothing + self.strength / augmentation
         return np.concatenate([[[end, inner, 0.0]], super().pieces(augmentation)[1:]])

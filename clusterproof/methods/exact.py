@@ -164,7 +164,7 @@ class SolvingClient:
     minimiser: Any
 
     def descend(self, start: Any, step_size: Any, pull: Any, to: Any) -> Any:  # noqa: ARG002 - steps have these arguments
-        """Return the minimiser of the local objective, in place of a model after local steps."""
+        """Return the minimiser of the local objective, which replaces the model after local steps."""
         return self.minimiser(start)
 
 

@@ -106,7 +106,7 @@ class TrainingResult:
 
 @dataclass(frozen=True, eq=False)
 class Assembly:
-    """The objects that a configuration describes.
+    """Algorithm and task that a configuration describes, and checks of the results.
 
     Attributes
     ----------

@@ -23,7 +23,7 @@ FLOATING = (np.float16, np.float32, np.float64)
 
 
 class _Unsuitable(Exception):
-    """An error about unsuitable data. It holds the rule that the data break, and the remedy."""
+    """An error about unsuitable data. Its attributes are the rule that the data break and the remedy."""
 
 
 def read_own(name: str) -> ImageSet:

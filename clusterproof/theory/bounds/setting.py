@@ -65,7 +65,7 @@ class Setting:
 
     @property
     def clusters(self) -> int:
-        """P."""
+        """Number P of clusters."""
         return len(self.proportions)
 
     def with_radius(self, radius: float) -> Setting:
@@ -108,12 +108,12 @@ class AdditiveSetting(Setting):
 
     @property
     def own_noise(self) -> tuple[float, float]:
-        """Return (nu^2, 0)."""
+        """Return the noise variance nu^2 of own clients, and 0 for its growth with the error."""
         return self.noise**2, 0.0
 
     @property
     def foreign_noise(self) -> float:
-        """Return nu^2."""
+        """Return the noise variance nu^2 of clients from other clusters."""
         return self.noise**2
 
 

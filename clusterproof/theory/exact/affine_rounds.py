@@ -152,7 +152,7 @@ def method_map_if_affine(rule: Callable[..., Any], *given: Any, **settings: Any)
 
 
 class Groups(ExactClients):
-    """Clients in groups of equal clients. A sum over all clients is N times the mean over the groups."""
+    """Clients that form groups of equal clients. A sum over all clients is N times the mean over the groups."""
 
     def total(self, values: Any) -> Any:
         """Return the sum over all N clients: N times the weighted mean of the groups' values."""

@@ -93,7 +93,7 @@ class IdenticalClients:
 
     @cached_property
     def path(self) -> tuple[Fraction, ...]:
-        """The errors e_0, e_1, ..."""
+        """The errors e_0, e_1, ... of the model in each round."""
         return tuple(exact_path(self.curvature, self.momentum, self.start, LAST))
 
     def error(self, t: int) -> Fraction:
@@ -101,12 +101,12 @@ class IdenticalClients:
         return self.path[max(t, 0)]
 
     def move(self, t: int) -> Fraction:
-        """Return chi^t - chi^(t-1)."""
+        """Return the move chi^t - chi^(t-1) of the model."""
         return self.error(t) - self.error(t - 1)
 
     @property
     def growth(self) -> Fraction:
-        """Return 1 + eta L / |C_p|."""
+        """The number 1 + eta L / |C_p|, which M contains."""
         return 1 + self.curvature / self.clients
 
     @property
@@ -120,5 +120,5 @@ class IdenticalClients:
         return max(self.growth, self.weight)
 
     def ratio(self, t: int) -> Fraction:
-        """Return eps_t^2 / eps_(t-1)^2."""
+        """Return the quotient eps_t^2 / eps_(t-1)^2 of the squared errors."""
         return self.error(t) ** 2 / self.error(t - 1) ** 2

@@ -173,7 +173,7 @@ def fedlin_every_loss(f: Losses, steps: int = among(1, 2, 3)) -> Sides:
 
 @claim("fedlin/every-gap", label="FedLin's rate (recalled), every loss", expected="certified")
 def fedlin_every_gap(f: Losses, steps: int = among(1, 2), rounds: int = among(1, 2)) -> Sides:
-    """FedLin's gap contracts by 1 - 1 / (6 kappa) in a round, on all losses of any number of clients.
+    """A round of FedLin multiplies f(x) - f* by at most 1 - 1 / (6 kappa), on all losses of any number of clients.
 
     Statement
         f(x_T) - f* <= (1 - mu / (6 L))^T (f(x_0) - f*) with eta = 1 / (6 L K).

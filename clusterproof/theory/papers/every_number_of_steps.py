@@ -28,7 +28,7 @@ Curvature = Annotated[Fraction, rationals(0, 1, 12)]
 Length = Annotated[Fraction, rationals(0, 1, 12)]
 """The product eta L."""
 Share = Annotated[Fraction, rationals(0, 8, 8, upwards=True)]
-"""t of Young's inequality."""
+"""The parameter t of Young's inequality."""
 Losses = Annotated[
     Function, functions(smoothness=1, strong_convexity=lambda curvature: curvature, count="any")
 ]

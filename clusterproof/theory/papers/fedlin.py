@@ -160,7 +160,7 @@ def rate(
     local_steps: LocalSteps,
     rounds: Annotated[int, integers(1, 2)],
 ) -> Sides:
-    """FedLin's gap contracts by 1 - 1 / (6 kappa) in a round.
+    """A round of FedLin multiplies f(x) - f* by at most 1 - 1 / (6 kappa).
 
     Hypotheses
         The f_i are L-smooth and mu-strongly convex with mu > 0, all clients take part in every round with exact

@@ -38,7 +38,7 @@ def gap_at(x: Any, curvature: F, center: F) -> Any:
 
 
 def variance(points: Sequence[Any]) -> Any:
-    """Return V_t."""
+    """Return the variance V_t of the clients' points."""
     return mean([(x - mean(points)) ** 2 for x in points])
 
 

@@ -71,7 +71,7 @@ class Parameters:
 
     @property
     def normalised(self) -> tuple[Fraction, Fraction, Fraction]:
-        """beta, 1 / kappa and S l."""
+        """The values of beta, 1 / kappa and S l, which determine the rate."""
         return self.momentum, 1 / self.condition_number, self.largest
 
 

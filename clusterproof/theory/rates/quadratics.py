@@ -49,7 +49,7 @@ def energy(e: Any, d: Any, trace: Any, form: Any) -> Any:
 
 
 def share(trace: Any, form: Any) -> Any:
-    """Return c(A)."""
+    """Return c(A), the least value of V(e, d) / e^2 over all d."""
     return 1 - form[1] ** 2 * trace**2 / (4 * form[0]) if form[0] > 0 else 1
 
 

@@ -25,7 +25,7 @@ def allowed_floor(share: Fraction, root: Fraction, separation: Fraction) -> Frac
 
 
 def conclusion(share: Fraction, root: Fraction, floor: Fraction) -> Fraction:
-    """Return rho = (16 L / mu l) rho_0."""
+    """Return the final error rho = (16 L / mu l) rho_0 of Theorem 1."""
     return 16 * root**2 / share * floor
 
 
@@ -282,8 +282,8 @@ def remark_1(exponent: int = Z[0:16], constant: Fraction = among(Fraction(10**6)
 
     Statement
         rho = (16 L / mu l) rho_0 <= C (1 / sqrt(m n') + 1 / n' + 1 / (n' sqrt(m))), up to logarithms, for some constant
-        C. The check uses C = 10^6, and so covers every smaller C, and c_4 = 1/4. For any c_4 > 0 rho stays above 16
-        kappa c_4, so that no C and no power of log(m n') is large enough.
+        C. The check uses C = 10^6, and so covers every smaller C, and c_4 = 1/4. For every c_4 > 0, rho stays above 16
+        kappa c_4. So no C is large enough, even after multiplication by a power of log(m n').
 
     Source
         Zhao et al. (2023), Theorem 1 and Remark 1. The repaired floor is O(1 / sqrt(m n')), see ``cfl-mgd/theorem-d``.

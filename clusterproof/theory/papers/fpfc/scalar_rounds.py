@@ -36,23 +36,23 @@ class ScalarSetting:
 
     @property
     def step_size(self) -> Any:
-        """alpha = 1 / (L_f + 2 rho - L_-)."""
+        """The step size alpha = 1 / (L_f + 2 rho - L_-)."""
         return 1 / (1 + 2 * self.augmentation - WEAK_CONVEXITY)
 
     @property
     def lipschitz(self) -> Any:
-        """L_g = max(lambda / xi, 1 / (a - 1))."""
+        """The smoothness L_g = max(lambda / xi, 1 / (a - 1)) of the penalty."""
         return max(STRENGTH / self.smoothing, 1 / (CONCAVITY - 1))
 
     @property
     def second_denominator(self) -> Any:
-        """rho^2 - L_g rho - 2 L_g^2."""
+        """The number rho^2 - L_g rho - 2 L_g^2."""
         rho, lipschitz = self.augmentation, self.lipschitz
         return rho**2 - lipschitz * rho - 2 * lipschitz**2
 
     @property
     def squared_power(self) -> Any:
-        """c^T, the square of q."""
+        """The number c^T, which is the square of q."""
         convexity, smoothness = self.augmentation - WEAK_CONVEXITY, 1 + self.augmentation
         contraction = 1 - 2 * self.step_size * convexity * smoothness / (smoothness + convexity)
         return contraction**self.local_steps

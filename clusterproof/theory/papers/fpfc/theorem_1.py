@@ -44,7 +44,7 @@ class Constants:
 
     @property
     def local_smoothness(self) -> float:
-        """L_h = L_f + rho."""
+        """The smoothness L_h = L_f + rho of the local objectives."""
         return self.smoothness + self.algorithm.augmentation
 
     @property
@@ -55,7 +55,7 @@ class Constants:
 
     @property
     def power(self) -> float:
-        """q = c^(T/2)."""
+        """The number q = c^(T/2), by which T local steps multiply the distance."""
         return float(self.contraction ** (self.algorithm.local_steps / 2))
 
     @property
@@ -100,7 +100,7 @@ class Constants:
 
     @property
     def second(self) -> float:
-        """C_2."""
+        """The constant C_2 of the third inequality."""
         return self.penalty.lipschitz**2 / (
             self.clients * self.algorithm.augmentation * self.second_denominator
         )

@@ -60,9 +60,9 @@ def exact_rounds(
     Parameters
     ----------
     centers, starts
-        b_i, one per client, and w_k^0.
+        Minimisers b_i, one per client, and initial models w_k^0.
     step, rounds
-        alpha and T.
+        Step size alpha and number T of iterations.
     printed
         Whether S has the sign of (3) instead of the descent sign.
     undefined

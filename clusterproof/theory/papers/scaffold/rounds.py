@@ -33,12 +33,12 @@ class Start:
 
 
 def contraction(step_size: Any, strong_convexity: Any, local_steps: int) -> Any:
-    """Return (1 - eta mu)^(2K)."""
+    """Return the factor (1 - eta mu)^(2K) of a round."""
     return (1 - step_size * strong_convexity) ** (2 * local_steps)
 
 
 def rate_of(case: RoundCase) -> Any:
-    """Return (1 - eta mu)^(2K) of a case."""
+    """Return the factor (1 - eta mu)^(2K) for a case."""
     return contraction(case.step_size, case.strong_convexity, case.local_steps)
 
 
@@ -48,7 +48,7 @@ def weight_of(case: RoundCase) -> Any:
 
 
 def step_size_of(clients: PlanarClients, pace: Fraction, local_steps: int) -> Fraction:
-    """Return eta."""
+    """Return the step size eta."""
     suppose("mu < L", clients.strong_convexity < clients.smoothness)
     suppose("eta > 0", pace > 0)
     return pace / clients.smoothness / local_steps

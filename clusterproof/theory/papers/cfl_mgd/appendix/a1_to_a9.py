@@ -40,13 +40,13 @@ class ScalarRun:
     Attributes
     ----------
     clients, own
-        m, and the number of clients of cluster 1; these clients come first.
+        Number m of clients, and number of clients of cluster 1; these clients come first.
     momentum
         Momentum beta.
     start
         Distance between each starting model and its optimum; the models are displaced towards each other.
     round
-        t.
+        The round t.
     outliers
         Bits of the rounds in which the last client, from cluster 2, chooses with the outlier +1. In all other cases,
         clients choose with their cluster's mean.
@@ -80,43 +80,43 @@ class ScalarRun:
 
     @property
     def weight(self) -> Fraction:
-        """beta eta / m."""
+        """Weight beta eta / m of past gradients in the momentum."""
         return self.momentum / self.clients
 
     @property
     def members(self) -> list[int]:
-        """C_1^t."""
+        """Clients that chose cluster 1 in round t (C_1^t)."""
         return [i for i, cluster in enumerate(self.rounds.assignments[self.round]) if cluster == 0]
 
     @property
     def own_members(self) -> list[int]:
-        """C_1^t n C*_1."""
+        """Clients of cluster 1 that chose it in round t (C_1^t n C*_1)."""
         return [i for i in self.members if i < self.own]
 
     @property
     def false_members(self) -> list[int]:
-        """C_1^t - C*_1 = C_1^t n C*_2."""
+        """Clients of cluster 2 that chose cluster 1 in round t (C_1^t n C*_2)."""
         return [i for i in self.members if i >= self.own]
 
     @property
     def same_members(self) -> bool:
-        """Whether C_1^0 = ... = C_1^t."""
+        """Whether the same clients chose cluster 1 in all rounds from 0 to t."""
         chosen = self.rounds.assignments
         return all([p == 0 for p in now] == [p == 0 for p in chosen[0]] for now in chosen)
 
     @property
     def models(self) -> list[Fraction]:
-        """chi_1^0 .. chi_1^(t+1)."""
+        """Models chi_1^0, ..., chi_1^(t+1) of cluster 1."""
         return [models[0] for models in self.rounds.models]
 
     @property
     def buffers(self) -> list[Fraction]:
-        """u_i^t at the start of the round, after line 15."""
+        """Buffers u_i^t of the clients at the start of round t, after line 15."""
         return self.rounds.buffers[self.round]
 
     @property
     def past_gradients(self) -> list[Fraction]:
-        """S_i^t = sum_(k < t) beta^(t-1-k) g_i^k."""
+        """Weighted sums of past gradients, S_i^t = sum_(k < t) beta^(t-1-k) g_i^k."""
         return self.past_sums(self.momentum)
 
     def past_sums(self, factor: Fraction) -> list[Fraction]:
@@ -274,12 +274,12 @@ class Shares:
 
     @property
     def step(self) -> Fraction:
-        """L h."""
+        """Share of all clients that stay in the cluster, which is L h for the step size h."""
         return Fraction(self.shared, self.clients)
 
     @property
     def smallest(self) -> Fraction:
-        """l."""
+        """The smallest share l of a cluster."""
         return Fraction(min(self.own, self.clients - self.own), self.clients)
 
 

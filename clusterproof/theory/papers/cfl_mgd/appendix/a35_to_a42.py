@@ -53,7 +53,7 @@ def one_round(
         (A35)
             For p = 1, with the floors of (A8), (A17) and (A34) and probability at least 1 - lambda_0 - P lambda_1 - 2
             lambda_2 - lambda_3 - P lambda_4 - 4 exp(-clm), which is positive from l m = 12 on. False, because it
-            contains (A34). The union counts the event of (A6) twice.
+            contains (A34). The union bound counts the event of (A6) twice.
         (A37) = (31) of Lemma 2
             For all p, with probability at least 1 - P lambda_5, positive for two clusters from l m = 17 on.
         (A36)
@@ -196,17 +196,17 @@ class Recursion:
 
     @property
     def floor(self) -> Fraction:
-        """rho_0."""
+        """The error rho_0 that a round adds."""
         return self.part_of_floor * allowed_floor(self.share, self.root, self.separation)
 
     @property
     def decay(self) -> Fraction:
-        """l mu / 8L."""
+        """The decrease l mu / 8L of the error in a round, as a share of the error."""
         return self.share / (8 * self.root**2)
 
     @property
     def start(self) -> Fraction:
-        """sqrt(mu / L) Delta / 4."""
+        """Largest error sqrt(mu / L) Delta / 4 at the start."""
         return self.separation / (4 * self.root)
 
     @property
@@ -216,7 +216,7 @@ class Recursion:
 
     @property
     def rounds(self) -> int:
-        """T of Theorem 1, rounded up."""
+        """The number T of rounds in Theorem 1, rounded up."""
         return math.ceil(math.log(self.argument) / self.decay)
 
     def after(self, rounds: int) -> Fraction:
@@ -270,7 +270,7 @@ def rounds_of_a_contraction(recursion: Recursion) -> dict[str, Sides]:
 
 @rounds_of_a_contraction.line("(A39)")
 def error_after_rounds(recursion: Recursion, rounds: int = Z[0:30]) -> Sides:
-    """Each round multiplies the error by the same factor as the first term of the bound, and adds the floor."""
+    """Each round multiplies the error by the factor in the bound's first term, and adds rho_0."""
     decay, floors = recursion.decay, recursion.floor / recursion.decay
 
     def one_round(state: tuple[Fraction, Fraction]) -> tuple[Fraction, Fraction]:
