@@ -44,7 +44,7 @@ class Penalty(ABC):
     @property
     @abstractmethod
     def saturation(self) -> float:
-        """Length beyond which the penalty is constant; infinite if the penalty grows without bound."""
+        """Length beyond which the penalty is constant, or infinity if the penalty grows without bound."""
 
     @property
     def weakest_augmentation(self) -> float:

@@ -29,7 +29,7 @@ class Check:
     sentence
         The difference, or the reason why the check was skipped.
     since
-        Number of the round after which the run differs; 0 if the run agrees.
+        Number of the round after which the run differs, or 0 if the run agrees.
     """
 
     name: str
@@ -93,7 +93,7 @@ class Report:
     checks
         The result of every probe and check.
     localised
-        First place where a run differs from the definition; None if all runs agree.
+        First place where a run differs from the definition, or None if all runs agree.
     settings, changed
         The declared settings, and the settings of a variant that differ from the declared form.
     supports
@@ -103,7 +103,7 @@ class Report:
     runs
         The observed run on each probe.
     reached
-        Sizes that occurred in the runs; None if there are no runs.
+        Sizes that occurred in the runs, or None if there are no runs.
     not_compared
         Quantities of the definition that the runs do not offer.
     not_varied

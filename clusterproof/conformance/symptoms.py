@@ -25,7 +25,7 @@ class Compared:
     local_steps
         The largest number of local steps of any client, per round.
     since
-        Number of the round after which the states first differ; None if all states agree.
+        Number of the round after which the states first differ, or None if all states agree.
     """
 
     run: Observed

@@ -27,9 +27,9 @@ class ConformanceTask:
     start
         The model before the first round, (d,).
     starts
-        The models before the first round of an algorithm with P clusters, (P, d); None for other algorithms.
+        The models before the first round of an algorithm with P clusters, (P, d), or None for other algorithms.
     groups
-        The group of each client, integers (N,), if there are groups of similar clients; None for other tasks.
+        The group of each client, integers (N,), if there are groups of similar clients, or None for other tasks.
     features, labels
         Samples x and their classes, 0 or 1, (N, n, p) and (N, n); client i has the first n_i samples. Both are None for
         quadratic losses. Otherwise ``curvatures`` and ``optima`` are zero and unused.
@@ -155,7 +155,7 @@ def random_task(
     samples
         Number of samples of each client.
     clusters
-        Number of models from which a clustered algorithm starts; 0 for other algorithms.
+        Number of models from which a clustered algorithm starts, or 0 for other algorithms.
     groups
         Number of groups, at most 3. Clients in one group are nearly equal, and the groups' optima lie in orthogonal
         directions. Without groups (0), all clients differ.

@@ -45,9 +45,9 @@ class Printed:
     value
         The number.
     spread
-        Standard deviation over the paper's runs; None if the paper does not print one.
+        Standard deviation over the paper's runs, or None if the paper does not print one.
     runs
-        Number of runs in the mean; 1 if the paper does not state the number.
+        Number of runs in the mean, or 1 if the paper does not state the number.
     population
         Whether the spread is computed with the divisor n, the number of runs, instead of n - 1.
     digit

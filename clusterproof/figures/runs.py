@@ -47,7 +47,7 @@ def check_one_quantity(argument: str, targets: Mapping[str, str | None]) -> None
     argument
         Name of the rejected argument.
     targets
-        Target of each algorithm, a key of ``OPTIMA``, indexed by name; None if the target is unknown.
+        Target of each algorithm, a key of ``OPTIMA``, indexed by name, or None if the target is unknown.
 
     Raises
     ------

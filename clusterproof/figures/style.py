@@ -91,7 +91,7 @@ class Appearance:
     caption
         Whether to draw the caption. Files contain the caption in any case.
     title
-        Title of the whole figure; None for no title.
+        Title of the whole figure, or None for no title.
     labels
         New names of the curves in the legend, in order; further curves keep their names.
     sheet

@@ -62,7 +62,7 @@ class Checkpoint:
     state
         State of the algorithm.
     assignments
-        The cluster that each client chose in its last round, (m,); -1 for a client that has never taken part.
+        The cluster that each client chose in its last round, (m,), or -1 for a client that has never taken part.
     randomness
         The random streams, at their positions.
     """

@@ -25,7 +25,7 @@ class Step:
     samples
         Indices of the samples among the client's samples, integers (b,).
     distortions
-        Uniform random numbers for the distortions, (b, 5); None if there are no distortions.
+        Uniform random numbers for the distortions, (b, 5), or None if there are no distortions.
     """
 
     samples: np.ndarray

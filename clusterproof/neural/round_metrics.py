@@ -80,7 +80,7 @@ def evaluate(
     task, state
         The task, and the state to evaluate.
     assignments
-        Last known cluster of every client, (m,); -1 for a client that has not taken part.
+        Last known cluster of every client, (m,), or -1 for a client that has not taken part.
     test_assignment
         ``"train"`` or ``"test-loss"``.
     seed, done
@@ -154,7 +154,7 @@ def share_with_correct_model(chosen: np.ndarray, labels: np.ndarray, clusters: i
     Parameters
     ----------
     chosen, labels
-        Model and true cluster of each client, integers (m,); -1 for a client without a model.
+        Model and true cluster of each client, integers (m,), or -1 for a client without a model.
     clusters
         Number of true clusters.
     """
@@ -169,14 +169,14 @@ def match_models(assignments: np.ndarray, labels: np.ndarray, models: int, clust
     Parameters
     ----------
     assignments, labels
-        Chosen model and true cluster of each client, integers (m,); -1 for a client that never chose.
+        Chosen model and true cluster of each client, integers (m,), or -1 for a client that never chose.
     models, clusters
         Numbers of the server's models and of true clusters.
 
     Returns
     -------
     numpy.ndarray
-        The model of each cluster, integers (clusters,); -1 for a cluster without a model.
+        The model of each cluster, integers (clusters,), or -1 for a cluster without a model.
 
     Notes
     -----

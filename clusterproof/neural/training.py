@@ -78,14 +78,14 @@ class TrainingResult:
     state
         State of the algorithm after the last round.
     assignments
-        Cluster that each client chose in its last round, (m,); -1 for a client that has never taken part.
+        Cluster that each client chose in its last round, (m,), or -1 for a client that has never taken part.
     task
         The task, which includes the partition.
     choices
         Values for settings that the configuration left open: ``device``, ``engine``, ``threads`` and
         ``test_assignment``. ``personal_step`` states whether accuracies are measured after a personal step.
     folder
-        Folder with the files of the run; None if the run was not stored.
+        Folder with the files of the run, or None if the run was not stored.
     complete
         Whether all rounds are done.
     remarks
@@ -299,7 +299,7 @@ def divergence(losses: Sequence[float | None], classes: int) -> list[str]:
     Parameters
     ----------
     losses
-        Training loss after each round; None if the loss was not measured.
+        Training loss after each round, or None if the loss was not measured.
     classes
         Number of classes. A network that gives all classes the same score has the loss log(classes).
     """

@@ -64,7 +64,7 @@ def models_of(last: np.ndarray, labels: np.ndarray, clusters: int) -> np.ndarray
     Parameters
     ----------
     last
-        Last choice of each client in each run, (R, m); -1 for a client that has never chosen.
+        Last choice of each client in each run, (R, m), or -1 for a client that has never chosen.
     labels, clusters
         The true cluster of each client, (m,), and the number of clusters (P).
     """

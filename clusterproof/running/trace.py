@@ -27,7 +27,7 @@ class Trace:
     models
         The server's models before each round and after the last round, (rounds + 1, replicates, P, d).
     assignments
-        Cluster that each client chose in each round, (rounds, replicates, m); -1 for a client that was absent.
+        Cluster that each client chose in each round, (rounds, replicates, m), or -1 for a client that was absent.
     errors
         Distance between each model and its target minimiser, (rounds + 1, replicates, P), in units of the model. This
         is ||chi_p - chi*_p|| for clustered algorithms with equally many models and clusters. If these numbers differ,

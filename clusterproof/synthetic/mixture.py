@@ -168,12 +168,12 @@ class Mixture(Task):
 
     @property
     def separation(self) -> float:
-        """Smallest distance between two clusters' optima (Delta); infinite if there is only one cluster."""
+        """Smallest distance between two clusters' optima (Delta), or infinity if there is only one cluster."""
         return float(self._distances.min()) if self.clusters > 1 else float("inf")
 
     @property
     def diameter(self) -> float:
-        """Largest distance between two clusters' optima (D); 0 if there is only one cluster."""
+        """Largest distance between two clusters' optima (D), or 0 if there is only one cluster."""
         return float(self._distances.max()) if self.clusters > 1 else 0.0
 
     @property

@@ -103,7 +103,7 @@ class OnArrays(WrappedTask):
 
     @property
     def samples(self) -> int | None:
-        """Number of samples in a batch; None if the task has no such number."""
+        """Number of samples in a batch, or None if the task has no such number."""
         samples: int | None = getattr(self.task, "samples", None)
         return samples
 

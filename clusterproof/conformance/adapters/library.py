@@ -65,7 +65,7 @@ class _Clients(QuadraticMixture):
     Attributes
     ----------
     samples
-        Number of samples in a mini-batch; None if every step uses all samples.
+        Number of samples in a mini-batch, or None if every step uses all samples.
     by_epochs
         Whether a local step is a pass over a client's mini-batches.
     """

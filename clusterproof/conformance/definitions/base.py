@@ -145,7 +145,7 @@ class Definition:
     equal_steps: ClassVar[bool] = False
     """Whether all clients take the same number of local steps."""
     clusters: ClassVar[int] = 0
-    """Number of models at the start of a probe; 0 for an algorithm with one model."""
+    """Number of models at the start of a probe, or 0 for an algorithm with one model."""
     forms: ClassVar[Sequence[Mapping[str, Any]]] = ()
     """Each mapping has values of settings, and the changes to the rule that these values require."""
 
@@ -243,7 +243,7 @@ class Definition:
 
     @classmethod
     def starts(cls, settings: Mapping[str, Any], clients: int) -> int:
-        """Return the number of models at the start of a probe; 0 for an algorithm that starts from one model."""
+        """Return the number of models at the start of a probe, or 0 for an algorithm that starts from one model."""
         return clients if settings.get("start") == "own" else cls.clusters
 
     @classmethod
@@ -286,7 +286,7 @@ class Definition:
         return int(max(1, samples // size)) if self.settings["drop_last"] else int(-(-samples // size))
 
     def steps(self, client: int) -> int:
-        """Return the client's number of local steps, K_i = local_epochs x batches; 1 if a round is one step."""
+        """Return the client's number of local steps, K_i = local_epochs x batches, or 1 if a round is one step."""
         return (
             int(self.settings["local_epochs"] * self.batches(client))
             if "local_epochs" in self.settings

@@ -152,7 +152,7 @@ class Engine(ABC):
             The clients' starting points, (k, d), which are replaced by the final points. There are buffers only if
             there is momentum, or if buffers persist between rounds.
         anchors
-            Centres of the proximal term, (k, d); None if there is no proximal term.
+            Centres of the proximal term, (k, d), or None if there is no proximal term.
         corrections
             Vectors that are added to the gradients, (k, d), or None.
         work

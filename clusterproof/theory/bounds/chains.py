@@ -24,7 +24,7 @@ class Members:
     foreign
         Upper bound on the number of participants from other clusters.
     divisor
-        Divisor of the sum of gradients; 0 if it is the number of clients that chose the model.
+        Divisor of the sum of gradients, or 0 if it is the number of clients that chose the model.
     """
 
     own: np.ndarray
@@ -66,7 +66,7 @@ class Chains:
     freezing
         Whether a cluster keeps its model and its momentum if no client chose it.
     count_tail
-        Probability that a count may exceed its quantile; 0 if any misassigned client counts as a failure.
+        Probability that a count may exceed its quantile, or 0 if any misassigned client counts as a failure.
     everywhere, inside, last
         Failure probability of a single use of W at a round, at a local step, and after the last round.
     """

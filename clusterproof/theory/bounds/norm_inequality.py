@@ -80,7 +80,7 @@ class NormBound:
     radius
         Radius r with P(||S|| > r) <= e^-u.
     form
-        Form that gave the bound: 1, 2 or 3 for N1, N2 or N3; 0 if the sum is certainly 0.
+        Form that gave the bound: 1, 2 or 3 for N1, N2 or N3, or 0 if the sum is certainly 0.
     inverse_variance
         Parameter b of N1 and N2.
     tilt
@@ -130,7 +130,7 @@ def norm_bound(
     dimension
         Dimension d.
     profile
-        Argument v, (..., d); None if only tr and op are known.
+        Argument v, (..., d), or None if only tr and op are known.
     slack
         Argument eps_1, (...), which tr and op already contain.
     """

@@ -24,13 +24,13 @@ class RoundCase:
     distance
         D = |x_0 - x*|: one number, or one number per run, (R,).
     heterogeneity
-        zeta*, the root of the mean of |grad f_i(x*)|^2; None if it is unknown.
+        zeta*, the root of the mean of |grad f_i(x*)|^2, or None if it is unknown.
     exact_rounds
         Hypotheses that ensure that every round uses all clients and exact gradients.
     equal_weights
         Further hypotheses that ensure that the server takes the plain mean.
     room
-        Largest relative excess over a limit that we attribute to rounding; 0 for exact numbers.
+        Largest relative excess over a limit that we attribute to rounding, or 0 for exact numbers.
     """
 
     smoothness: Any

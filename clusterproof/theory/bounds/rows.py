@@ -34,7 +34,7 @@ class Rows(ABC):
     smoothness, strong_convexity
         L and mu of the clusters' expected losses.
     separation
-        Smallest distance between two optima (Delta); infinite for one cluster.
+        Smallest distance between two optima (Delta), or infinity for one cluster.
     samples
         Number of samples in a client's batch (n').
     """

@@ -245,7 +245,7 @@ class TheoremA:
 
 
 def _positive_root(square: float, linear: float, constant: float) -> float:
-    """Return the largest root of square x^2 + linear x + constant, for constant <= 0; infinity if square <= 0."""
+    """Return the largest root of square x^2 + linear x + constant, for constant <= 0, or infinity if square <= 0."""
     if square <= 0:
         return math.inf if constant < 0 or linear < 0 else 0.0
     return (-linear + math.sqrt(linear**2 - 4 * square * constant)) / (2 * square)

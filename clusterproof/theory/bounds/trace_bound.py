@@ -55,9 +55,9 @@ class TraceBound:
     Attributes
     ----------
     bound
-        Upper bounds on the compared quantity, in a broadcastable shape; infinite where the claim gives no bound.
+        Upper bounds on the compared quantity, in a broadcastable shape, or infinity where the claim gives no bound.
     failure_probability
-        Probability that a replicate may break any of the bounds; 0 for a deterministic claim.
+        Probability that a replicate may break any of the bounds, or 0 for a deterministic claim.
     last
         A smaller bound that holds only after the last round, broadcastable to (replicates, P), or None.
     reference, deviation

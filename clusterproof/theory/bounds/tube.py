@@ -52,7 +52,7 @@ class Tube:
     response
         Response at every round to the start, (rounds + 1, runs, P, d).
     misassignment
-        Bound on the probability that any participant is misassigned, (runs,); 0 if misassigned clients are counted.
+        Bound on the probability that any participant is misassigned, (runs,), or 0 if misassigned clients are counted.
     misclassification
         Bound pi_t on the probability that a participant prefers a given wrong model, (rounds, N).
     false_members, missing_members
@@ -66,7 +66,7 @@ class Tube:
     levels
         Failure probability of one use of W at a round, at a local step, and after the last round.
     count_tail
-        Probability that a count may exceed its quantile; 0 if misassigned clients are not counted.
+        Probability that a count may exceed its quantile, or 0 if misassigned clients are not counted.
     """
 
     deviation: np.ndarray

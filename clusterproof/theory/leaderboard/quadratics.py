@@ -84,7 +84,7 @@ def moments_of(
     start
         Difference x_0 - x*, (d,).
     covariance
-        Covariance of the noise in each gradient of FedAvg, (d, d); None if there is no noise.
+        Covariance of the noise in each gradient of FedAvg, (d, d), or None if there is no noise.
     """
     clients, size = gradients.shape
     step, server = float(round_.unit), float(round_.server_step_size)

@@ -50,7 +50,7 @@ class Row(TypedDict):
     column
         Name of the bound or of the computed quantity.
     value
-        Bound on, or value of, E|x_R - x*|^2; None if there is none.
+        Bound on, or value of, E|x_R - x*|^2, or None if there is none.
     reason
         The hypothesis that fails, the reason for a missing value, or a remark; otherwise None.
     violated

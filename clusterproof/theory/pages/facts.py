@@ -96,7 +96,7 @@ class Choices:
     wrong, total
         Number of wrong choices, and number of all choices.
     chance
-        Upper bound on the probability of a wrong choice at the start; None if no bound is known.
+        Upper bound on the probability of a wrong choice at the start, or None if no bound is known.
     lost
         Clusters that lost their model.
     """
@@ -122,9 +122,9 @@ class GroupFacts:
     right, runs
         Number of runs in which the groups equal the true clusters, and number of all runs.
     since
-        Last round in which the groups change; None for a run without rounds.
+        Last round in which the groups change, or None for a run without rounds.
     purity, least_purity
-        Median and smallest purity among the runs; None if the page does not show the purity.
+        Median and smallest purity among the runs, or None if the page does not show the purity.
     absent
         Number of clients that have never taken part in some run.
     merged
@@ -132,7 +132,7 @@ class GroupFacts:
     empty, empty_runs
         Models without clients in the first run that has such models, and number of runs that have such models.
     distance
-        Largest distance between the mean model of a group and its optimum; None if it is unknown.
+        Largest distance between the mean model of a group and its optimum, or None if it is unknown.
     remedy
         An option that may separate merged clusters, or fill empty ones.
     """
@@ -183,10 +183,10 @@ class ErrorFacts:
         95 % quantile and largest value, over the runs, of the error after the last round. The quantile is None for few
         runs, and the largest value is None for one run.
     nearest, farthest
-        Smallest and largest distance between the single model and a cluster's optimum after the last round; None if
+        Smallest and largest distance between the single model and a cluster's optimum after the last round, or None if
         there are several models.
     stepped
-        The same two distances after one personal step of each client; None for algorithms without such a step.
+        The same two distances after one personal step of each client, or None for algorithms without such a step.
     """
 
     quantity: str
@@ -208,13 +208,13 @@ class Rest:
     point
         Name of the point in the glossary.
     distance
-        Exact distance between the fixed point and the common optimum; None if the page does not show it.
+        Exact distance between the fixed point and the common optimum, or None if the page does not show it.
     end
-        Distance between the last models and the fixed point; None if the run is random.
+        Distance between the last models and the fixed point, or None if the run is random.
     rounding
         Largest ``end`` that counts as rounding.
     factor
-        Factor by which the distance shrinks per round after many rounds; None if it is unknown.
+        Factor by which the distance shrinks per round after many rounds, or None if it is unknown.
     assumes
         Conditions for the fixed point that the run does not meet: ``"all clients"``, ``"exact gradients"``.
     constants
@@ -258,7 +258,7 @@ class Rate:
     window
         Number of last rounds that determine the floor.
     cluster
-        The slowest cluster, counted from 1; None for one model.
+        The slowest cluster, counted from 1, or None for one model.
     of_all
         Whether every cluster has a factor.
     reason, remedy

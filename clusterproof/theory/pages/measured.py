@@ -133,7 +133,7 @@ def rate_of(of: str, distances: np.ndarray, least: float, limit: float | None) -
     least
         Largest distance that counts as rounding.
     limit
-        The exact factor after many rounds; None if it is unknown.
+        The exact factor after many rounds, or None if it is unknown.
     """
     largest = distances.max(axis=1)
     if not np.isfinite(largest).all():

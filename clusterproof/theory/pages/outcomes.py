@@ -46,7 +46,7 @@ class Worst:
     round
         The round after which the excess occurs.
     cluster
-        The cluster, counted from 1; None for one model.
+        The cluster, counted from 1, or None for one model.
     """
 
     quantity: str
@@ -108,7 +108,7 @@ class Outcome:
 
     @property
     def ratio(self) -> float | None:
-        """``allowed`` divided by ``measured``; None if one of them is missing or is only rounding."""
+        """``allowed`` divided by ``measured``, or None if one of them is missing or is only rounding."""
         rounding = self.reason == "rounding"
         if rounding or self.allowed is None or not self.measured or self.allowed <= 0:
             return None

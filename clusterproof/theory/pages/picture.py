@@ -52,7 +52,7 @@ class ErrorPicture:
     curves
         Curves with ``rounds + 1`` values each.
     factor
-        Text about the factor, and the last round over which it is measured; None if no factor is measured.
+        Text about the factor, and the last round over which it is measured, or None if no factor is measured.
     """
 
     title: str

@@ -114,7 +114,7 @@ def heavy_ball_at(
     Returns
     -------
     HeavyBallRate or None
-        The rate, with the disturbance constant C_1; None if no proof was found.
+        The rate, with the disturbance constant C_1, or None if no proof was found.
 
     Raises
     ------

@@ -82,7 +82,7 @@ class Search:
         self._lines = [_forms(parameters, line) for line in LINES]
 
     def margin(self, rate_squared: float) -> float | None:
-        """Return the largest margin of the forms for contraction and distance (trace 1); None if the solver fails."""
+        """Return the largest margin of the forms for contraction and distance (trace 1), or None if this fails."""
         found = self._solve(rate_squared, constants=False)
         return None if found is None else float(found[0])
 

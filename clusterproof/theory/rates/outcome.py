@@ -122,7 +122,8 @@ class HeavyBallRate(ABC):
         r and C_0: |x_t - x*| <= C_0 r^t |x_0 - x*| for every t >= 0, where x_(-1) = x_0. The bound is on the distance,
         not on the squared distance.
     disturbance
-        C_1, a bound on the effect of a unit disturbance of one iterate; None if the proof does not bound this effect.
+        C_1, a bound on the effect of a unit disturbance of one iterate, or None if the proof does not bound this
+        effect.
     """
 
     parameters: Parameters

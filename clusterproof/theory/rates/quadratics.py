@@ -133,7 +133,7 @@ def best_rate(parameters: Parameters) -> Fraction | None:
 def constants(
     parameters: Parameters, rate: Fraction
 ) -> tuple[tuple[Fraction, Form], tuple[Fraction, Form]] | None:
-    """Return the smallest C_0^2 and the smallest C_1^2, each with p and k; None if the rate is not proved."""
+    """Return the smallest C_0^2 and the smallest C_1^2, each with p and k, or None if the rate is not proved."""
     beta = parameters.momentum
     if not 0 < rate < 1 or rate**2 < beta:
         return None

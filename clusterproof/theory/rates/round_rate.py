@@ -162,7 +162,7 @@ def make_round(
 
 
 def default_weight(round_: Round) -> Fraction:
-    """Return the weight of the control variates' error in known rates of SCAFFOLD and ProxSkip; 0 for other methods."""
+    """Return the weight of the control variates' error in known rates of SCAFFOLD and ProxSkip; otherwise return 0."""
     if not round_.controls:
         return Fraction(0)
     if round_.probability is not None:

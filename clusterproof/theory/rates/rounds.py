@@ -46,7 +46,7 @@ class Round:
     smoothness, strong_convexity
         L and mu, with 0 <= mu < L.
     step_size
-        eta, the size of a local step; None for FedProx.
+        eta, the size of a local step, or None for FedProx.
     local_steps
         K, the number of local steps. It is 1 for FedProx and ProxSkip; a round of ProxSkip is one iteration.
     server_step_size
@@ -54,11 +54,11 @@ class Round:
     sampling
         theta = (N - S) / (S (N - 1)) in [0, 1], for FedAvg and FedProx; it is 0 if all clients take part.
     proximal
-        m of FedProx, where clients minimise f_i + m/2 |. - x|^2 exactly; None for other algorithms.
+        m of FedProx, where clients minimise f_i + m/2 |. - x|^2 exactly, or None for other algorithms.
     probability
-        p of ProxSkip; None for other algorithms.
+        p of ProxSkip, or None for other algorithms.
     option
-        Option of SCAFFOLD, "I" or "II"; None for other algorithms.
+        Option of SCAFFOLD, "I" or "II", or None for other algorithms.
     """
 
     algorithm: Algorithm

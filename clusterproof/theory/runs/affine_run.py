@@ -30,7 +30,7 @@ class Affine(NamedTuple):
         The fixed point in closed form, (n, d). It consists of the server's model and, for FedBCD, the clients' models.
         For LOCAL it consists of the clients' models.
     radius
-        Spectral radius of a round; None if the matrix is too large.
+        Spectral radius of a round, or None if the matrix is too large.
     """
 
     after: Callable[[np.ndarray], np.ndarray]

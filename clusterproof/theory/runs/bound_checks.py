@@ -52,7 +52,7 @@ class Answer:
     sentence
         The reason. If a value is above its bound, the reason includes place and seed.
     slack
-        Smallest ratio bound / measured among all compared quantities; infinite if no quantity is measured.
+        Smallest ratio bound / measured among all compared quantities, or infinity if no quantity is measured.
     """
 
     kind: Kind

@@ -39,7 +39,7 @@ class ClusterRun(Run):
 
     @cached_property
     def law(self) -> Law | None:
-        """Comparison of the run with its exact law; None if the comparison is not possible."""
+        """Comparison of the run with its exact law, or None if the comparison is not possible."""
         if not all_met(self.law_needs):
             return None
         assert isinstance(self.task, RegressionMixture)

@@ -33,7 +33,7 @@ class MeasuredFactor:
         ((M_tau - N^2) / M_0)^(1 / 2 tau), where M_t is the mean of ||e_t||^2, and N^2 is the part of M_tau that noise
         adds. N^2 is the larger of F^2 and the variance of e_tau over the runs. None if there is no linear phase.
     interval
-        Confidence interval with 95 % coverage; None for one run, or if ``value`` is None.
+        Confidence interval with 95 % coverage, or None for one run, or if ``value`` is None.
     floor
         F, the root mean square error over the last rounds.
     floor_reached
@@ -72,7 +72,7 @@ def measured_factor(errors: np.ndarray, variances: np.ndarray | None = None) -> 
     errors
         Errors ||e_t|| of R runs from the same start, (rounds + 1, R).
     variances
-        Variance of e_t over the runs, summed over coordinates, (rounds + 1,); None if it is at most F^2.
+        Variance of e_t over the runs, summed over coordinates, (rounds + 1,), or None if it is at most F^2.
     """
     squares = np.square(errors)
     means, window = squares.mean(axis=1), last_rounds(len(errors) - 1)
@@ -114,15 +114,15 @@ class SlowestFactor:
     measured
         Measured factor of the cluster.
     exact
-        The factor of the same rounds without noise; None if it is unknown.
+        The factor of the same rounds without noise, or None if it is unknown.
     floor
-        The computed noise floor; None if it is unknown, or if the error may not stay at this floor.
+        The computed noise floor, or None if it is unknown, or if the error may not stay at this floor.
     of_all
         Whether every cluster has a factor.
     limit
-        The exact factor without noise after many rounds; None if it is unknown.
+        The exact factor without noise after many rounds, or None if it is unknown.
     without_noise
-        Error of every cluster without noise, (rounds + 1, P); None if it is unknown.
+        Error of every cluster without noise, (rounds + 1, P), or None if it is unknown.
     """
 
     cluster: int

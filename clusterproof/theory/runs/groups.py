@@ -92,7 +92,7 @@ class GroupRun(Run):
 
     @cached_property
     def moves(self) -> np.ndarray | None:
-        """Matrices Q_i, (m, d, d), such that the update of client i is -Q_i (w - b_i); None if they are unknown."""
+        """Matrices Q_i, (m, d, d), such that the update of client i is -Q_i (w - b_i), or None if they are unknown."""
         if not all_met(self.exact_needs()):
             return None
         assert self.quadratics is not None
@@ -200,7 +200,7 @@ class ClusteredRun(GroupRun):
 
     @cached_property
     def when(self) -> list[int | None]:
-        """For each run, the round, counted from 0, in which clients were clustered; None if there was no clustering."""
+        """Round of each run, counted from 0, in which clients were clustered, or None if there was no clustering."""
         found: list[int | None] = []
         for one in range(self.runs):
             apart = [len(np.unique(groups)) > 1 for groups in self.labels[:, one]]

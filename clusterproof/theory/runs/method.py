@@ -31,7 +31,7 @@ class RestingPoint(NamedTuple):
     point
         (d,).
     distance
-        Distance between the fixed point and the common optimum; 0 if it is only rounding.
+        Distance between the fixed point and the common optimum, or 0 if it is only rounding.
     radius
         Spectral radius of a round.
     """
@@ -46,7 +46,7 @@ class MethodRun(OneModelRun):
 
     @cached_property
     def map(self) -> RoundMap | None:
-        """A round on quadratics, with one client per Hessian; None if it is unknown or not affine."""
+        """A round on quadratics, with one client per Hessian, or None if it is unknown or not affine."""
         groups, algorithm = self.groups, self.algorithm
         if groups is None or getattr(algorithm, "reshuffle", False):
             return None
@@ -65,7 +65,7 @@ class MethodRun(OneModelRun):
 
     @cached_property
     def rest(self) -> RestingPoint | None:
-        """The fixed point of the rounds; None if the losses are not quadratic, or the map of a round is unknown."""
+        """The fixed point of the rounds, or None if the losses are not quadratic, or the map of a round is unknown."""
         if self.map is None:
             return None
         try:
@@ -95,7 +95,7 @@ class CorrectedRun(MethodRun):
 
     @cached_property
     def radius(self) -> float | None:
-        """The spectral radius of a round on quadratics; None if it is unknown, or if the matrix is large."""
+        """The spectral radius of a round on quadratics, or None if it is unknown, or if the matrix is large."""
         if self.random is not None or np.ptp(self.weights) or self.map is None:
             return None
         return self.map.rate

@@ -106,7 +106,7 @@ class OneModelRun(Run):
 
     @cached_property
     def groups(self) -> Groups | None:
-        """The quadratic losses, without the noise in their gradients; None for other losses."""
+        """The quadratic losses, without the noise in their gradients, or None for other losses."""
         task = self.task
         if isinstance(task, ExactQuadratics):
             rows = task.hessians.reshape(task.clients, -1)
@@ -167,7 +167,7 @@ class OneModelRun(Run):
 
     @cached_property
     def gradients(self) -> np.ndarray | None:
-        """Gradients g_i* = grad f_i(x*), (m, d), at the common optimum x*; None if gradients are not exact."""
+        """Gradients g_i* = grad f_i(x*), (m, d), at the common optimum x*, or None if gradients are not exact."""
         return None if self.inexact else self.gradients_at(self.task.pooled_optimum)
 
     @cached_property

@@ -87,7 +87,7 @@ def statistics_of_assignments(assignments: np.ndarray, labels: np.ndarray, count
     Parameters
     ----------
     assignments
-        Assignments, (rounds, N, m); -1 for an absent client.
+        Assignments, (rounds, N, m), or -1 for an absent client.
     labels
         True clusters, (m,).
     count

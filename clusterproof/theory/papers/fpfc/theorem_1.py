@@ -82,7 +82,7 @@ class Constants:
 
     @property
     def least_augmentation(self) -> float:
-        """The value L_f (1 + q) / (1 - 3q), above which C_1's first denominator is positive; infinite for q >= 1/3."""
+        """The value L_f (1 + q) / (1 - 3q), or infinity for q >= 1/3; above it, C_1's first denominator is positive."""
         return self.smoothness * (1 + self.power) / (1 - 3 * self.power) if self.power < 1 / 3 else math.inf
 
     def first_of(self, inexactness: float) -> float:

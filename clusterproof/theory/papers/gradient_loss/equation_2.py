@@ -84,7 +84,7 @@ def equation_2_descent(
         Clients make one local step (5), and the server takes the uniform average (7).
 
     Statement
-        w_k^t - w_k^(t-1) = -alpha (1 / |M_k|) sum over M_k of grad L_ik^(t-1); 0 if M_k is empty. The claim holds in
+        w_k^t - w_k^(t-1) = -alpha (1 / |M_k|) sum over M_k of grad L_ik^(t-1), or 0 if M_k is empty. The claim holds in
         each coordinate, for any gradients of the clients in M_k.
 
     Source
