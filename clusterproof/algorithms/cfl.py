@@ -234,7 +234,7 @@ class CFL(Algorithm[RecursiveState]):
         reference: float,
         weights: np.ndarray | None = None,
     ) -> None:
-        """Split the cluster with the clients ``ids`` if it meets the conditions; update ``members`` (m,) in place.
+        """Split the cluster with the clients ``ids`` if it satisfies the conditions; update ``members`` (m,) in place.
 
         ``updates`` (m, d) and ``weights`` (m,) cover all clients. If None, the weights are one.
         """

@@ -207,7 +207,7 @@ class SoFL(Algorithm[DoubleState]):
     def _cluster_due_replicates(
         self, state: DoubleState, updates: Array, clustered: np.ndarray, randomness: Randomness
     ) -> DoubleState:
-        """Cluster each replicate that meets the trigger, one replicate at a time, with k-means on the host."""
+        """Cluster each replicate that satisfies the trigger, one replicate at a time, with k-means on the host."""
         vectors = to_numpy(updates)
         due = ~clustered
         if self.trigger == "stationary":

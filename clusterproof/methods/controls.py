@@ -69,7 +69,7 @@ def proxskip(
     """ProxSkip for averages (Scaffnew): Mishchenko, Malinovsky, Stich and Richtarik (2022), Algorithm 2.
 
     A round is one iteration with a given coin; the sum of the h_i is 0. We read Algorithm 1 of Variance Reduced
-    ProxSkip (Malinovsky, Yi and Richtarik 2022), which states the same method. With unbiased estimates in place of the
+    ProxSkip (Malinovsky, Yi and Richtarik 2022), which states the same method. With unbiased estimates instead of the
     gradients, the method is SProxSkip.
     """
     ends = clients.each(lambda client, x, h: x - step_size * (client.gradient(x) - h), personal, controls)

@@ -314,7 +314,7 @@ def _largest_curvature(features: np.ndarray) -> float:
 def _newton(rows: np.ndarray, weights: np.ndarray, ridge: float) -> np.ndarray:
     """Minimise sum_n weights_n log(1 + exp(-rows_n . chi)) + ridge ||chi||^2 / 2 with damped Newton steps.
 
-    Each step is halved until the loss does not rise. The loss is strongly convex and behaves like a self-concordant
+    Each step is halved until the loss does not increase. The loss is strongly convex and behaves like a self-concordant
     function. The iteration therefore converges quadratically in the end, until it reaches the level of rounding errors.
     """
     point = np.zeros(rows.shape[1])

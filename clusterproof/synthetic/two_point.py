@@ -1,4 +1,4 @@
-"""Losses with two-valued noise, for which Chebyshev's, Cantelli's and Markov's inequalities are attained."""
+"""Losses with two-valued noise, for which Chebyshev's, Cantelli's and Markov's inequalities become equalities."""
 
 from __future__ import annotations
 

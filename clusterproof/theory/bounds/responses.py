@@ -53,7 +53,7 @@ class ConstantStep:
     curvature
         Products a of step and eigenvalue, (N, d).
     spectrum
-        lambdProducts a of step and eigenvalue, (N, d).
+        Eigenvalues lambda, (N, d).
     momentum
         Momentum beta.
     steps
@@ -101,7 +101,7 @@ class VaryingStep:
     curvature
         Products a_t of step and eigenvalue, (S, N, d).
     spectrum
-        lambdProducts a of step and eigenvalue, (N, d).
+        Eigenvalues lambda, (N, d).
     momentum
         Momentum beta.
     frozen

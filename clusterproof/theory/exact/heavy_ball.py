@@ -126,7 +126,7 @@ def error_moments(
     """Return the squared mean error and the variance of the error for option I if every client is in its true cluster.
 
     On Gaussian regression, let N = l_p m n', a_j = alpha_p lambda_j and A_j = 1 + beta - a_j. Coordinates are along the
-    eigenvectors of Sigma. The moments M_j = E e_j^2 and X_j = E e_j e_j(previous) obey
+    eigenvectors of Sigma. The moments M_j = E e_j^2 and X_j = E e_j e_j(previous) satisfy
 
         M_j' = A_j^2 M_j - 2 beta A_j X_j + beta^2 M_j(previous)
                + (alpha_p^2 / N) (lambda_j^2 M_j + lambda_j sum_k lambda_k M_k + s^2 lambda_j)

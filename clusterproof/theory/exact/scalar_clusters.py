@@ -2,7 +2,7 @@
 
 With two clusters, clients of cluster 1 have phi = (chi - 1)^2 / 2, and clients of cluster 2 have phi = (chi + 1)^2 / 2.
 So mu = L = 1 and Delta = 2. Nothing is random, and all of the paper's assumptions hold for starts within 1/2. With the
-step size 1 / L, model p obeys e' = (1 + beta - l_p) e - beta e(previous).
+step size 1 / L, model p satisfies e' = (1 + beta - l_p) e - beta e(previous).
 
 Identical clients under option II with one local step all follow one exact heavy-ball path. The path is the same for
 every reading of the paper's chi_i, before or after averaging. If the path breaks a claim, it breaks the claim in every

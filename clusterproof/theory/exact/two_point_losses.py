@@ -21,7 +21,7 @@ from clusterproof.synthetic import TwoPointMixture
 Offset = Annotated[Fraction, rationals(Fraction(-1, 2), Fraction(1, 2), 2)]
 """Displacement of a model from its optimum, in the basin."""
 RARE = Fraction(1, 1000)
-"""Rarity for which Chebyshev's inequality is nearly attained also for the mean over a few samples."""
+"""Rarity for which Chebyshev's inequality is nearly an equality also for the mean over a few samples."""
 
 
 @dataclass(frozen=True)

@@ -294,9 +294,9 @@ def worst_quadratics(
 ) -> dict[int, tuple[float | None, str]]:
     """Search a grid, which is refined around its best point, for the largest distance; describe the instance found.
 
-    In every class the search tries scalars and, except in the class "quadratic", vectors in the plane. Each distance is
-    attained by an instance, so it is at most the worst case. Return None if no even number of clients has this sampling
-    factor.
+    In every class the search tries scalars and, except in the class "quadratic", vectors in the plane. Each distance
+    occurs for some instance, so it is at most the worst case. Return None if no even number of clients has this
+    sampling factor.
     """
     if not attainable(setting.sampling, 2):
         return dict.fromkeys(rounds, (None, "no even number of clients has this sampling"))

@@ -52,7 +52,7 @@ OPTIONS = {
     "clients": "--clients 40",
     "quadratic losses": "--task quadratic",
 }
-"""For each hypothesis on the kind of run, an option with which the run meets the hypothesis."""
+"""For each hypothesis on the kind of run, an option with which the run satisfies the hypothesis."""
 
 
 def held(run: FusionRun, quantity: str, values: np.ndarray, bounds: np.ndarray) -> tuple[Outcome, int]:

@@ -187,7 +187,7 @@ class Theorem:
     claim
         Id of the claim that states the theorem.
     says
-        Outcome on a run that meets the hypotheses, or a function that returns the outcome for a run.
+        Outcome on a run that satisfies the hypotheses, or a function that returns the outcome for a run.
     needs
         Function of a run that yields the hypotheses. It omits hypotheses that have no meaning if earlier hypotheses
         fail.

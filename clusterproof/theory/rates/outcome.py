@@ -134,7 +134,7 @@ class HeavyBallRate(ABC):
     members: ClassVar[str]
     """Description of the functions to which the rate applies; it calls the function phi."""
     of_disturbance: ClassVar[str]
-    """A sentence about the effect of a disturbance, with braces in place of the constant."""
+    """A sentence about the effect of a disturbance, in which braces replace the constant."""
 
     @property
     @abstractmethod

@@ -137,7 +137,7 @@ class Round:
 
     @property
     def unit(self) -> Fraction:
-        """The step size that serves as the unit of length: eta, or 1 / m for FedProx."""
+        """The step size that is the unit of length: eta, or 1 / m for FedProx."""
         if self.proximal is not None:
             return 1 / self.proximal
         assert self.step_size is not None

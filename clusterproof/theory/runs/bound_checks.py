@@ -47,8 +47,8 @@ class Answer:
     Attributes
     ----------
     kind
-        ``"holds"``, ``"broken"`` or ``"inconclusive"``. The kind is ``"other law"`` if the run meets the claim's bound,
-        but does not have the law of its algorithm.
+        ``"holds"``, ``"broken"`` or ``"inconclusive"``. The kind is ``"other law"`` if the run satisfies the claim's
+        bound, but does not have the law of its algorithm.
     sentence
         The reason. If a value is above its bound, the reason includes place and seed.
     slack
@@ -371,8 +371,8 @@ def assert_holds(
     Raises
     ------
     AssertionError
-        If the run breaks the claim; the message states by how much, where and for which seed. Also if the run meets the
-        claim's bound, but does not have the law of its algorithm. For a run with this law, the probability of this
+        If the run breaks the claim; the message states by how much, where and for which seed. Also if the run satisfies
+        the claim's bound, but does not have the law of its algorithm. For a run with this law, the probability of this
         error is at most 1e-9.
     Inconclusive
         If the run is too small for a decision; the message states how many replicates are needed.

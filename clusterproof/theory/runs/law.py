@@ -143,7 +143,7 @@ def recursion_needs(task: Mixture, trace: Trace) -> Iterator[Hypothesis]:
 
 
 def recursion_of(task: RegressionMixture, trace: Trace) -> Recursion:
-    """Return the recursion of the errors, for a run that meets ``recursion_needs`` and has no misassigned client."""
+    """Return the recursion of the errors for a run that satisfies ``recursion_needs`` without misassigned clients."""
     algorithm, start = cfl_mgd_of(trace), trace.models[0].reshape(-1, *trace.models.shape[-2:])[0]
     share = np.ones(task.clusters) if algorithm.normalisation == "cluster" else task.proportions
     spectra, _ = np.linalg.eigh(task.covariances.matrices)

@@ -78,9 +78,9 @@ def compare_rounds(
     Notes
     -----
     In a correct run, given the past, the models x_0 after a round are exchangeable with the models x_1..x_K after K
-    rounds of the library. Take any function f that treats x_0..x_K alike. Then exp(f(x_0)), divided by the mean of
-    exp(f(x_k)) over x_0..x_K, has expectation 1. The product over rounds and replicates also has expectation 1, because
-    each factor has expectation 1 given the earlier factors. A weighted mean of such products exceeds 1 / a with
+    rounds of the library. Take any function f that is symmetric in x_0, ..., x_K. Then exp(f(x_0)), divided by the mean
+    of exp(f(x_k)) over x_0..x_K, has expectation 1. The product over rounds and replicates also has expectation 1,
+    because each factor has expectation 1 given the earlier factors. A weighted mean of such products exceeds 1 / a with
     probability at most a, for every law (Markov). Here f is the log-likelihood of a mistake, to first order, for normal
     models with the mean and the variances of x_0..x_K.
     """

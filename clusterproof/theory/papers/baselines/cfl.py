@@ -213,8 +213,8 @@ def single_linkage(
         There are none; ties may be broken in any way.
 
     Statement
-        min over cuts of max over pairs across the cut of cos(Delta w_i, Delta w_j) is attained by the last merge
-        of single linkage.
+        min over cuts of max over pairs across the cut of cos(Delta w_i, Delta w_j) belongs to the last merge of single
+        linkage.
 
     Source
         The method of Sattler et al. (2020) uses this cut. Proof: the last merge is the weakest edge of a maximum

@@ -45,7 +45,7 @@ def assumption_1(task: SomeMixture, stream: Stream) -> Sides:
         covariance, of a mean Hessian, or ridge + lambda_max(X'X / N) / 4.
 
     Source
-        Zhao et al. (2023), Assumption 1. The claim is an upper bound, which is attained on quadratics.
+        Zhao et al. (2023), Assumption 1. The claim is an upper bound; on quadratics, equality can occur.
     """
     points, steps = pairs_of_points(task, stream)
     changes = [
@@ -76,7 +76,7 @@ def assumption_2(task: SomeMixture, stream: Stream) -> Sides:
         eigenvalue of a covariance, of a mean Hessian, or the ridge.
 
     Source
-        Zhao et al. (2023), Assumption 2. The claim is a lower bound, which is attained on quadratics.
+        Zhao et al. (2023), Assumption 2. The claim is a lower bound; on quadratics, equality can occur.
     """
     points, steps = pairs_of_points(task, stream)
     gaps = np.zeros(points.shape[:2])
@@ -111,7 +111,7 @@ def assumption_3(
         For every chi and p, E (f(chi; y) - phi_p(chi))^2 <= sigma^2 and
         E ||grad f(chi; y) - grad phi_p(chi)||^2 <= v^2.
 
-    Proof that no quadratic meets it
+    Proof that no quadratic satisfies it
         For f = chi' A_y chi / 2 - b_y' chi + c_y, Var f(t chi; y) is a polynomial in t. If it is bounded, its t^4
         coefficient Var(chi' A_y chi / 2) vanishes for all chi, so A_y is constant. Then the t^2 coefficient Var(b_y'
         chi) vanishes, so b_y is constant, and v = 0.
@@ -164,7 +164,7 @@ def assumption_3_ball(task: SomeRegression, stream: Stream) -> dict[str, Sides]:
         tr(Sigma) the largest trace of a cluster.
 
     Source
-        Ours. The claim is an upper bound, attained at e = 0.
+        Ours. The claim is an upper bound, with equality at e = 0.
     """
     suppose("two clusters or more", task.clusters > 1)
     setting = setting_of(

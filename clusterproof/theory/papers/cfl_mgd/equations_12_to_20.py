@@ -100,7 +100,7 @@ def equations_12_to_18(identical: IdenticalClients, round_: int = Z[0:6]) -> dic
     Source
         Zhao et al. (2023), (12) to (18), and after (17): "If we take t = floor(log_2 eps_0^-1), we have eps_(t+1) <=
         eps_t, i.e., {eps_t} is monotonically decreasing." The last line of (17), M^(t+1) eps_(-1) plus further terms,
-        grows with t. Lemma H (``cfl-mgd/lemma-h``) bounds the rise of an error.
+        grows with t. Lemma H (``cfl-mgd/lemma-h``) bounds the growth of an error.
     """
     one, t = identical, round_
     after, now, move = abs(one.error(t + 1)), abs(one.error(t)), one.move(t - 1)

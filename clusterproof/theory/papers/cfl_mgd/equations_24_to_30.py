@@ -49,8 +49,8 @@ def wrong_choice(law: TwoPointLosses) -> dict[str, Sides]:
     Source
         Zhao et al. (2023), (24), (25) with the next line, (29) and (30). The bounds follow from Chebyshev's inequality,
         with the gap mu Delta^2 / 8 in (28) and the variance sigma^2 / n'. (24) is an equality if only one loss is
-        random. (29) and (30) are attained for rare jumps of the loss; for Gaussian samples, the probabilities are
-        exponentially small in n'.
+        random. In (29) and (30), equality can occur for rare jumps of the loss; for Gaussian samples, the probabilities
+        are exponentially small in n'.
     """
     delta = threshold(*law.expected)
     above, below = law.own_exceeds(delta), law.other_at_most(delta)
@@ -162,8 +162,8 @@ def costs_in_the_basin(
             phi^1(chi_p) - phi^1(chi_1) >= (mu/4) Delta^2.
 
     Source
-        Zhao et al. (2023), (26), (27) with its square, and (28). The bound is attained for kappa = 1 with both models
-        on the line between the optima.
+        Zhao et al. (2023), (26), (27) with its square, and (28). Equality occurs for kappa = 1 with both models on the
+        line between the optima.
     """
     off, step = own / (4 * root), other / (4 * root)
     distance = apart**2 + 2 * cosine * apart * step + step**2

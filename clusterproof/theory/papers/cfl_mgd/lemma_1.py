@@ -268,7 +268,7 @@ def lemma_1_worst_case(
         misclassification is exponentially small in n'.
 
     Source
-        Ours. The claim is an upper bound, attained at kappa = 1.
+        Ours. The claim is an upper bound, with equality at kappa = 1.
     """
     suppose("two clusters or more", task.clusters > 1)
     radius = share * task.separation / (1 + np.sqrt(task.condition_number))

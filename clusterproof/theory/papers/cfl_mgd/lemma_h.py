@@ -54,8 +54,8 @@ HORIZON = 4000
 def fails(proportion: float, momentum: float) -> bool:
     """Return whether a noise-free run in the steepest direction has a round without contraction.
 
-    The ratio z_t = e_(t+1) / e_t obeys z_(t+1) = (1 + beta - a) - beta / z_t, a = l_p; the contraction by 1 - l mu / 8L
-    fails for every kappa if |z_t| > 1.
+    The ratio z_t = e_(t+1) / e_t satisfies z_(t+1) = (1 + beta - a) - beta / z_t, a = l_p; the contraction by 1 - l mu
+    / 8L fails for every kappa if |z_t| > 1.
     """
     ratio = 1 - proportion
     for _ in range(HORIZON):
@@ -139,7 +139,7 @@ def asymptotic_rate(momentum: Fraction = among(Fraction(9, 10)), rounds: int = a
     Statement
         lim sup ||chi_p^T - chi*_p||^(1/T) <= 1 - l mu / 8L. For two equal scalar clusters, the claim measures the
         growth of W_t = e_t^2 - (1 + beta - l) e_t e_(t-1) + beta e_(t-1)^2 in T rounds. W_t is positive definite if
-        beta > (1 - sqrt(l))^2, and obeys W_(t+1) = beta W_t, so the error falls as sqrt(beta)^T.
+        beta > (1 - sqrt(l))^2, and satisfies W_(t+1) = beta W_t, so the error falls as sqrt(beta)^T.
 
     Source
         Ours. (A39) of Zhao et al. (2023) adds (8L / l mu) rho_0 >= 8 kappa c_4 > 0 and therefore implies no rate of
@@ -287,11 +287,11 @@ def lemma_h(curvature: Annotated[float, reals(0, 1)], momentum: Annotated[float,
 
     Proof
         (i) The ratio e_(t+1) / e_t starts at 1 - a and decreases to r(a). (ii) Pi_t = q^t [T_t(x) + (x - q) U_(t-1)(x)]
-        with q <= x <= 1. (iii) W_t = e_t^2 - (1 + beta - a) e_t e_(t-1) + beta e_(t-1)^2 obeys W_(t+1) = beta W_t, W_0
-        = a e_0^2, and W_t >= e_t^2 [a - (1 - beta - a)^2 / 4 beta].
+        with q <= x <= 1. (iii) W_t = e_t^2 - (1 + beta - a) e_t e_(t-1) + beta e_(t-1)^2 satisfies W_(t+1) = beta W_t,
+        W_0 = a e_0^2, and W_t >= e_t^2 [a - (1 - beta - a)^2 / 4 beta].
 
     Source
-        Ours; replaces the contraction of Lemma 2. The bound is attained in each case.
+        Ours; the claim replaces the contraction in Lemma 2. Equality can occur in each case.
     """
     suppose("0 < a", curvature > 0)
     suppose("beta < 1", momentum < 1)

@@ -77,9 +77,9 @@ def model_averaging_recursion(option_two: OptionTwo, stream: Stream) -> dict[str
         There is one cluster of clients with quadratic losses, Hessians A_i and centres c_i. All clients take part.
 
     Statement
-        z = (chi, u) obeys z' = M z + mean (I - B_i^H)(c_i, 0), M = mean B_i^H, B_i = ((I - eta A_i, -eta beta I), (A_i,
-        beta I)), H local steps. With ``reset_momentum`` only chi obeys such an equation, with the first block of M. If
-        rho(M) < 1 the rounds converge linearly with factor rho(M) to (I - M)^-1 mean (I - B_i^H)(c_i, 0).
+        z = (chi, u) satisfies z' = M z + mean (I - B_i^H)(c_i, 0), M = mean B_i^H, B_i = ((I - eta A_i, -eta beta I),
+        (A_i, beta I)), H local steps. With ``reset_momentum`` only chi satisfies such an equation, with the first block
+        of M. If rho(M) < 1 the rounds converge linearly with factor rho(M) to (I - M)^-1 mean (I - B_i^H)(c_i, 0).
 
     Source
         Ours; replaces (12)-(20).

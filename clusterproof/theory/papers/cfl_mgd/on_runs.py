@@ -92,7 +92,7 @@ class OnRun:
 
 
 def on_run(task: Mixture, trace: Trace) -> OnRun:
-    """Evaluate Theorem 1 on a run that meets its hypotheses, with lambda_i = ``LEVEL``."""
+    """Evaluate Theorem 1 on a run that satisfies its hypotheses, with lambda_i = ``LEVEL``."""
     exact, drawn = is_exact(task), isinstance(task, RegressionMixture)
     share, kappa = float(task.proportions.min()), task.condition_number
     loss, gradient = variances(task) if isinstance(task, RegressionMixture) and not exact else (0.0, 0.0)

@@ -300,13 +300,13 @@ def theorem_1_models(
         lambda / xi, 2 / (a - 1), L_-}" and, in C_1, "(c - T/2)^-2 L_h^2" and "2 (c - T/2)^-1 L_h"; L_h, L_g and L_0 are
         not defined. The reading puts log(1/c) for log c, c^(T/2) for c in 1 - 2c and r for (c - T/2)^-1. The conditions
         to the letter are weaker: since c > 1/2, L_f / (1 - 2c) and 2 log 2 / log c are negative, and every instance
-        that meets the hypotheses above meets these conditions. With r = (c^(-T/2) - 1)^-1 the first denominator is
-        positive only for rho > L_f (1 + q) / (1 - 3q) and q = c^(T/2) < 1/3, with r = q only for rho > L_f (1 + 2q) /
-        (1 - 2q). The hypotheses require rho > L_f / (1 - 2q) and q < 1/2. Between these conditions C_1 can be negative,
-        but a mean square cannot. The verdict "violated" rests on C_1 <= 0, with both r, and on the exponent T/2. With r
-        = (c^-T - 1)^-1 the first denominator is positive under the hypotheses. With (c - T/2)^-1 to the letter, C_1 is
-        positive at the instance that is tried first. We do not refute these two readings of C_1. If the denominator is
-        positive, the inequality is true, see ``fpfc/theorem-1-models-positive``.
+        that satisfies the hypotheses above satisfies these conditions. With r = (c^(-T/2) - 1)^-1 the first denominator
+        is positive only for rho > L_f (1 + q) / (1 - 3q) and q = c^(T/2) < 1/3, with r = q only for rho > L_f (1 + 2q)
+        / (1 - 2q). The hypotheses require rho > L_f / (1 - 2q) and q < 1/2. Between these conditions C_1 can be
+        negative, but a mean square cannot. The verdict "violated" rests on C_1 <= 0, with both r, and on the exponent
+        T/2. With r = (c^-T - 1)^-1 the first denominator is positive under the hypotheses. With (c - T/2)^-1 to the
+        letter, C_1 is positive at the instance that is tried first. We do not refute these two readings of C_1. If the
+        denominator is positive, the inequality is true, see ``fpfc/theorem-1-models-positive``.
     """
     setting = ScalarSetting(augmentation, smoothing, local_steps)
     setting.suppose_the_printed()

@@ -147,7 +147,7 @@ def false_members(
 
     Lines
         (A15)
-            E |C_1 - C*_1| <= c_1 m sigma^2 / (mu^2 Delta^4 n'), from Lemma 1; (1 - l_1) m is enough in place of m.
+            E |C_1 - C*_1| <= c_1 m sigma^2 / (mu^2 Delta^4 n'), from Lemma 1; (1 - l_1) m instead of m is enough.
         (A15), regressions
             (A15) on drawn regressions.
         (A16)

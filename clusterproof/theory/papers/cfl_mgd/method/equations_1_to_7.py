@@ -263,7 +263,7 @@ def algorithm_line_20(descent: Descent, stream: Stream) -> dict[str, Sides]:
 
     Source
         Zhao et al. (2023), Algorithm 1, line 20, and the last two lines of (10). The index of u in the first equation
-        is s, so u is updated before the model, although its equation is printed below. With u^(s-1) in place of u^(s),
+        is s, so u is updated before the model, although its equation is printed below. With u^(s-1) instead of u^(s),
         ``update_order="as-printed"``, the gradient is delayed by one step; the paper does not print this.
     """
     models, buffers = stream.standard_normal((2, *descent.task.centers.shape))

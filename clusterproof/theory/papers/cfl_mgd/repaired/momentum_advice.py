@@ -115,7 +115,7 @@ def best_momenta() -> tuple[float, ...]:
     places="abstract; after (4); section 6.3",
 )
 def momentum_horizon(rounds: Annotated[int, choice(*HORIZONS[2:])]) -> dict[str, Sides | Excluded]:
-    """With noise, the best momentum tends to 0 as the horizon grows, because the floor rises with the momentum.
+    """With noise, the best momentum tends to 0 as the horizon grows, as the remaining error grows with the momentum.
 
     Hypotheses
         The task is a Gaussian regression with every client in its own cluster; moments are exact, for one cluster.
@@ -216,7 +216,7 @@ def momentum_certified(case: Annotated[int, choice(*range(len(CASES)))]) -> Side
 
     Statement
         ||chi_p^t - chi*_p|| <= C_0 r^t ||e_0|| for all t with r < 1 - l_p mu / L, which is the tight
-        rate of plain descent (attained by the quadratic of curvature mu).
+        rate of plain descent (with equality for the quadratic of curvature mu).
 
     Proof
         Each case has a Lyapunov function in rational numbers.

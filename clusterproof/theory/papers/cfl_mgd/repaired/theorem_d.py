@@ -62,7 +62,7 @@ def theorem_d(
     Statement
         With probability at least 1 - delta_1 - delta_2, for all t <= T and all p: ||e_t - Pi_t(alpha_p Sigma_p) e_0||
         <= r_(t,p) and ||e_t|| <= ||Pi_t e_0|| + r_(t,p). With probability at least 1 - delta_1 - delta_2 - delta_3, the
-        sharper bound after round T also holds. The radius r is computed round by round from the bounds on earlier
+        smaller bound after round T also holds. The radius r is computed round by round from the bounds on earlier
         rounds. It bounds the drift by misassigned clients with binomial quantiles of their number, and the noise with
         Lemma N. Under option II, and on request under option I, no client is counted: the probability of any
         misassignment adds to the failure probability. If K < m, the bound on the record of participants has this form
