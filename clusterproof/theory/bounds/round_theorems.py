@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from fractions import Fraction
 from typing import Any
 
 from clusterproof.theory.bounds.hypotheses import Hypothesis
@@ -46,18 +47,26 @@ class RoundCase:
     equal_weights: tuple[Hypothesis, ...]
     room: float
 
+    @property
+    def pace(self) -> float:
+        """eta L K."""
+        return float(self.step_size * self.smoothness * self.local_steps)
+
     def needs_plain_means(self) -> Iterator[Hypothesis]:
         """Yield the hypotheses of theorems in which the server takes the plain mean of all clients' exact steps."""
         yield from self.exact_rounds
         yield from self.equal_weights
         yield Hypothesis("server step size", "=", 1, float(self.server_step_size))
 
-    def needs_short_rounds(self) -> Iterator[Hypothesis]:
-        """Yield the hypotheses of theorems about rounds of K steps with eta L K <= 1."""
+    def needs_several_curvatures(self) -> Iterator[Hypothesis]:
+        """Yield the hypotheses of theorems about plain means of all clients' exact steps with mu < L."""
         yield from self.needs_plain_means()
         yield Hypothesis("mu < L", "=", True, bool(self.strong_convexity < self.smoothness))
-        pace = float(self.step_size * self.smoothness * self.local_steps)
-        yield Hypothesis("eta L K", "<=", 1, pace, room=self.room)
+
+    def needs_short_rounds(self, longest: Fraction = Fraction(1)) -> Iterator[Hypothesis]:
+        """Yield the hypotheses of theorems about rounds of K steps with eta L K <= ``longest``."""
+        yield from self.needs_several_curvatures()
+        yield Hypothesis("eta L K", "<=", float(longest), self.pace, room=self.room)
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -12,8 +12,16 @@ from clusterproof.algorithms import ALGORITHMS
 from clusterproof.theory.bounds.hypotheses import Hypothesis, Value
 from clusterproof.theory.pages.facts import Facts, Next, Rate, Rest, Result
 from clusterproof.theory.pages.judging import Theorem, judge_all
-from clusterproof.theory.pages.one_model import error_facts, exact_rate, head, law_facts, on_every_run
+from clusterproof.theory.pages.one_model import (
+    error_facts,
+    exact_rate,
+    head,
+    law_facts,
+    on_every_run,
+    with_certified,
+)
 from clusterproof.theory.pages.outcomes import Outcome
+from clusterproof.theory.papers import rounds_on_every_loss
 from clusterproof.theory.papers.fedavg.drift import DRIFT
 from clusterproof.theory.papers.fedprox import gain
 from clusterproof.theory.runs.method import AveragingRun, MethodRun
@@ -109,7 +117,7 @@ def _fedavg(of: AveragingRun) -> tuple[Theorem, ...]:
     return (
         Theorem(f"fedavg/theorem-{number}", NEVER, _falling_steps),
         Theorem("fedavg/theorem-4", _theorem_4, _several_exact_steps),
-        on_every_run(DRIFT),
+        *with_certified(on_every_run(DRIFT), on_every_run(rounds_on_every_loss.FEDAVG)),
     )
 
 

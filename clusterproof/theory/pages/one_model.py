@@ -105,6 +105,24 @@ def in_expectation(theorem: RoundTheorem, *, in_all_rounds: bool) -> Theorem:
     return Theorem(theorem.claim, says, lambda of: theorem.needs(of.case))
 
 
+def with_certified(theorem: Theorem, *certified: Theorem) -> tuple[Theorem, ...]:
+    """Return a theorem that implies certified claims, and these claims, which only the table of all theorems has.
+
+    If a certified claim holds on the run, the paragraph of the theorem has its id and its bound.
+    """
+    judge = theorem.says
+    assert callable(judge)
+
+    def says(of: OneModelRun) -> Outcome:
+        found = judge(of)
+        judged_ones = (each.on(of) for each in certified)
+        one = next((one for one in judged_ones if one.outcome == "holds"), None)
+        known = {} if one is None else {"certified claim": one.claim, "certified bound": one.allowed}
+        return replace(found, constants={**found.constants, **known})
+
+    return replace(theorem, says=says), *(replace(each, on_page=lambda _: False) for each in certified)
+
+
 def largest_factor(of: OneModelRun, values: np.ndarray, unit: float) -> float | None:
     """Return the largest factor per round of lengths (rounds + 1, R), among the lengths that can be measured."""
     counted = values[:-1] > MEASURED * unit

@@ -9,7 +9,15 @@ import numpy as np
 from clusterproof.theory.bounds.hypotheses import all_met
 from clusterproof.theory.pages.facts import Facts, Next, Rate, Result, Told
 from clusterproof.theory.pages.judging import judge_all
-from clusterproof.theory.pages.one_model import allowed_by, error_facts, head, in_expectation, law_facts
+from clusterproof.theory.pages.one_model import (
+    allowed_by,
+    error_facts,
+    head,
+    in_expectation,
+    law_facts,
+    with_certified,
+)
+from clusterproof.theory.papers import rounds_on_every_loss
 from clusterproof.theory.papers.proxskip import SHARP, THEOREM_6
 from clusterproof.theory.runs.coins import RunOfCoins, second_moments
 from clusterproof.theory.runs.factor import rounds_above
@@ -19,7 +27,13 @@ from clusterproof.theory.runs.run import FEWEST_RUNS
 FEWEST_ROUNDS = 5
 """Smallest number of rounds over which a factor is measured."""
 
-THEOREMS = (in_expectation(THEOREM_6, in_all_rounds=False), in_expectation(SHARP, in_all_rounds=True))
+THEOREMS = (
+    in_expectation(THEOREM_6, in_all_rounds=False),
+    *with_certified(
+        in_expectation(SHARP, in_all_rounds=True),
+        in_expectation(rounds_on_every_loss.PROXSKIP, in_all_rounds=True),
+    ),
+)
 
 
 def skipping_facts(of: RunOfCoins) -> Facts:

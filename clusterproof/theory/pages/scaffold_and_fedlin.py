@@ -19,9 +19,11 @@ from clusterproof.theory.pages.one_model import (
     head,
     largest_factor,
     law_facts,
+    on_every_run,
+    with_certified,
 )
 from clusterproof.theory.pages.outcomes import Outcome
-from clusterproof.theory.papers import fedlin
+from clusterproof.theory.papers import fedlin, rounds_on_every_loss
 from clusterproof.theory.papers.scaffold.option_1 import SHARP_OPTION_1
 from clusterproof.theory.papers.scaffold.sharp import SHARP
 from clusterproof.theory.runs.method import CorrectedRun
@@ -97,16 +99,26 @@ def _printed_rate(of: CorrectedRun) -> Outcome:
 
 FEDLIN = (
     Theorem("fedlin/rate", _printed_rate, _printed_steps),
-    Theorem("fedlin/sharp", _fedlin, lambda of: fedlin.SHARP.needs(of.case)),
+    *with_certified(
+        Theorem("fedlin/sharp", _fedlin, lambda of: fedlin.SHARP.needs(of.case)),
+        on_every_run(rounds_on_every_loss.FEDLIN),
+    ),
 )
-SCAFFOLD = {"I": _scaffold(SHARP_OPTION_1), "II": _scaffold(SHARP)}
+SCAFFOLD = {
+    "I": (_scaffold(SHARP_OPTION_1),),
+    "II": with_certified(
+        _scaffold(SHARP),
+        on_every_run(rounds_on_every_loss.SCAFFOLD),
+        on_every_run(rounds_on_every_loss.SCAFFOLD_FEW_STEPS),
+    ),
+}
 
 
 def corrected_facts(of: CorrectedRun) -> Facts:
     """Return the facts of a run of SCAFFOLD or FedLin."""
     task, run = head(of)
     option = getattr(of.algorithm, "option", "")
-    table = (SCAFFOLD[option],) if option else FEDLIN
+    table = SCAFFOLD[option] if option else FEDLIN
     theorems, others = judge_all(table, of)
     commands = (
         Next("run fedlin --step-size 0.2", "a longer step"),

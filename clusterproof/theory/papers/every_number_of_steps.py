@@ -34,9 +34,23 @@ Losses = Annotated[
 ]
 
 
+FEDLIN_PACE, SCAFFOLD_PACE = Fraction(1, 3), Fraction(1, 4)
+"""Largest eta L K."""
+
+
 def square(vector: Any) -> Any:
     """Return ||v||^2, or for clients' vectors v_i, return the mean of ||v_i||^2."""
     return vector @ vector
+
+
+def rate_of_round(pace: Any, curvature: Any) -> Any:
+    """Return 1 - eta K mu / 2, the factor of FedLin and SCAFFOLD, from eta L K and mu / L."""
+    return 1 - pace * curvature / 2
+
+
+def drift_of_mean(length: Any, steps: Any, zeta: Any) -> Any:
+    """Return FedAvg's (K + 1)^2 K (K - 1) / 3 eta^4 L^2 zeta*^2, from eta L and zeta*^2 / L^2."""
+    return (steps + 1) ** 2 * steps * (steps - 1) * length**4 * zeta / 3
 
 
 # ---- multipliers
@@ -159,11 +173,10 @@ def fedavg_every_number_of_steps(
         )
 
     y, _, rate, _ = iterate(next_state, (f.start, star, 1, 0), steps, invariant=says)
-    drift = (steps + 1) ** 2 * steps * (steps - 1) * length**4 * zeta / 3
     return at_most(
         square(clients.mean(y) - star),
         contraction=(1 + share) * rate * f.distance**2,
-        drift=(1 + 1 / share) * drift,
+        drift=(1 + 1 / share) * drift_of_mean(length, steps, zeta),
     )
 
 
@@ -176,7 +189,7 @@ def fedavg_every_number_of_steps(
 )
 def fedlin_every_number_of_steps(
     curvature: Curvature,
-    pace: Annotated[Fraction, rationals(0, Fraction(1, 3), 12)],
+    pace: Annotated[Fraction, rationals(0, FEDLIN_PACE, 12)],
     f: Losses,
     steps: int = Z[1:],
 ) -> Sides:
@@ -211,7 +224,7 @@ def fedlin_every_number_of_steps(
         )
 
     y, _ = iterate(next_state, (x, 0), steps, invariant=says)
-    return at_most(square(clients.mean(y) - star), rate=(1 - pace * curvature / 2) * f.distance**2)
+    return at_most(square(clients.mean(y) - star), rate=rate_of_round(pace, curvature) * f.distance**2)
 
 
 @claim(
@@ -228,7 +241,7 @@ def fedlin_every_number_of_steps(
 )
 def scaffold_every_number_of_steps(
     curvature: Curvature,
-    pace: Annotated[Fraction, rationals(0, Fraction(1, 4), 12)],
+    pace: Annotated[Fraction, rationals(0, SCAFFOLD_PACE, 12)],
     f: Losses,
     steps: int = Z[1:],
 ) -> Sides:
@@ -270,4 +283,4 @@ def scaffold_every_number_of_steps(
     y, _ = iterate(next_state, (x, 0), steps, invariant=says)
     after = clients.mean(y) - y + pace * (h - goal)  # (K eta) (c_i+ - c+ - grad f_i(x*))
     psi = f.distance**2 + pace**2 * square(h - goal)
-    return at_most(square(clients.mean(y) - star) + square(after), rate=(1 - pace * curvature / 2) * psi)
+    return at_most(square(clients.mean(y) - star) + square(after), rate=rate_of_round(pace, curvature) * psi)

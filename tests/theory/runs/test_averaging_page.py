@@ -116,6 +116,12 @@ LONG = FedAvg(step_size=1.7, local_steps=2)
         (FedProx(step_size=0.1, local_steps=2, proximal=0.3), "fedavg/drift", "--proximal", 0, 0.3),
         (FedLin(step_size=0.6, local_steps=2), "fedlin/sharp", "eta L K", 1, 1.2),
         (FedLin(step_size=0.1, local_steps=2), "fedlin/rate", "step size", 1 / 12, 0.1),
+        (FedAvg(step_size=1.2, local_steps=2), "fedavg/every-number-of-steps", "eta L", 1, 1.2),
+        (FedLin(step_size=0.2, local_steps=2), "fedlin/every-number-of-steps", "eta L K", 1 / 3, 0.4),
+        (Scaffold(step_size=0.2, local_steps=2), "scaffold/every-number-of-steps", "eta L K", 1 / 4, 0.4),
+        (Scaffold(step_size=0.2, local_steps=2), "scaffold/every-loss", "eta L K", 1, 0.4),
+        (Scaffold(step_size=0.25, local_steps=4), "scaffold/every-loss", "local steps", 3, 4),
+        (ProxSkip(step_size=1.7), "proxskip/every-loss", "step size", 1.6, 1.7),
         (Scaffold(step_size=0.6, local_steps=2), "scaffold/sharp", "eta L K", 1, 1.2),
         (
             Scaffold(step_size=0.1, option="I", server_step_size=2.0),

@@ -305,7 +305,7 @@ def test_a_users_claim_has_its_own_quantity(registry: Any) -> None:
     for allowed in (0, 9):
         state_height(allowed)
     page = theory.compare(task, trace, ["mine/height-0", "mine/height-9"])
-    assert [one.outcome for one in page.theorems[-2:]] == ["is broken", "holds"]
+    assert [one.outcome for one in page.facts.theorems[-2:]] == ["is broken", "holds"]
     assert "the height" in str(page)
     assert "mine/height-9" in page.verbose()
 

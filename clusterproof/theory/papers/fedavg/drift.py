@@ -39,12 +39,17 @@ def drift_needs(case: RoundCase) -> Iterator[Hypothesis]:
 
 
 def squared_drift_bound(case: RoundCase, rounds: Any) -> Any:
-    """Return (r^t D + (1 + r + ... + r^(t-1)) B)^2."""
+    """Return the square of the bound after t rounds."""
     step_size = min(case.step_size, 2 / (case.smoothness + case.strong_convexity))
-    r = float(1 - step_size * case.strong_convexity) ** case.local_steps
+    r = float(decay(step_size, case.strong_convexity, case.local_steps))
     added = drift_of_round(step_size, case.smoothness, case.local_steps, float(case.heterogeneity))
-    times = rounds if r == 1 else (1 - r**rounds) / (1 - r)
-    return (r**rounds * case.distance + added * times) ** 2
+    return after_rounds(rounds, r, case.distance, added) ** 2
+
+
+def after_rounds(rounds: Any, factor: float, distance: Any, added: float) -> Any:
+    """Return r^t D + (1 + r + ... + r^(t-1)) B."""
+    times = rounds if factor == 1 else (1 - factor**rounds) / (1 - factor)
+    return factor**rounds * distance + added * times
 
 
 DRIFT = RoundTheorem(
