@@ -273,11 +273,13 @@ def refuted_words(verdicts: Sequence[Verdict]) -> str:
 
 
 def refuted_parts(verdicts: Sequence[Verdict]) -> list[str]:
-    """Count the violated claims by source, one string per source."""
+    """Count the violated claims by source, one string per source. The paper of a user's file is unknown."""
     violated = [verdict for verdict in verdicts if verdict.word == Kind.VIOLATED]
     judged = Counter(verdict.source for verdict in violated)
-    printed = [verdict for verdict in violated if verdict.source == "printed"]
-    parts = [f"{len(printed)} printed ({', '.join(_failures(printed))})"] if printed else []
+    parts = []
+    for word, of_file in (("printed", False), ("as stated", True)):
+        if own := [each for each in violated if each.source == "printed" and bool(each.file) == of_file]:
+            parts.append(f"{len(own)} {word} ({', '.join(_failures(own))})")
     parts += [plural("reading", judged["reading"])] if judged["reading"] else []
     parts += [f"{judged['ours']} ours"] if judged["ours"] else []
     return parts
