@@ -103,9 +103,9 @@ class CFL(Algorithm[RecursiveState]):
         Weight of a client in averages and in the mean for eps_1: ``"clients"`` (equal) or ``"samples"`` (n_i / n).
     noise_ratio
         The paper's gamma_max, in [0, 1): bound on the noise of a client's update, relative to the norm of the update. A
-        cluster is split only if sqrt((1 - a) / 2) is larger, where a is the largest cosine across the cut. The split
-        then separates no two clients with the same distribution. If None, the cut is always accepted, as in the public
-        code.
+        cluster is split only if sqrt((1 - a) / 2) is larger, where a is the largest cosine across the cut. Then the
+        split never separates two clients with the same distribution. If None, the cut is always accepted, as in the
+        public code.
 
     Raises
     ------

@@ -206,7 +206,7 @@ class QuadraticMixture(ExactQuadratics):
         super().__post_init__()
         sizes = np.ones(len(self.labels), dtype=np.int64)
         if self.client_samples is not None:
-            rule, remedy = f"must be {len(self.labels)} positive integers", "give one number a client"
+            rule, remedy = f"must be {len(self.labels)} positive integers", "give one number per client"
             given = convert_array("client_samples", self.client_samples, rule, remedy, integers=True)
             sizes = to_numpy(given)
             if sizes.shape != self.labels.shape or sizes.min() < 1:

@@ -223,7 +223,7 @@ class Definition:
             setattr(self, name, self.changed(f"first {name}", start))
 
     def snapshot(self) -> Snapshot:
-        """Return a copy of every quantity."""
+        """Return copies of all quantities, indexed by name."""
         return {name: np.array(getattr(self, name), dtype=float) for name in self.quantities}
 
     @classmethod
@@ -272,7 +272,7 @@ class Definition:
         return self.settings.get(name, DECLARED[name])
 
     def changed(self, name: str, value: Any, known: Mapping[str, Any] = {}) -> Any:
-        """Return a value after the run's changes with the given name."""
+        """Apply the run's changes with the given name to a value, and return the result."""
         for change in self.changes.get(name, ()):
             value = changed(self, change, value, known)
         return value

@@ -44,7 +44,7 @@ TRUNCATIONS = (0.01, 0.3)
 """Values of eps: N1 and N2 use the first value, and N1 also tries the second value."""
 
 LARGEST_FACTOR = 50.0
-"""Largest g with which N2 is used."""
+"""Largest g for which the bound uses N2."""
 
 COARSE = np.geomspace(0.02, 8, 13)
 FINE = np.geomspace(1 / 1.5, 1.5, 9)

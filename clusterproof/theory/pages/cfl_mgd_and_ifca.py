@@ -55,7 +55,7 @@ OPTION_1: dict[str, Value] = {
     "update_order": "momentum-first",
     "reset_momentum": False,
 }
-"""Settings of CFL-MGD for which our theorem without noise covers a round."""
+"""Settings of CFL-MGD that our theorem without noise requires."""
 
 
 def _printed_needs(run: ClusterRun) -> Iterator[Hypothesis]:

@@ -308,7 +308,7 @@ def _groups(run: FusionRun) -> list[Result]:
 
 
 def _picture(run: FusionRun) -> ResidualPicture:
-    """Return the picture of the run with the mean nearest to the printed bound."""
+    """Return the picture of the run whose mean is largest in relation to the printed bound."""
     one, counts = run.setting, np.arange(1, run.rounds + 1)
     means = run.series.models[1:].mean(axis=0)
     shown = int(np.argmax(means / (run.height + one.start)))

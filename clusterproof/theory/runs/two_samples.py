@@ -28,7 +28,7 @@ MOST = 16
 """Number of columns, those with the largest differences, for which the bound is computed; all others get p = 1."""
 
 STEPS = 25
-"""Number of Newton steps. Every iterate gives a valid bound."""
+"""Number of Newton steps. The bound is valid after any number of steps."""
 
 
 def log_p_values(values: np.ndarray, count: int) -> np.ndarray:

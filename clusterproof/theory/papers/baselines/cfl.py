@@ -1,4 +1,4 @@
-"""CFL: the cosines of updates at a stationary point, and the cut of the clients.
+"""Claims on CFL: the cosines of updates at a stationary point, and the cut of the clients.
 
 We did not read the paper, Sattler et al. (2020): the claims about cosines are ours, and the claim about the cut
 concerns public code.

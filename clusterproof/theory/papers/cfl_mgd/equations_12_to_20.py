@@ -1,4 +1,4 @@
-"""(12)-(20): the convergence argument for model averaging."""
+"""Claims on (12)-(20): the convergence argument for model averaging."""
 
 from __future__ import annotations
 
@@ -236,7 +236,7 @@ def gradients_of_clients(task: Annotated[QuadraticMixture, drawn(SCATTERED)], st
 
 @one_local_step.line("(13), expected losses", evaluations=60)
 def expected_losses(task: Annotated[Mixture, drawn(random_mixture)], stream: Stream) -> Sides:
-    """(13) for the clusters' expected losses, where the last term vanishes."""
+    """Check (13) for the clusters' expected losses, where the last term vanishes."""
     steps = stream.standard_normal((40, task.dimension))
     norms = [
         np.linalg.norm(task.expected_gradient(optimum + steps, cluster), axis=-1)

@@ -1,4 +1,4 @@
-"""(24)-(30): the inequalities behind Lemma 1."""
+"""Claims on (24)-(30): the inequalities that lead to Lemma 1."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""(32), (33) and (37): momentum of the clients and momentum of the server, if a client changes its cluster."""
+"""Claims on (32), (33) and (37): momentum of clients and of the server if a client changes its cluster."""
 
 from __future__ import annotations
 

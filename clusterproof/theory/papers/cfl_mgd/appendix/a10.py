@@ -1,4 +1,4 @@
-"""(A10), (A26): gradients in the basin."""
+"""Claims on (A10) and (A26): gradients in the basin."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""(A15)-(A17): the number of false members, and the bound on T_2."""
+"""Claims on (A15)-(A17): the number of false members, and the bound on T_2."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ NEGLIGIBLE = 1e-15
 CONSTANT = 128
 """The constant c_1 of Lemma 1 and (A15)."""
 OWN, CROWD = Z[1:3], Z[1:]
-"""Numbers of clients of cluster 1 and of cluster 2, which is so large that cluster 1 is negligible."""
+"""Number of clients of cluster 1, and the so much larger number of cluster 2 that cluster 1 is negligible."""
 RATE = among(*(Fraction(k, 100) for k in (1, 10, 25, 33, 97)))
 """The probability lambda_1 or lambda_2."""
 DIRECTIONS = 10**6
@@ -174,7 +174,7 @@ def false_members(
 
 @false_members.line("(A15), regressions", evaluations=75)
 def expected_of_regressions(task: NoisyTask, stream: Stream) -> Sides:
-    """(A15) on regressions, with the exact error probability for each pair of models."""
+    """Check (A15) on regressions, with the exact error probability for each pair of models."""
     models = basin_models(task, stream)
     expected, variance = 0.0, 0.0
     for cluster in range(1, task.clusters):
@@ -205,7 +205,7 @@ def displacement(
     stream: Stream,
     replicates: Replicates,
 ) -> Sides:
-    """(A17) on drawn rounds, with lambda_1 = lambda_2 = ``level``."""
+    """Check (A17) on drawn rounds, with lambda_1 = lambda_2 = ``level``."""
     failure = (task.clusters + 1) * float(level)
     suppose("P lambda_1 + lambda_2 < 1", failure < 1)
     suppose_units(task)
@@ -263,7 +263,7 @@ def noise_across(
     noise: int = among(10**6, 1),
     level: Fraction = among(Fraction(33, 100), Fraction(1, 4)),
 ) -> Sides:
-    """(A17) for normal noise in 10^6 directions orthogonal to the models' line, on which no loss depends.
+    """Check (A17) for normal noise in 10^6 directions orthogonal to the models' line, on which no loss depends.
 
     The claim measures only the part of T_2 that is orthogonal to the line, with lambda_1 = lambda_2.
     """

@@ -1,4 +1,4 @@
-"""(A18)-(A25): the momentum T_3 of a round, and the contents of the clients' buffers."""
+"""Claims on (A18)-(A25): the momentum T_3 of a round, and the contents of the clients' buffers."""
 
 from __future__ import annotations
 
@@ -132,7 +132,7 @@ def parts_of_the_momentum(
     false: tuple[Fraction, ...] = OF_OTHERS,
     weight: Fraction = ANY,
 ) -> Sides:
-    """(A18) for arbitrary buffers of the cluster's own members and of false members."""
+    """Check (A18) for arbitrary buffers of the cluster's own members and of false members."""
     of_own, _ = sums(own, 0)
     everyone, of_false = iterate(
         lambda so_far, buffer: (so_far[0] + buffer, so_far[1] + buffer),
@@ -152,7 +152,9 @@ def momentum_of_fixed_members(
     momentum: Fraction = SHARE,
     model: Fraction = ANY,
 ) -> Sides:
-    """(A19)-(A21), meant, for fixed members and any sums of their gradients, with eta = 1 and no initial momentum.
+    """Check (A19)-(A21) as meant, for fixed members and any sums of their gradients.
+
+    Here eta = 1, and there is no initial momentum.
 
     By line 15 each member's buffer is the mean of beta u_i + g_i over the members.
     """
@@ -181,7 +183,7 @@ def around_the_present_gradient(
     gradient: Fraction = ANY,
     weight: Fraction = ANY,
 ) -> Sides:
-    """(A22) for any S_i and any present gradient."""
+    """Check (A22) for any S_i and any present gradient."""
     added, apart = sums(past, gradient)
     return equal((weight * added, weight * apart + weight * clients * gradient))
 
@@ -193,7 +195,7 @@ def with_noise(
     momentum: Fraction = Q[Fraction(1, 10) : Fraction(9, 10) : 10],
     round_: int = Z[1:5],
 ) -> Sides:
-    """(A23) for s = 0.1, where the gradient of round k has mean e_k and variance (s^2 + 2 e_k^2) / n'."""
+    """Check (A23) for s = 0.1, where the gradient of round k has mean e_k and variance (s^2 + 2 e_k^2) / n'."""
     errors = [Fraction(2, 5) * Fraction(4, 5) ** k for k in range(round_ + 1)]
     weights = [momentum ** (round_ - 1 - k) for k in range(round_)]
     variances = [Fraction(1, 100) + 2 * error**2 for error in errors]

@@ -1,4 +1,4 @@
-"""(A1)-(A9): the parts T_1 and T_2 of a round, and the contraction by own clients that stay in the cluster."""
+"""Claims on (A1)-(A9): the parts T_1 and T_2 of a round, and the contraction by own clients that stay."""
 
 from __future__ import annotations
 
@@ -194,7 +194,7 @@ def first_part(
     slope: Fraction = ANY,
     weight: Fraction = ANY,
 ) -> Sides:
-    """(A1) for any gradients of the clients that stay, chi_1 - chi*_1, grad phi^1(chi_1), and eta / m."""
+    """Check (A1) for any gradients of the clients that stay, chi_1 - chi*_1, grad phi^1(chi_1), and eta / m."""
     own, _ = sums(gradients, slope)
     return equal((error - weight * own, step_and_noise(own, clients, error, slope, weight)))
 
@@ -203,7 +203,7 @@ def first_part(
 def around_a_center(
     clients: int = CLIENTS, numbers: tuple[Fraction, ...] = OF_CLIENTS, center: Fraction = ANY
 ) -> Sides:
-    """(A9) for any numbers of the clients, and any centre."""
+    """Check (A9) for any numbers of clients and any centre."""
     added, apart = sums(numbers, center)
     return equal((added, clients * center + apart))
 

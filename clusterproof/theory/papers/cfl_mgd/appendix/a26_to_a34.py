@@ -1,4 +1,4 @@
-"""(A27)-(A34): the false members' momentum, and the bounds on T_31, T_32 and the whole momentum T_3."""
+"""Claims on (A27)-(A34): the momentum of false members, and the bounds on T_31, T_32 and T_3."""
 
 from __future__ import annotations
 
@@ -73,7 +73,7 @@ def momentum_of_a_round(run: ScalarRun) -> dict[str, Sides | Excluded]:
             The last round of random runs, where the models are in the basin.
 
     Source
-        Zhao et al. (2023), (A27) to (A34) = (38). The momentum is kept whole in Theorem D.
+        Zhao et al. (2023), (A27) to (A34) = (38). Theorem D does not divide the momentum into parts.
     """
     fewest = min(run.own, run.clients - run.own)
     usable = run.spread == 0 and run.outliers == 0 and has_positive_probability(2, fewest)

@@ -1,4 +1,4 @@
-"""(A35)-(A42): the contraction in one round, its floor and the condition on it, and the result of T rounds."""
+"""Claims on (A35)-(A42): the contraction in a round, the error rho_0 that remains, and the result of T rounds."""
 
 from __future__ import annotations
 
@@ -287,7 +287,7 @@ def error_after_rounds(recursion: Recursion, rounds: int = Z[0:30]) -> Sides:
 
 @rounds_of_a_contraction.line("(A41)")
 def floors_together(recursion: Recursion) -> Sides:
-    """(A39) for every T."""
+    """Check (A39) for every T."""
     floor, root = recursion.floor, recursion.root
     return at_most(8 * floor / recursion.share * (root + root**2), radius=2 * floor / recursion.decay)
 

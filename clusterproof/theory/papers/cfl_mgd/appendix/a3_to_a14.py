@@ -1,4 +1,4 @@
-"""(A3)-(A6), (A8), (A11)-(A14): the clients that find their model, and the noise in T_1 and T_2."""
+"""Claims on (A3)-(A6), (A8) and (A11)-(A14): clients that find their model, and the noise in T_1 and T_2."""
 
 from __future__ import annotations
 
@@ -255,7 +255,7 @@ def clients_that_stay(count: int = Z[1:1000], sixteenths: int = among(8, 10, 12,
 
 @clients_that_stay.line("(A4)")
 def a4(law: TwoPointLosses) -> Sides:
-    """(A4) for two-valued losses, with the exact probability of the wrong choice."""
+    """Check (A4) for two-valued losses, with the exact probability of the wrong choice."""
     suppose("n' >= 256 (P - 1) sigma^2 / (mu^2 Delta^4)", law.samples >= CONSTANT * law.needed_samples)
     return at_most(law.error_probability, half=Fraction(1, 2))
 

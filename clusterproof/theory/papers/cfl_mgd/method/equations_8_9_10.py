@@ -1,4 +1,4 @@
-"""(8), (9) and (10): choosing a cluster, and the update rules of Section 5."""
+"""Claims on (8), (9) and (10): choosing a cluster, and the update rules of Section 5."""
 
 from __future__ import annotations
 
