@@ -42,6 +42,10 @@ CHANGING = (
 """Names of methods that change their object."""
 
 
+LARGEST = 1_000_000
+"""Largest number of characters of a source file."""
+
+
 class File:
     """A source file in its current state: its nodes, the code compiled from them, and its symbol table."""
 
@@ -49,6 +53,10 @@ class File:
         self.name = Path(path).name
         try:
             self.text = Path(path).read_bytes().decode()
+            if len(self.text) > LARGEST:
+                raise Refused(
+                    f"{self.name}: it has more than {LARGEST} characters: state the claim in another file"
+                )
             self.tree = ast.parse(self.text)
             table = symtable.symtable(self.text, path, "exec")
         except (OSError, SyntaxError, ValueError) as error:

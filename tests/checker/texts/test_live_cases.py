@@ -310,3 +310,31 @@ def test_a_text_has_the_methods_that_are_asked_for_and_those_that_these_ask_for(
     assert "halved" not in text
     record = {"statement": "", "line": "", "rule": "exhausted"}
     assert judge(text, [record]).word is Word.CERTIFIED
+
+
+LARGE = """
+from clusterproof.theorem import Z, at_most, claim
+
+
+def helper(n):
+{lines}
+    return n
+
+
+@claim("large/one")
+def one(n: int = Z[1:6]):
+    return at_most(helper(n), 6)
+"""
+
+
+@pytest.mark.parametrize(
+    ("lines", "why"),
+    [
+        ("    k: int = 1\n" * 2500, "more steps than it may"),
+        ("    # long\n" * 100_000, "more than 1000000 characters"),
+    ],
+)
+def test_a_source_that_would_take_long_is_refused(tmp_path: Path, lines: str, why: str) -> None:
+    (tmp_path / "large.py").write_text(LARGE.format(lines=lines))
+    (stated,) = load_claims(tmp_path / "large.py")
+    assert why in freeze(find_claim(stated)).outside[""]
