@@ -97,9 +97,9 @@ class File:
         return found[0]
 
     @cached_property
-    def _at(self) -> dict[tuple[str, int], list[Any]]:
+    def _at(self) -> dict[tuple[str, int], list[ast.FunctionDef | ast.Lambda]]:
         """The nodes of functions, by name and first line."""
-        found: dict[tuple[str, int], list[Any]] = {}
+        found: dict[tuple[str, int], list[ast.FunctionDef | ast.Lambda]] = {}
         for node in self.nodes:
             found.setdefault(_place(node), []).append(node)
         return found

@@ -191,7 +191,7 @@ class Text:
             scope = Scope(file)
             try:
                 with self.unless_refused():
-                    writer = self._writer(scope, ChainMap(home or {}, builtins.__dict__), home, {})
+                    writer = self._writer(scope, {**builtins.__dict__, **(home or {})}, home, {})
                     made = writer.visit(copied(said))
                     self.emit(f"{own} = {write_expression(_placed(made, said), file, writer.edits)}")
                     self.asked |= writer.asked
