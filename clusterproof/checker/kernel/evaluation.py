@@ -120,6 +120,8 @@ class Evaluation:
         Number of these branches so far.
     goals
         Facts that an induction must show besides the lines.
+    depth
+        Number of goals within which the evaluation is: 1 in a round, 2 in a round of a loop in a round.
     world
         The trace of the functions of a class, if the evaluation has symbols; otherwise None.
     taken
@@ -135,6 +137,7 @@ class Evaluation:
     decisions: list[bool] | None = None
     asked: int = 0
     goals: list[Any] = field(default_factory=list)
+    depth: int = 0
     world: Any = None
     taken: int = 0
     own: dict[int, Any] | None = None

@@ -185,12 +185,14 @@ def known(make: Callable[[], State], says: Callable[[State], Any]) -> State:
 
 
 def aim_at(name: str, shown: Callable[[], list[Fact]]) -> None:
-    """Add a named goal: the facts hold on every path through the branches taken.
+    """Add a named goal: the facts hold on every path through the branches taken. A goal within a goal is ``inner``.
 
     Afterwards the hypotheses, decisions, requirements, divisors, states and requests of this evaluation are removed.
     The goal contains them, and no other code refers to them.
     """
     record = running()
+    full_name = "inner " * record.depth + name
+    record.depth += 1
     before, decisions, asked = record.now, record.decisions, record.asked
     world, known_before = record.world, None if record.world is None else record.world.asked()
     path: list[bool] | None = []
@@ -201,13 +203,16 @@ def aim_at(name: str, shown: Callable[[], list[Fact]]) -> None:
             conditions = None if world is None else (*world.facts(record.now.known), world.vectors)
             divided = record.now.divisors[len(before.divisors) :]
             required = record.now.required[len(before.required) :]
-            record.goals.append(Goal(name, facts, tuple(record.now.known), divided, required, conditions))
+            record.goals.append(
+                Goal(full_name, facts, tuple(record.now.known), divided, required, conditions)
+            )
             if world is not None:
                 world.forget(known_before)
             path = record.next_decisions()
     finally:
         if world is not None:
             world.forget(known_before)
+        record.depth -= 1
         record.now, record.decisions, record.asked = before, decisions, asked
 
 

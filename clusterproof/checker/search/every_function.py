@@ -18,7 +18,7 @@ from clusterproof.checker.kernel.ranges import Instance
 from clusterproof.checker.kernel.vocabulary import EXACT, Sides
 from clusterproof.checker.search.broken_potential import BrokenPotential, broken_potential
 from clusterproof.checker.search.families import NotShown, family_of
-from clusterproof.checker.search.instances import stream_of
+from clusterproof.checker.search.instances import few_rounds, stream_of
 from clusterproof.checker.search.paths import paths_of
 from clusterproof.checker.search.state import Tried
 from clusterproof.checker.search.worst_functions import AtSetting, WorstCase, at_setting, worst_functions
@@ -31,8 +31,6 @@ If there are more settings, the search tries up to ``DRAWN`` corners, and as man
 DRAWN = 12
 ROUNDS, WITH_POTENTIAL, FUNCTIONS = 4, 3, 5
 """For the check of potentials: numbers of rounds, settings with each number, and drawn functions at each setting."""
-MOST_ROUNDS = 6
-"""Number of integers, counted from the least one, that a setting may use in a range without an upper end."""
 WITNESSES = 50
 """Number of functions to draw until one meets the hypotheses."""
 
@@ -193,16 +191,5 @@ def _settings(tried: Tried, name: str) -> tuple[Sequence[Instance], bool]:
         drawn = others.draw(stream_of(tried, "setting", number), 1)
         if drawn is not None and len(chosen) < 2 * DRAWN:
             chosen[others.key(drawn)] = drawn
-    few = (_few_rounds(others, setting) for setting in chosen.values())
+    few = (few_rounds(others, setting) for setting in chosen.values())
     return list({others.key(each): each for each in few if others.holds(each)}.values()), False
-
-
-def _few_rounds(space: Space, setting: Instance) -> dict[str, Any]:
-    """Return a setting with small integers in open ranges, because many rounds make a semidefinite program large."""
-    few: dict[str, Any] = {}
-    for name, allowed in space.ranges.items():
-        few[name] = setting[name]
-        if isinstance(allowed, Integers) and allowed.high is None:
-            least = allowed.tried_ends(few)[0]
-            few[name] = least + (setting[name] - least) % MOST_ROUNDS
-    return few

@@ -10,7 +10,9 @@ from typing import Any
 
 import numpy as np
 
-from clusterproof.checker.claims.ranges import Rationals, Reals
+from clusterproof.checker.claims.ranges import Integers, Rationals, Reals
+from clusterproof.checker.claims.space import Space
+from clusterproof.checker.kernel.ranges import Instance
 from clusterproof.checker.search.equations import approach, solve
 from clusterproof.checker.search.source_constants import neighbours, numbers_in
 from clusterproof.checker.search.state import Tried
@@ -28,6 +30,8 @@ EXPONENTS = (1, 2, 3, 4, 5, 6, 8, 9, 10, 12, 15, 16, 20, 30, 31, 40, 60, 100, 20
 """Exponents of the powers of ten that are tried."""
 FEW = 60
 """Least number of instances for which the equations are solved."""
+MOST_ROUNDS = 6
+"""Number of integers, counted from the least one, in a range without an upper end, if few rounds are enough."""
 THIN = 160
 """Number of attempts to reach a thin set; half of them start near the tightest instance."""
 MOST = 5
@@ -146,10 +150,23 @@ def draw_admissible(tried: Tried, stream: np.random.Generator) -> None:
         if instance is None:
             instance = space.draw(stream, tried.coverage.farthest)
             continue
+        if tried.is_proved:
+            instance = few_rounds(space, instance)
         if tried.evaluate_within_limit(instance) is not None:
             return
         names = space.named_in(tried.outside[-1][0]) if tried.outside else list(space.ranges)
         instance = space.draw(stream, tried.coverage.farthest, start=instance, names=some(stream, names))
+
+
+def few_rounds(space: Space, instance: Instance) -> dict[str, Any]:
+    """Return an instance with small integers in open ranges, because many rounds make programs and fractions large."""
+    few: dict[str, Any] = {}
+    for name, allowed in space.ranges.items():
+        few[name] = instance[name]
+        if isinstance(allowed, Integers) and allowed.high is None:
+            least = allowed.tried_ends(few)[0]
+            few[name] = least + (instance[name] - least) % MOST_ROUNDS
+    return few
 
 
 def some(stream: np.random.Generator, names: Sequence[str]) -> list[str]:

@@ -158,6 +158,11 @@ class Tried:
         return Counter(hypothesis for hypothesis, _ in self.outside)
 
     @property
+    def is_proved(self) -> bool:
+        """Whether every line has a proof for every value."""
+        return bool(self.worst) and all(worst.family for worst in self.worst.values())
+
+    @property
     def is_open(self) -> bool:
         """Whether the search continues: some line is unrefuted, or refuted only together with earlier lines."""
         if self.is_spent:

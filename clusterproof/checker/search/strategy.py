@@ -113,8 +113,7 @@ def explore(tried: Tried, wanted: int) -> None:
         tried.evaluate(instance)
     if class_of(statement.space) and not statement.random:
         tried.worst = decide(tried)
-    if tried.worst and all(worst.family for worst in tried.worst.values()):
-        # every value has a proof: a few instances show how tight the bound is
+    if tried.is_proved:  # a few instances show how tight the bound is
         tried.coverage.farthest = 1.0
         sample(tried, min(wanted, FEW))
     elif statement.repeated:
