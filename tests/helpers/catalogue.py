@@ -11,7 +11,8 @@ from clusterproof.checker.report.stored_verdicts import read_verdicts
 RECORDED = """
 baselines/best-subgradient-iterate baselines/cfl-mgd-gradient baselines/cfl-mgd-model
 baselines/halpern cfl-mgd/theorem-1-without-noise fpfc/local-steps-every-loss
-fpfc/round-every-loss fedavg/every-number-of-steps fedlin/every-number-of-steps scaffold/every-number-of-steps
+fpfc/round-every-loss fpfc/rounds-every-loss fedavg/every-number-of-steps
+fedlin/every-number-of-steps scaffold/every-number-of-steps
 baselines/clustered baselines/fedbcd-separate
 baselines/fedprox baselines/fedprox-exact baselines/per-fedavg-fo baselines/per-fedavg-hf
 cfl-mgd/a23-meant cfl-mgd/algorithm-line-20 cfl-mgd/appendix-a1 cfl-mgd/appendix-a10

@@ -191,29 +191,25 @@ def aim_at(name: str, shown: Callable[[], list[Fact]]) -> None:
     The goal contains them, and no other code refers to them.
     """
     record = running()
-    full_name = "inner " * record.depth + name
-    record.depth += 1
-    before, decisions, asked = record.now, record.decisions, record.asked
+    before, decisions, asked, depth = record.now, record.decisions, record.asked, record.depth
+    name = "inner " * depth + name
     world, known_before = record.world, None if record.world is None else record.world.asked()
     path: list[bool] | None = []
     try:
         while path is not None:
-            record.now, record.decisions, record.asked = before, path, 0
+            record.now, record.decisions, record.asked, record.depth = before, path, 0, depth + 1
             facts = tuple(shown())
             conditions = None if world is None else (*world.facts(record.now.known), world.vectors)
             divided = record.now.divisors[len(before.divisors) :]
             required = record.now.required[len(before.required) :]
-            record.goals.append(
-                Goal(full_name, facts, tuple(record.now.known), divided, required, conditions)
-            )
+            record.goals.append(Goal(name, facts, tuple(record.now.known), divided, required, conditions))
             if world is not None:
                 world.forget(known_before)
             path = record.next_decisions()
     finally:
         if world is not None:
             world.forget(known_before)
-        record.depth -= 1
-        record.now, record.decisions, record.asked = before, decisions, asked
+        record.now, record.decisions, record.asked, record.depth = before, decisions, asked, depth
 
 
 @dataclass(frozen=True)
@@ -230,8 +226,7 @@ class _Loop:
             found = self.invariant(state, passed)
         finally:
             after, record.now = record.now, before
-        divisors = after.divisors[len(before.divisors) :]
-        by_symbols = any(divisor.what.top.places for divisor in divisors)
+        by_symbols = any(each.what.top.places for each in after.divisors[len(before.divisors) :])
         supposed = after.facts != before.facts or after.required != before.required
         if supposed or len(record.goals) != goals or by_symbols:
             raise Refused(

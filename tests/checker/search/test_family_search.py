@@ -11,9 +11,11 @@ from kernel_statements import in_language, shown
 from clusterproof.checker import kernel
 from clusterproof.checker.claims.claim import REGISTRY
 from clusterproof.checker.claims.kind import Kind
+from clusterproof.checker.claims.statement import Statement
 from clusterproof.checker.report.decide import decide
 from clusterproof.checker.search import family_programs
 from clusterproof.checker.search.families import NotShown, family_of
+from clusterproof.checker.search.instances import few_rounds
 from clusterproof.theorem import (
     Function,
     Operator,
@@ -442,3 +444,9 @@ def test_multipliers_at_ends_and_with_other_conditions_or_denominators_are_found
     statement: Callable[..., Sides],
 ) -> None:
     assert family_of(in_language(statement).statements[""], "")["rule"] == "family"
+
+
+def test_a_proved_claim_is_evaluated_at_few_rounds() -> None:
+    space = Statement("", nesterov).space
+    assert few_rounds(space, {"f": None, "rounds": 97}) == {"f": None, "rounds": 1}
+    assert {few_rounds(space, {"f": None, "rounds": n})["rounds"] for n in range(1, 99)} == {1, 2, 3, 4, 5, 6}

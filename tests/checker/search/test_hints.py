@@ -10,7 +10,7 @@ from kernel_statements import in_language, shown
 from clusterproof.checker import kernel
 from clusterproof.checker.claims.claim import claim
 from clusterproof.checker.kernel.families import needs
-from clusterproof.checker.search.families import NotShown, family_of
+from clusterproof.checker.search.families import NotShown, family_of, traced
 from clusterproof.checker.search.hints import named
 from clusterproof.common import InvalidArgument
 from clusterproof.theorem import Sides, Z, at_most, iterate, rationals, suppose
@@ -127,3 +127,31 @@ def test_hints_about_nothing_are_refused(what: str) -> None:
 def test_hints_have_one_form(hints: Any) -> None:
     with pytest.raises(InvalidArgument, match="multipliers"):
         claim("toy/hinted", multipliers=hints)(momentum)
+
+
+def nested(f: Smooth, steps: int = Z[1:], rounds: int = Z[1:]) -> Sides:
+    """Rounds of gradient steps do not raise f."""
+
+    def lower(x: Any, passed: Any) -> Any:
+        return f(x) <= f(f.start)
+
+    def some_steps(x: Any) -> Any:
+        before = f(x)
+        return iterate(lambda y: y - f.gradient(y), x, steps, invariant=lambda y, n: f(y) <= before)
+
+    x = iterate(some_steps, f.start, rounds, invariant=lower)
+    return at_most(f(x), start=f(f.start))
+
+
+def test_a_loop_within_a_round_has_names_of_its_own() -> None:
+    stated = in_language(nested).statements[""]
+    names = [name for name, _ in traced(stated, "")[1]]
+    assert names == ["start 0", "inner start 0", "inner round 0", "round 0", "line 0"]
+    hints = {
+        "start 0": [],
+        "inner start 0": [],
+        "inner round 0": lambda: {"hypothesis 1": 1, "0:3,4:0": 1},
+        "round 0": ["hypothesis 0", "hypothesis 1"],
+        "line 0": ["hypothesis 0"],
+    }
+    assert len(family_of(stated, "", hints)["proofs"]) == 5
