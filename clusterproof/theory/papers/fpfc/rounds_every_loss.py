@@ -26,7 +26,7 @@ Fall = Annotated[Fraction, rationals(0, lambda smoothness: 1 / (2 * smoothness),
 
 
 def of_fall(client: int, now: int, hypothesis: int) -> Callable[..., dict[str, Any]]:
-    """Return the multipliers of a local step from the client's point ``now``: h_i falls."""
+    """Return the multipliers that prove that a local step from the client's point ``now`` lowers h_i."""
 
     def multipliers(smoothness: Any, length: Any) -> dict[str, Any]:
         fall, gradient = f"hypothesis {hypothesis}", f"hypothesis {hypothesis + 1}"
@@ -36,7 +36,7 @@ def of_fall(client: int, now: int, hypothesis: int) -> Callable[..., dict[str, A
 
 
 def of_gradient(client: int, now: int, hypothesis: int) -> Callable[..., dict[str, Any]]:
-    """Return the multipliers of a local step: the gradient of h_i keeps a share of its length."""
+    """Return the multipliers that prove that a local step keeps a share of the length of h_i's gradient."""
 
     def multipliers(smoothness: Any, length: Any) -> dict[str, Any]:
         weight = 2 * (1 - length) * smoothness / length
@@ -117,7 +117,7 @@ def of_the_end() -> dict[str, Any]:
 def one_round(
     lipschitz: Lipschitz, smoothness: Smoothness, length: Length, f: Three, steps: int = Z[1:]
 ) -> Sides:
-    """A round lowers the augmented Lagrangian by lines 1 and 2 of the proof, for every loss, penalty and T.
+    """A round lowers the augmented Lagrangian as lines 1 and 2 of the proof state, for every loss, penalty and T.
 
     Hypotheses
         Two clients both take part. Their losses are L_f-smooth with L_f > 0. The penalty g is L_g-smooth with L_g > 0.
