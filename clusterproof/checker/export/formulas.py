@@ -248,15 +248,15 @@ class Exporter:
         """Return the hypotheses of a line on symbols; the rest of the function may have no formula."""
         return self._evaluated(line, chosen, Evaluation(), on_symbols=True, partial=True)
 
-    def without_branches(self, line: str) -> Formulas | None:
-        """Return the formulas of a line on symbols, with min, max and abs; choices of numbers are symbols, too.
+    def without_branches(self, line: str, chosen: Mapping[str, Any]) -> Formulas | None:
+        """Return the formulas of a line on symbols, with min, max and abs; other choices of numbers are symbols, too.
 
         None if the source still branches, or needs a number where a symbol stands.
         """
         evidence, self._evidence, self._is_whole = self._evidence, {}, True
         evaluation = Evaluation(decisions=[])
         try:
-            found = self._evaluated(line, {}, evaluation, on_symbols=True)
+            found = self._evaluated(line, chosen, evaluation, on_symbols=True)
         except (Refused, TypeError):
             return None
         finally:
@@ -349,7 +349,8 @@ class Exporter:
             ]
             quantities += several
             return tuple(each.expression for each in several)
-        if self._is_whole and type(allowed) is Choice and all(map(self._is_numeric, allowed.options)):
+        is_open = self._is_whole and name not in given
+        if is_open and type(allowed) is Choice and all(map(self._is_numeric, allowed.options)):
             quantities.append(self._of_all(name, allowed, so_far))
             return quantities[-1].expression
         if type(allowed) is OfClass or (name in given and not self._is_numeric(value)):

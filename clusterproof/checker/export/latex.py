@@ -192,7 +192,7 @@ def _evidence(text: str, record: Mapping[str, Any]) -> Iterator[str]:
             if rule == "induction":
                 yield from _loops(reached[0])
                 return
-            whole = exporter.without_branches(record["line"])
+            whole = exporter.without_branches(record["line"], {})
             if whole is not None or (len(cases) == 1 and len(reached) == 1):
                 yield from _formula(whole or reached[0])
             if rule == "squares" and len(cases) == 1:

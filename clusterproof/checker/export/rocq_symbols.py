@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import replace
 from functools import partial
 
 from clusterproof.checker.export.formulas import Exporter, Formulas
-from clusterproof.checker.export.rocq_compose import Case, Witness, composed
+from clusterproof.checker.export.rocq_compose import Case, Witness, combinations, composed
 from clusterproof.checker.export.rocq_induction import by_induction
 from clusterproof.checker.export.rocq_lemma import Blocks, Lemma, by_definition, conjunction, given
 from clusterproof.checker.export.rocq_numbers import Record, theorem, there_is, values_of
@@ -45,10 +46,28 @@ def on_symbols(exporter: Exporter, record: Record, name: str) -> list[str]:
         at = _without_conclusion(exporter.at(record["line"], witness))
         made = Section(at)
         there = Witness(made, [made.scope.environment(), *there_is(made, "Lemma admissible", values_of(at))])
-    whole = exporter.without_branches(record["line"]) if len(cases) > 1 and there is not None else None
-    if whole is not None and there is not None and all(case.proof for case in cases):
-        return whole_line(exporter, whole, cases, name, there)
+    if len(cases) > 1 and there is not None and all(case.proof for case in cases):
+        choices = _without_branches(exporter, record["line"], cases)
+        if choices:
+            return whole_line(exporter, choices, cases, name, there)
     return composed(exporter, cases, name, there)
+
+
+def _without_branches(
+    exporter: Exporter, line: str, cases: Sequence[Case]
+) -> Sequence[tuple[Chosen, Formulas]]:
+    """Return the formulas of a line without branches: for all choices, for each of them, or nothing."""
+    whole = exporter.without_branches(line, {})
+    if whole is not None:
+        return [({}, whole)]
+    chosen = combinations(cases)
+    if len(chosen) == len(cases) or any(
+        case.formulas.texts or case.formulas.record.unknowns for case in cases
+    ):
+        return []
+    several = [exporter.without_branches(line, each) for each in chosen]
+    found = [(each, one) for each, one in zip(chosen, several, strict=True) if one and not one.hypotheses]
+    return found if len(found) == len(chosen) else []
 
 
 def _case(chosen: Chosen, formulas: Formulas, blocks: Blocks) -> tuple[Case, Section | None]:

@@ -19,22 +19,27 @@ from clusterproof.checker.export.rocq_compose import (
 from clusterproof.checker.export.rocq_numbers import theorem
 from clusterproof.checker.export.rocq_section import entries_of, proposition
 from clusterproof.checker.export.rocq_text import PROOF, Scope
-from clusterproof.checker.export.whole_space import Chosen, WholeSpace
+from clusterproof.checker.export.whole_space import Chosen, WholeSpace, key_of
 from clusterproof.checker.kernel.quotients import Fact
 
 
 class _Stated:
     """The definitions of a line without branches, besides its space.
 
+    Parameters
+    ----------
+    formulas
+        The formulas.
+    within
+        The module of the definitions, with a dot; empty without a module.
+
     Attributes
     ----------
     lines, names
         The definitions, and their names.
-    hypotheses, conclusion
-        The propositions; ``hypotheses`` is empty if there are none.
     """
 
-    def __init__(self, formulas: Formulas) -> None:
+    def __init__(self, formulas: Formulas, within: str) -> None:
         names = dict(formulas.record.names)
         entries = entries_of(formulas, names)
         hypotheses = [(words, fact) for words, fact in formulas.hypotheses if isinstance(fact, Fact)]
@@ -51,31 +56,53 @@ class _Stated:
         ]
         supposed = [scope.fact_text(fact) for _, fact in hypotheses]
         concluded = [" \\/ ".join(map(scope.fact_text, several)) for several in entries]
-        self.hypotheses = ""
+        self._slacks = {"hypotheses": [fact.slack for _, fact in hypotheses]} if hypotheses else {}
         if supposed:
             self.lines.append(proposition("hypotheses", supposed, [words for words, _ in hypotheses]))
-            self.hypotheses = scope.applied("hypotheses", [fact.slack for _, fact in hypotheses])
-            self.names.append("hypotheses")
+        self._slacks["conclusion"] = [fact.slack for several in entries for fact in several]
         self.lines += [proposition("conclusion", concluded, []), "End Formulas."]
-        self.names.append("conclusion")
-        self.conclusion = scope.applied("conclusion", [fact.slack for several in entries for fact in several])
+        self.names = [within + each for each in (*self.names, *self._slacks)]
+        scope.module, self._scope = within, scope
+
+    @property
+    def has_hypotheses(self) -> bool:
+        """Whether there are hypotheses."""
+        return "hypotheses" in self._slacks
+
+    def applied(self, *words: str) -> list[str]:
+        """Write propositions for use outside the section."""
+        return [self._scope.applied(each, self._slacks[each]) for each in words if each in self._slacks]
 
 
 def whole_line(
-    exporter: Exporter, formulas: Formulas, cases: Sequence[Case], name: str, witness: Witness
+    exporter: Exporter,
+    choices: Sequence[tuple[Chosen, Formulas]],
+    cases: Sequence[Case],
+    name: str,
+    witness: Witness,
 ) -> list[str]:
     """Write the theorem.
 
     Parameters
     ----------
-    exporter, formulas
-        Exporter of the statement, and the formulas of the line without branches.
+    exporter
+        Exporter of the statement.
+    choices
+        Formulas of the line without branches: for all choices at once, or for each combination.
     cases, witness
         The cases by which the line is proved, and an instance that meets the hypotheses.
     name
         Name of the theorem.
     """
-    space, stated = WholeSpace(exporter.whole()), _Stated(formulas)
+    space = WholeSpace(exporter.whole())
+    is_nested = len(choices) > 1
+    stated = {
+        key_of(chosen): _Stated(formulas, f"Case_{k}." * is_nested)
+        for k, (chosen, formulas) in enumerate(choices, start=1)
+    }
+    definitions = list[str]()
+    for k, own in enumerate(stated.values(), start=1):
+        definitions += module(f"Case_{k}", own.lines) if is_nested else own.lines
     lines = list[str]()
     for k, case in enumerate(cases, start=1):
         own = witness.lines if witness.place == k - 1 else ()
@@ -85,43 +112,54 @@ def whole_line(
     if witness.place is None:
         lines += module(there, [*witness.made.text, *witness.lines])
 
+    def stated_at(chosen: Chosen) -> _Stated:
+        return stated[key_of(chosen if is_nested else {})]
+
+    def text(chosen: Chosen) -> str:
+        return " -> ".join(stated_at(chosen).applied("hypotheses", "conclusion"))
+
     def leaf(chosen: Chosen) -> list[str]:
         values = {own: f"({space.value(own, value)})" for own, value in chosen.items()}
         paths = paths_of(cases, chosen, space.names | values)
 
+        unfolded = "".join(_unfolded(case.scope, f"Proof_{number}.") for number, case in paths)
+
         def step(place: int, taken: str) -> str:
             number, case = paths[place]
-            unfolded = _unfolded(case.scope, f"Proof_{number}.")
             known = lemma_of(number, case, known_space(space, case), taken)
             proof = f"fun H' => False_ind _ ({known} H')" if case.proof == "vacuous" else known
             return f"{unfolded}decided_signs. first [exact ({proof}) | exfalso; lra]."
 
-        return list(by_branches(paths, step))
+        return [
+            f"cbv beta delta [{' '.join(stated_at(chosen).names)}].",
+            *by_branches(paths, step),
+        ]
 
     own = " ".join(space.names.values())
-    statement = " -> ".join(part for part in (f"space {own}", stated.hypotheses, stated.conclusion) if part)
-    existing = " /\\ ".join(part for part in (f"space {own}", stated.hypotheses) if part)
+    chosen = combinations(cases)
+    statement = space.nested(chosen, text, {}) if is_nested else text({})
+    supposed = [] if is_nested else stated_at({}).applied("hypotheses")
+    existing = " /\\ ".join([f"space {own}", *supposed])
     made = witness.made
     parts = [each for each in ("space", "branches", "hypotheses") if made.has(each)]
     given = " & ".join([*made.scope.quantities.values(), *(f"{each}'" for each in parts)])
-    unfolded = f"cbv beta delta [{' '.join([*stated.names, 'space'])}]. "
+    names = [] if is_nested else stated_at({}).names
     return [
         *space.lines,
-        *stated.lines,
+        *definitions,
         "",
         PROOF,
         *lines,
         *theorem(
             f"Theorem {name}",
-            f"(forall {space.binder},\n  {statement}) /\\\n(exists {space.binder},\n  {existing})",
+            f"(forall {space.binder}, space {own} ->\n  {statement}) /\\\n(exists {space.binder},\n  {existing})",
             "split.",
             "{",
             f"intros {own} {space.pattern or '_'}.",
-            f"cbv beta delta [{' '.join(stated.names)}].",
-            *space.split(combinations(cases), leaf, {}, is_nested=False),
+            *space.split(chosen, leaf, {}, is_nested=is_nested),
             "}",
             f"destruct {there}.admissible as ({given}).",
-            f"exists {', '.join(made.scope.quantities.values())}. {unfolded}",
+            f"exists {', '.join(made.scope.quantities.values())}. cbv beta delta [{' '.join([*names, 'space'])}].",
             f"cbv beta delta [{' '.join(f'{there}.{each}' for each in parts)}] in *.",
             f"{_unfolded(made.scope, f'{there}.')}decided_signs. tauto.",
         ),

@@ -328,6 +328,11 @@ def extremes(
     return at_most(k * min(abs(x - 1), max(x, -x), 2), bound=2 * k)
 
 
+def powers(x: Annotated[Fraction, reals(-1, 1)], n: Count) -> Sides:
+    """An absolute value in each case of an exponent."""
+    return at_most(abs(x**n), bound=1)
+
+
 def silent(x: Annotated[Fraction, reals(-1, 1)], k: Annotated[int, choice(1, 2)]) -> Sides:
     """Nothing is said beyond one half."""
     if x > Fraction(1, 2):
@@ -406,6 +411,7 @@ RIGHT = [
     (added, SEQUENCE),
     (words, {"rule": "signs", "witness": {"word": "a", "n": 1, "x": 1}, "listed": ["n"]}),
     (extremes, {"rule": "signs", "witness": {"x": 1, "k": 2}}),
+    (powers, {"rule": "signs", "witness": {"x": 1, "n": 1}, "listed": ["n"]}),
     (silent, {"rule": "signs", "witness": {"x": 0, "k": 1}}),
     (branches, {"rule": "signs", "witness": {"x": 1, "n": 1, "k": 2}, "listed": ["n"], "between": ["k"]}),
 ]
@@ -494,6 +500,8 @@ def test_what_is_wrong_is_refused(prelude: Path, function: Any, record: Any) -> 
         ("extremes", "Rabs (x - 1)", "Rabs (x - 2)"),
         ("extremes", "1 / 2 <= Rabs", "1 / 3 <= Rabs"),
         ("extremes", "k = 1 / 2", "k = 1 / 3"),
+        ("powers", "Rabs (x ^ 2)", "Rabs (x ^ 4)"),
+        ("powers", "n <= 3", "n <= 4"),
         ("exhausted", 'bound" =: 4', 'bound" =: 3'),
         ("exhausted", '"n" * "k") <= 4', '"n" * "k") <= 6'),
     ],
