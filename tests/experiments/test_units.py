@@ -105,6 +105,14 @@ def test_a_failure_costs_no_other_unit_and_is_tried_again(tmp_path: Path) -> Non
     assert computed(log) == Counter(range(2))
 
 
+def test_a_unit_goes_on_with_what_it_stored_and_leaves_only_its_result(tmp_path: Path) -> None:
+    unit = Unit("parts", counted_units.in_two_parts, {}, resumes=True)
+    results, failures = compute([unit], tmp_path / "units")
+    assert (results, failures) == ([None], ["parts: RuntimeError: interrupted"])
+    assert compute([unit], tmp_path / "units") == (["kept"], [])
+    assert [path.name for path in (tmp_path / "units").iterdir()] == [unit.file]
+
+
 def test_a_result_of_a_worker_without_this_folder_is_stored_here(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
