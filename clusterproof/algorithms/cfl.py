@@ -1,6 +1,6 @@
 """CFL, clustered federated learning by recursive bipartition (Sattler et al., 2020).
 
-CFL cannot be a function of ``methods``: its server compares every pair of updates, and a method cannot express this.
+CFL cannot be a function of ``methods``, because a method cannot compare every pair of updates on the server.
 """
 
 from __future__ import annotations
@@ -97,8 +97,8 @@ class CFL(Algorithm[RecursiveState]):
         Rounds before the first split.
     participation
         Fraction of clients in a round, in (0, 1]. If a cluster's participants meet the conditions of a split, the
-        server requests the updates of all members in the same round. It splits the cluster if these updates also meet
-        the conditions.
+        server requests the updates of all members in the same round. The server splits the cluster if these updates
+        also satisfy the conditions.
     weighting
         Weight of a client in averages and in the mean for eps_1: ``"clients"`` (equal) or ``"samples"`` (n_i / n).
     noise_ratio

@@ -1,6 +1,6 @@
 """GL-CFL: each client chooses a cluster from the losses and the directions of its gradients.
 
-GL-CFL cannot be a function of ``methods``: its clients compare gradients with moves, and a method cannot express this.
+GL-CFL cannot be a function of ``methods``, because clients of a method cannot compare gradients with moves.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """SoFL: cluster the clients once with a self-organising map and k-means, then train one model per cluster.
 
-SoFL cannot be a function of ``methods``: its server groups all updates at once, and a method cannot express this.
+SoFL cannot be a function of ``methods``, because a method cannot group all updates at once on the server.
 """
 
 from __future__ import annotations

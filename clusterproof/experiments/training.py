@@ -44,7 +44,7 @@ def train_network(
 def _trained(configuration: Configuration, folder: Path | None) -> TrainingResult:
     """Continue the run in a folder.
 
-    Start again if it is damaged or has other data, or without a folder if it is in use.
+    Start again if the folder is damaged or has other data; run without a folder if another process uses the folder.
     """
     from clusterproof.neural.resumption import OTHER_SAMPLES
     from clusterproof.neural.training import train

@@ -179,7 +179,7 @@ class LogCoshMixture(Mixture):
     def misclassification_probability(self, models: np.ndarray, cluster: int) -> np.ndarray:
         """Return the exact probability that a wrong model's loss is at most the true model's, (..., P).
 
-        The difference of the two losses is Gaussian. Its mean is the expected gap, and its standard deviation is nu
+        The difference of the two losses is Gaussian. The mean is the expected gap, and the standard deviation is nu
         ||chi_p - chi_q|| / sqrt(d n'). Entry p of the result is 0.
         """
         from scipy.special import ndtr

@@ -143,8 +143,8 @@ class TheoremA:
         """Compute the bound for the radius of the basin that is best after T rounds.
 
         The theorem holds for every admissible radius. The function tries a grid of 60 radii. It considers the radii for
-        which the hypotheses hold and the failure probability is within 0.001 of the smallest. Among these it uses the
-        radius with the smallest bound. If there is no such radius, it uses the setting's radius.
+        which the hypotheses hold and the failure probability is within 0.001 of the smallest. From these radii, the
+        function uses the radius with the smallest bound. If there is no such radius, it uses the setting's radius.
         """
         return _at_best_radius(self, setting)
 

@@ -108,7 +108,7 @@ def leaderboard(
         Numbers of rounds.
     task
         A ``QuadraticMixture`` or ``NoisyQuadraticMixture`` for the column ``expected``, which starts from the model 0.
-        If the task is in the setting, it violates every bound below its error.
+        If the setting covers the task, every bound below the error of the task is violated.
     module
         File or module that defines bounds with ``leaderboard_bound``. The file or module is executed.
     more_steps

@@ -250,7 +250,7 @@ def _excluded(failing: Hypothesis, scope: tuple[Hypothesis, ...]) -> Outcome:
 
 
 def _next_option(run: FusionRun) -> Next | None:
-    """Return an option that changes the theorem's outcome for the same other parameters, and its purpose."""
+    """Return an option that changes the theorem's outcome if nothing else changes, and the purpose of the option."""
     one, steps, rho = run.setting, run.local_steps, run.algorithm.augmentation
     least = 2 * one.penalty.lipschitz
     if not rho > least:

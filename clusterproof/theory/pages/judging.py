@@ -189,8 +189,8 @@ class Theorem:
     says
         Outcome on a run that satisfies the hypotheses, or a function that returns the outcome for a run.
     needs
-        Function of a run that yields the hypotheses. It omits hypotheses that have no meaning if earlier hypotheses
-        fail.
+        Function of a run that yields the hypotheses. The function omits hypotheses that have no meaning if earlier
+        hypotheses fail.
     always
         Function of a run that returns numbers; the page prints these numbers even if the theorem does not apply.
     on_page

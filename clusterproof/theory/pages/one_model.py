@@ -63,7 +63,7 @@ def law_facts(of: OneModelRun) -> Law:
 
 
 def compare_all(of: OneModelRun, compared: Sequence[Compared], failure: float = 0.0) -> Outcome:
-    """Decide the outcome of a theorem's bound; it is inconclusive if the run differs from the path of its settings."""
+    """Decide the outcome of a theorem's bound: inconclusive if the run differs from the path of the settings."""
     found = judged(compared, [count("in some round", compared, failure)])
     return replace(found, outcome="inconclusive", reason="other rounds") if of.law.differs else found
 
@@ -87,8 +87,8 @@ def in_expectation(theorem: RoundTheorem, *, in_all_rounds: bool) -> Theorem:
     """Make a theorem with the bound E Psi_T <= rate^T Psi_0; runs are compared with 20 times the bound.
 
     The error belongs to the mean of the x_i, and its square is at most Psi / m. Because there is a bound for each step,
-    Psi_t / rate^t is a supermartingale. The probability that it ever exceeds 20 times its initial value is at most
-    1/20.
+    Psi_t / rate^t is a supermartingale. The probability that this quantity ever exceeds 20 times the initial value is
+    at most 1/20.
     """
     assert theorem.rate is not None
     rate = theorem.rate

@@ -76,7 +76,7 @@ def stationary_cosine(
 
     Hypotheses
         All clusters have the same size, and their minimisers are the vertices of a regular simplex. Every client has
-        the Hessian a I and its cluster's minimiser, and FedAvg is at its fixed point.
+        the Hessian a I and the minimiser of its cluster, and FedAvg is at the fixed point.
 
     Statement
         cos(Delta w_i, Delta w_j) is -1 / (K - 1) for clients in different clusters, and 1 for clients in the same

@@ -31,7 +31,7 @@ In rho_0 of Theorem 1, c_1 is 3 times as large, by (A17).
     "cfl-mgd/equation-21", label="(21)", ill_posed=False, evaluations=80, expected="consistent, no sharpness"
 )
 def equation_21(task: SomeRegression, stream: Stream) -> dict[str, Sides | Excluded]:
-    """A client joins cluster p only if its loss at model p is at most its loss at its own model.
+    """A client joins cluster p only if its loss at model p is at most the loss at its own model.
 
     Hypotheses
         Client i belongs to cluster 1.

@@ -1,4 +1,4 @@
-"""Claims on Theorem 1, which says nothing with its constant c_4: its probability, other constants, Remark 1."""
+"""Claims on Theorem 1, which says nothing with the printed c_4; on the probability, other constants and Remark 1."""
 
 from __future__ import annotations
 

@@ -241,8 +241,8 @@ def fixed_steps_fail(
         after it: "Theorem 4 shows that with E > 1 and any fixed learning rate, FedAvg does not converges to the
         optimum". Theorem 4 is true for one problem (``fedavg/theorem-4``). The reading applies the second sentence to
         every problem. The claim leaves out equal Hessians, because the sentence is plainly false for them. For E = 2
-        the exact condition for the fixed point w* is sum p_k a_k^2 (b_k - w*) = 0. It does not contain eta, so that
-        FedAvg then has this fixed point with every fixed step.
+        the exact condition for the fixed point w* is sum p_k a_k^2 (b_k - w*) = 0. The condition does not contain eta,
+        so FedAvg then has the fixed point w* for every fixed step size.
     """
     suppose("the clients differ", (first, second) != (0, 0))
     clients = ((F(1), F(first)), (F(2), F(second)), (F(3), -F(first + 2 * second, 3)))

@@ -134,11 +134,11 @@ def theorem_1_participation(
 
     Source
         Yu et al. (2023), Algorithm 1 and Theorem 1, a reading. Line 5 leaves pairs of one participant and one absent
-        client open, as ``fpfc/theorem-1-duals`` quotes. This reading updates them, as the public code does, and uses
-        the L_0 of ``fpfc/theorem-1-duals``. C_1 has the factor 1 / p, but C_2 has no such factor. A pair's residual
-        stays constant until the pair is updated, on average for 1 / P rounds, where P is the probability that i or j
-        takes part. So 1 / P is missing: with one participant per round P = 2 / m, and the left-hand side exceeds the
-        bound by a factor that grows like m.
+        client open, as ``fpfc/theorem-1-duals`` quotes. This reading updates these pairs, as the public code does, and
+        uses the L_0 of ``fpfc/theorem-1-duals``. C_1 has the factor 1 / p, but C_2 has no such factor. A pair's
+        residual stays constant until the pair is updated, on average for 1 / P rounds, where P is the probability that
+        i or j takes part. So 1 / P is missing: with one participant per round P = 2 / m, and the left-hand side exceeds
+        the bound by a factor that grows like m.
     """
     setting = setting_of(clients)
     suppose("the hypotheses of Theorem 1", setting.admissible)

@@ -416,12 +416,12 @@ def theorem_1_duals(clients: int = Z[2:4], rounds: int = among(1000, 2000)) -> S
     Source
         Yu et al. (2023), Algorithm 1 and Theorem 1, a reading. Line 5 has "For i, j in A_k (i < j), server computes"
         and "For i not in A_k and j not in A_k: theta_ij^(k+1) = theta_ij^k": pairs of one participant and one absent
-        client are left open. This reading leaves them unchanged; ``fpfc/theorem-1-participation`` updates them, as the
-        public code does. The paper does not define L_0. In the reading, L_0 has the sum over ordered pairs, divided by
-        2m. With the sum over unordered pairs the left-hand side doubles. With one client per round, which Assumption 3
-        allows, no pair ever has two participants. Then theta and v stay 0, and the models move apart. The left-hand
-        side tends to a positive number, so no constant makes the bound true. By Jensen's inequality the left-hand side
-        of the mean models is no larger; the claim measures the mean models.
+        client are left open. In this reading, these pairs do not change; in ``fpfc/theorem-1-participation`` they
+        change, as in the public code. The paper does not define L_0. In the reading, L_0 has the sum over ordered
+        pairs, divided by 2m. With the sum over unordered pairs the left-hand side doubles. With one client per round,
+        which Assumption 3 allows, no pair ever has two participants. Then theta and v stay 0, and the models move
+        apart. The left-hand side tends to a positive number, so no constant makes the bound true. By Jensen's
+        inequality the left-hand side of the mean models is no larger; the claim measures the mean models.
     """
     rho = Fraction(5)
     setting = ScalarSetting(rho, Fraction(3, 10), 10)

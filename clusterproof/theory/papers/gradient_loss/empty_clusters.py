@@ -71,9 +71,9 @@ def empty_cluster_rule(allocation: int = Z[0:99], away: int = Z[3:]) -> Sides:
 
     Source
         Lin et al. (2023), Section II-C. The text does not state in which rounds clients are allocated, or whether
-        before or after the vote. Nor does it state whether purity counts the allocated or the voted cluster, or whether
-        the baseline has this rule. In our reading, clients are allocated after the vote, in rounds with an empty
-        cluster (``"when-empty"``) or in all rounds (``"always"``), and purity counts the votes.
+        before or after the vote. The text also does not state whether purity counts the allocated or the voted cluster,
+        or whether the baseline has the rule. In our reading, clients are allocated after the vote, in rounds with an
+        empty cluster (``"when-empty"``) or in all rounds (``"always"``), and purity counts the votes.
     """
     task = scalar_task([Fraction(b) for b in (-1, -1, 1, 1)])
     start, rules = np.array([[0.0], [float(away)]]), ("when-empty", "always")

@@ -144,9 +144,9 @@ def equations_4_7(
     """A round is the clients' choice, one gradient step of each, and the mean of each cluster.
 
     Hypotheses
-        The mean loss replaces the sum in (1). The clients of a cluster, M_k, chose it in this round, and a cluster
-        without clients keeps its model. S = 0 if (3) is 0 / 0 and in the first round, ties go to the smallest index,
-        alpha <= 1/L.
+        The mean loss replaces the sum in (1). M_k contains the clients that chose cluster k in this round, and a
+        cluster without clients keeps its model. S = 0 if (3) is 0 / 0 and in the first round, ties go to the smallest
+        index, alpha <= 1/L.
 
     Statement
         s_i = argmax_k (lambda S_ik - (1 - lambda) L_ik); w_i = w_(s_i) - alpha grad L_(i s_i);

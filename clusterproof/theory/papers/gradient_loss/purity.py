@@ -50,8 +50,8 @@ def purity_as_accuracy(true: str = among("001122", "000111", "0011"), found: str
     Source
         Lin et al. (2023), Section III-A3: "purity which is defined as the percentage of devices that are classified
         correctly". By the formula there, "correctly" refers to the majority of the cluster; the reading adds one-to-one
-        naming. Several clusters may have the same true cluster as their majority, and its clients then count in all of
-        them. With two true clusters of equal size the two meanings agree.
+        naming. Several clusters may have the same true cluster as their majority. Then the clients of this true cluster
+        count in all of them. With two true clusters of equal size the two meanings agree.
     """
     suppose("both name a cluster for each device", len(true) == len(found))
     suppose("there are no more clusters than true ones", all(each in true for each in found))

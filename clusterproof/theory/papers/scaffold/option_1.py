@@ -271,8 +271,8 @@ def option_1_diverges(
 
     Source
         Ours. Readers of Karimireddy et al. (2020), who call option I more stable for some applications, may expect
-        this. The paper's theorems do not state it: their step size, restated, is at most 1 / (81 L K eta_g), which
-        excludes this instance. At eta L = 1 the radius tends to more than 1 as a_2 -> 0 for every K >= 6.
+        this. The paper's theorems do not state this claim: the step size there, restated, is at most 1 / (81 L K
+        eta_g), which excludes the instance. At eta L = 1 the radius tends to more than 1 as a_2 -> 0 for every K >= 6.
     """
     first, second = two_rounds((Fraction(1), flat), pace, local_steps)
     return at_most(max(abs(second), abs(first) + second), one=1)

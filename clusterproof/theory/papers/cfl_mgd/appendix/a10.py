@@ -48,8 +48,8 @@ def gradients_in_the_basin(
             ||chi_1 - chi*_p|| <= 3; 2.5 is enough.
         (A10), meant
             The inequality that the proof needs, in any units: ||grad phi_p(chi_1)|| <= L ||chi_1 - chi*_p|| <= L (D +
-            B), D = max ||chi*_p - chi*_q||, B the basin's radius. Theorem A uses it as b. It is attained at kappa = 1
-            by two clusters that face away from each other.
+            B), D = max ||chi*_p - chi*_q||, B the basin's radius. Theorem A uses it as b. Equality occurs at kappa = 1
+            for two clusters that face away from each other.
         (A26)
             ||grad phi^1(chi_1) - grad phi^1(chi*_1)|| <= L ||chi_1 - chi*_1||.
         (A26), in units

@@ -72,8 +72,8 @@ def exceeded_across(
 ) -> float:
     """Return the largest x with P(||T_2 across|| >= x) > failure, for normal noise orthogonal to the models' line.
 
-    If there are N false members, the sum of their noise is normal. Its squared length is N noise^2 / m^2 times a
-    chi-squared variable divided by its degrees of freedom.
+    If there are N false members, the sum of their noise is normal. The squared length is N noise^2 / m^2 times a
+    chi-squared variable, divided by the degrees of freedom.
 
     Parameters
     ----------

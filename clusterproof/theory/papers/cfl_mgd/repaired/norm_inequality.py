@@ -1,6 +1,6 @@
 """Lemmas R and N bound the cumulant of one sample's gradient and the norm of a sum.
 
-This module has their proofs' steps.
+This module checks the steps of the proofs.
 """
 
 from __future__ import annotations

@@ -53,8 +53,8 @@ def theorem_a(place: Place, replicates: Replicates, stream: Stream) -> dict[str,
         convex. In the basin {||chi_p - chi*_p|| <= B for all p}, B < Delta / (1 + sqrt(kappa)), the gradient variance
         is at most v_*^2 + v_1^2 ||e||^2 for own clients and v_x^2 for others. The pairwise misclassification
         probability is at most pi. There is a Lyapunov function V >= ||e||^2 with V(next) <= r^2 V for the noise-free
-        map with step alpha_p = eta l_p on every such phi. It starts at C_0^2 ||e_0||^2 at most, and a disturbance delta
-        raises its root by at most C_1 ||delta||.
+        map with step alpha_p = eta l_p on every such phi. V starts at C_0^2 ||e_0||^2 at most, and a disturbance delta
+        raises sqrt(V) by at most C_1 ||delta||.
 
     Statement
         Take binomial quantiles n_in and n_out at level delta_1 / 2TP, s^2 = (l_p m v_*^2 + n_in v_x^2) / (m^2 n'),
@@ -67,12 +67,12 @@ def theorem_a(place: Place, replicates: Replicates, stream: Stream) -> dict[str,
         tau^2 y_t^2).
 
     Remarks
-        The kernel does not prove this theorem. It certifies its rates: ``heavy_ball_rate(..., disturbance=True)`` has
-        claims that state r, C_0 and C_1. It also certifies the case without noise and wrong assignments
-        (``cfl-mgd/theorem-1-without-noise``), and for momentum 0 with an error of at most delta in each gradient.
-        Theorem A itself is compared with runs in six settings; its two moment bounds and pi are checked on drawn tasks.
-        The bounds on the counts, the union bound and the inequalities of Ville, Minkowski and Markov have only a proof
-        by hand.
+        The kernel does not prove this theorem. It certifies the rates in the theorem: ``heavy_ball_rate(...,
+        disturbance=True)`` has claims that state r, C_0 and C_1. It also certifies the case without noise and wrong
+        assignments (``cfl-mgd/theorem-1-without-noise``), and for momentum 0 with an error of at most delta in each
+        gradient. Theorem A itself is compared with runs in six settings; its two moment bounds and pi are checked on
+        drawn tasks. The bounds on the counts, the union bound and the inequalities of Ville, Minkowski and Markov have
+        only a proof by hand.
 
     Proof
         sqrt(V) grows by at most b_bar + C_1 eta ||noise|| beyond the factor r_bar. With a norm, the squared distance of

@@ -67,8 +67,8 @@ def theorem_d(
         Lemma N. Under option II, and on request under option I, no client is counted: the probability of any
         misassignment adds to the failure probability. If K < m, the bound on the record of participants has this form
         for each run, with the known step eta k / N of every round. Before the run, the bound under option II (or with
-        division by the members) uses the least count k_- that a hypergeometric tail does not exclude. Otherwise it uses
-        the mean step and an added term for its fluctuation.
+        division by the members) uses the least count k_- that a hypergeometric tail does not exclude. Otherwise, the
+        bound uses the mean step and a term for the fluctuation of the step.
 
     Remarks
         The kernel proves only single steps of the proof. The table in ``docs/explanation/theorem-d.md`` states for each
@@ -88,8 +88,8 @@ def theorem_d(
         response, K the number of participants, and k_(t,p) the number of participants of cluster p in round t.
 
     Source
-        Ours; replaces Theorem 1 of Zhao et al. (2023) on Gaussian regression. The bound is two-sided: a run also
-        violates it if its error is too small.
+        Ours; replaces Theorem 1 of Zhao et al. (2023) on Gaussian regression. The bound is two-sided: a run with a too
+        small error also violates the bound.
     """
     setting = experiment_at(place, tuned_momentum)
     initial = setting.initial(stream, 1)[0]
