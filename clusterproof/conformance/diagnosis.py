@@ -109,7 +109,10 @@ class _Search:
         )
 
     def hypothesis(self, causes: Causes) -> Hypothesis:
-        """Return a hypothesis with these causes; its sentence describes the mistakes first, and then the forms."""
+        """Return a hypothesis with these causes.
+
+        The sentence of the hypothesis describes first the mistakes, then the forms.
+        """
         mistakes = tuple(cause for cause in causes if isinstance(cause, str))
         forms = dict(cause for cause in causes if not isinstance(cause, str))
         sentences = [self.known[cause].sentence for cause in (*mistakes, *forms.items())]

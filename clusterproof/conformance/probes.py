@@ -15,7 +15,7 @@ from clusterproof.conformance.tasks import ConformanceTask, random_task, two_cla
 from clusterproof.conformance.tolerance import Snapshot, first_difference, is_bounded
 
 SUPPORTS = ("batches", "server-step", "participation", "strengths")
-"""Features that an implementation may vary; code that cannot vary one of them can leave it out."""
+"""Features that an implementation may vary; code that cannot vary a feature can leave out this feature."""
 
 
 @dataclass(frozen=True, eq=False)

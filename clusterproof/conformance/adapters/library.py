@@ -30,7 +30,7 @@ INAPPLICABLE = {
 
 
 class _Scheduled:
-    """Random stream that always draws the scheduled participants: it gives them the lowest keys."""
+    """Random stream that always draws the scheduled participants, because they get the lowest keys."""
 
     def __init__(self) -> None:
         self.participants: list[int] = []
@@ -51,7 +51,7 @@ class _Scheduled:
 
 
 class _InOrder:
-    """Random stream that never shuffles: it keeps the participants in the order in which they are given."""
+    """Random stream that never shuffles: participants keep the given order."""
 
     def random(self, shape: tuple[int, ...]) -> np.ndarray:
         """Return ascending keys."""

@@ -163,7 +163,7 @@ class Definition:
     pinning: ClassVar[Mapping[str, Sequence[Any]]] = {}
     """Settings with which each cluster is assigned one of the first participants instead of a random participant."""
     rule: ClassVar[Callable[..., Any]]
-    """The function that computes a round: it maps its arguments to the values of ``states``."""
+    """The function that computes a round: from the arguments, it returns the values of ``states``."""
     calls: ClassVar[tuple[Any, ...]] = ()
     """Further functions that a change can alter or call."""
 

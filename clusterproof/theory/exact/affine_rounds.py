@@ -292,9 +292,9 @@ def fedbcd_rest(
 ) -> tuple[np.ndarray, np.ndarray]:
     """Return the fixed point of penalised FedBCD, and the personal models at this point.
 
-    For any number of steps, this is the fixed point of exact FedProx. Because x_i is kept between rounds, at the fixed
-    point x_i = argmin phi_i(x) + mu/2 ||x - z||^2 = (A_i + mu I)^-1 (A_i b_i + mu z). With z = mean x_i this gives
-    sum_i (A_i + mu I)^-1 A_i (z - b_i) = 0. The paper's rho equals mu / 2.
+    For any number of steps, this is the fixed point of exact FedProx. Because clients keep x_i between rounds, the
+    fixed point has x_i = argmin phi_i(x) + mu/2 ||x - z||^2 = (A_i + mu I)^-1 (A_i b_i + mu z). With z = mean x_i this
+    gives sum_i (A_i + mu I)^-1 A_i (z - b_i) = 0. The paper's rho equals mu / 2.
 
     Returns
     -------

@@ -72,7 +72,7 @@ class RunFacts:
 
 @dataclass(frozen=True)
 class Lost:
-    """A cluster that lost its model: at the end, at most half of its clients choose the model.
+    """A cluster without its model: at the end, at most half of the cluster's clients choose the model.
 
     Number of runs, and choices.
     """

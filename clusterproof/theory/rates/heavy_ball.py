@@ -45,7 +45,7 @@ def heavy_ball_rate(
         decimal representation.
     function_class
         With ``"quadratic"``, the rate is exact and in closed form: the spectral radius of the companion matrix, rounded
-        up. With ``"smooth"``, it is the smallest rate that a Lyapunov function proves; this needs Clarabel.
+        up. With ``"smooth"``, the rate is the smallest rate that a Lyapunov function proves, and Clarabel is needed.
     disturbance
         For ``"smooth"``, whether to use only Lyapunov functions that also bound the effect of disturbances (C_1). The
         rate may then be larger.

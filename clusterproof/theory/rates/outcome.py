@@ -101,7 +101,7 @@ class NoRate:
     Attributes
     ----------
     reason
-        One sentence. It means that the method diverges only if it names a function on which it diverges.
+        One sentence. Only an outcome that names a function means that the method diverges on this function.
     """
 
     reason: str

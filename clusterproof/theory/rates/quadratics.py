@@ -11,9 +11,9 @@ Then V is at least c(A) e^2. Without momentum (d = e), V is (1 + p - k A) e^2. A
 
 which is nonnegative for |A| <= X if gamma >= 0 and alpha >= zeta X^2. Let s = beta / r and X = r + s. At A = X, a mode
 has two parts, which shrink by r and s. For a share w, the mixture of their squares has p = w s^2 + (1 - w) r^2 and k =
-2 (w s + (1 - w) r) / X, and satisfies these conditions. For larger rates, and for a single eigenvalue, a search on
-grids finds better values of p and k. If all modes oscillate (A^2 <= 4 beta), p = beta and k = 1 meet the conditions for
-every r >= sqrt(beta).
+2 (w s + (1 - w) r) / X, and satisfies the conditions. For larger rates, and for a single eigenvalue, a search on grids
+finds better values of p and k. If all modes oscillate (A^2 <= 4 beta), p = beta and k = 1 meet the conditions for every
+r >= sqrt(beta).
 
 Hence, for a start without momentum, |e_t| <= C_0 r^t |e_0| if 1 + p - k A <= C_0^2 c(A) for every eigenvalue. A unit
 impulse has an effect of at most C_1 r^t if 1 <= C_1^2 c(A). The two statements have separate values of p and k. In both

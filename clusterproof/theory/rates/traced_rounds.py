@@ -115,7 +115,7 @@ class TracedRounds:
 
         If the vector is a new gradient, the deviation takes the gradient's number. Otherwise the vector is a
         combination of known vectors. The difference between the vector's mean and the combination of the known vectors'
-        means is 0: it is both a vector of means and a vector of deviations, so it is orthogonal to itself.
+        means is 0: the difference is both a vector of means and a vector of deviations, so it is orthogonal to itself.
         """
         number, whole = _only(mean), self.apart[of_apart] + mean
         if not whole.terms.keys() <= self._parts.keys():
@@ -137,7 +137,7 @@ class TracedRounds:
         self._parts[number] = {**of_means, (NO_DIFFERENCE, number): Fraction(1)}
 
     def _keep(self, kind: str, vector: int, place: int) -> None:
-        """Store a mean or deviation that known vectors do not determine, with its index among vectors of its kind."""
+        """Store a mean or deviation that known vectors do not determine, with an index among vectors of this kind."""
         one: Terms = {place: Fraction(1)}
         self.blocks[kind].append(vector)
         self._faces[kind, vector] = (one, {}) if kind == MEAN else ({}, one)

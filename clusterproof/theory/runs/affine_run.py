@@ -15,7 +15,7 @@ from clusterproof.theory.exact import affine_rounds
 from clusterproof.theory.runs.run import AT_REST, Run
 
 MOST_UNKNOWNS = 1200
-"""Largest size of a round's matrix for which we compute eigenvalues; at this size, this takes a second or two."""
+"""Largest size of a round's matrix for which we compute eigenvalues, which takes a second or two at this size."""
 
 
 class Affine(NamedTuple):
@@ -110,7 +110,7 @@ class AffineRun(Run):
 
     @cached_property
     def gap(self) -> float:
-        """The distance between Per-FedAvg's fixed point and the minimiser of F; it is 0 if it is only rounding."""
+        """Distance between Per-FedAvg's fixed point and the minimiser of F, or 0 if the distance is only rounding."""
         assert self.quadratics is not None
         hessians, centers = self.quadratics
         minimiser = affine_rounds.per_fedavg_rest(

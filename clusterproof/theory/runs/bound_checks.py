@@ -295,7 +295,7 @@ def _place(compared: list[Compared], trace: Trace) -> str:
 def compare_with_law(
     claim_ids: Sequence[str], task: Mixture, trace: Trace, *, failure_probability: float | None = None
 ) -> dict[str, Answer]:
-    """Compare a run with each claim and, if it keeps to one of them, with the law of its algorithm.
+    """Compare a run with each claim and, if the run satisfies a claim, with the law of the algorithm.
 
     Parameters
     ----------

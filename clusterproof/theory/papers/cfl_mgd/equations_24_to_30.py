@@ -74,7 +74,7 @@ LOSS = Q[0::2]
 def events_of_25(
     own: Fraction = LOSS, other: Fraction = LOSS, mean_own: Fraction = LOSS, mean_other: Fraction = LOSS
 ) -> Sides:
-    """(25): the two events of each line compare the same numbers with 0."""
+    """Check (25): the two events in each line compare equal numbers with 0."""
     delta, half = threshold(mean_own, mean_other), (mean_other - mean_own) / 2
     return equal((own - delta, own - mean_own - half), (other - delta, other - mean_other + half))
 

@@ -229,7 +229,7 @@ def model_averaging_stability(
     Source
         Zhao et al. (2023), Section 5: "the convergence of this algorithm can be shown by studying the following
         formula", (12), without a condition on beta or H. The reading applies it to H > 1 and to client losses that
-        differ within a cluster; (12) has one local step, and with one local step the statement is true of quadratics.
+        differ within a cluster; (12) has one local step, and with one local step, the statement is true for quadratics.
     """
     curvatures, centers = clients(flat, Fraction(0))
     (model, carried), (moved, buffer) = (
@@ -327,8 +327,8 @@ def model_averaging_rate(
     Source
         Zhao et al. (2023), Section 7: "For the gradient averaging and model averaging methods [...], we show that their
         convergence rates are [...] and O~(1/T), respectively", by (20), which bounds eps_0. The reading bounds eps_T,
-        for H > 1 and client losses that differ within a cluster. (12) has one local step; with it, or with equal
-        losses, the statement is true of quadratics. In truth the method converges linearly (to a biased limit if
+        for H > 1 and client losses that differ within a cluster. (12) has one local step. With one local step or with
+        equal losses, the statement is true for quadratics. In truth the method converges linearly (to a biased limit if
         Hessians and minimisers differ) or diverges, see ``cfl-mgd/model-averaging-recursion``.
     """
     return order_of_error(flat, center, momentum, local_steps, rounds, constant)
