@@ -101,8 +101,8 @@ def whole_line(
         for k, (chosen, formulas) in enumerate(choices, start=1)
     }
     definitions = list[str]()
-    for k, own in enumerate(stated.values(), start=1):
-        definitions += module(f"Case_{k}", own.lines) if is_nested else own.lines
+    for k, each in enumerate(stated.values(), start=1):
+        definitions += module(f"Case_{k}", each.lines) if is_nested else each.lines
     lines = list[str]()
     for k, case in enumerate(cases, start=1):
         own = witness.lines if witness.place == k - 1 else ()
