@@ -364,7 +364,7 @@ class ArrayClients:
         return array_namespace(one).where(holds, one, other)
 
     def sign(self, value: Array) -> Array:
-        """Return the sign of every entry of one of the server's vectors."""
+        """Return the signs of all entries in one of the server's vectors."""
         return array_namespace(value).sign(value)
 
     def _whole(self) -> Any:

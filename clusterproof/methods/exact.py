@@ -211,7 +211,7 @@ class ExactClients:
         return one if holds else other
 
     def sign(self, value: Any) -> Any:
-        """Return the sign of every entry of one of the server's vectors."""
+        """Return the signs of all entries in one of the server's vectors."""
         return 1 * (value > 0) - 1 * (value < 0)
 
     # ---- operations with one model per cluster

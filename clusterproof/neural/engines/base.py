@@ -130,7 +130,7 @@ class Engine(ABC):
         return cross_entropy(self.network.function(parameters, images), targets)
 
     def gradient_sum(self, model: Tensor, batch: Batch, weights: Tensor) -> Tensor:
-        """Return the gradient of the weighted sum of the losses of samples (n,) at a model (d,)."""
+        """Return the gradient of a weighted sum of losses at a model (d,); ``weights`` (n,) belong to the samples."""
         parameters = leaves(self.network, model)
         scores = self.network.function(parameters, batch.images)
         loss = weights @ cross_entropy(scores, batch.targets, reduction="none")

@@ -125,7 +125,7 @@ def rotated_groups(
     images: Count | None = None,
     share: Literal["split", "full"] = "split",
 ) -> Division:
-    """Rotate the images of each of K groups of clients by k 360/K degrees.
+    """Divide the clients into K groups, and rotate the images of group k by k 360/K degrees.
 
     Source: SoFL, section 5.1.1, "feature distribution skew": K = 4 with 0, 90, 180 and 270 degrees. For K = 2 the paper
     does not print the angles; here they are 0 and 180 degrees, as in its Fig. 6. The docstring of ``_make_groups``

@@ -15,10 +15,10 @@ from clusterproof.theory.runs.one_model import OneModelRun, Path
 from clusterproof.theory.runs.run import RESOLUTION
 
 SIGNIFICANCE = 1e-6
-"""Significance of the test of the share of heads, that is, the largest probability that correct coins fail the test."""
+"""Significance of the test for the share of heads: the largest probability that correct coins fail the test."""
 
 LARGEST = 400
-"""Largest number of rows of the matrix of second moments that we compute."""
+"""Largest number of rows in the matrix of second moments for which we compute this matrix."""
 
 
 class RunOfCoins(OneModelRun):

@@ -106,7 +106,10 @@ def scores(values: np.ndarray, tolerance: float) -> np.ndarray:
 
 
 LIMIT = math.log(CLAIM_SIGNIFICANCE / 8)
-"""Logarithm of the level of each of the two comparisons. The tests of single rounds use the rest of the total level."""
+"""Logarithm of the level for each of the two comparisons.
+
+The tests of single rounds use the rest of the total level.
+"""
 DOMINATED = 0.01
 """Share of a single replicate in a sum of squares above which ranks are also compared."""
 LARGEST = 1e100

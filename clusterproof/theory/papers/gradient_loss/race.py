@@ -168,7 +168,7 @@ def sooner(stream: Stream, replicates: Replicates) -> dict[str, Frequency]:
     places="section 3-B",
 )
 def same_start(stream: Stream, replicates: Replicates) -> dict[str, Frequency]:
-    """If the models start from one point, the similarity saves hardly any iteration.
+    """If the models start from one point, the similarity saves almost no iterations.
 
     Hypotheses
         The hypotheses of ``gradient-loss/sooner``, but the models start within 0.01 of the separation of one point.
@@ -306,7 +306,7 @@ def reduction_up_to(stream: Stream, replicates: Replicates, weight: float = amon
     Hypotheses
         The paper states none: neither lambda nor seeds, batch size, learning rate or initial models. The claim is
         tested in the setting of ``gradient-loss/sooner``, with lambda 0.2 or 0.5. "Up to" would be well defined if the
-        reductions of two pairs of runs with one setting seldom differed by more than 0.2.
+        reductions of two pairs of runs with one setting rarely differed by more than 0.2.
 
     Statement
         "reduces iterations required to achieve 0.9 clustering purity by up to 98 %, 21 % and 97 %": P(two reductions
@@ -328,7 +328,7 @@ def reduction_up_to(stream: Stream, replicates: Replicates, weight: float = amon
 
 
 def units(clusters: int) -> tuple[int, int]:
-    """Return the cost of an iteration of GL-CFL and of its baseline for a client, in forward passes."""
+    """Return how many forward passes an iteration of GL-CFL and an iteration of the baseline cost a client."""
     task = QuadraticMixture.random(clusters=clusters, clients=clusters, dimension=2, seed=0)
     ifca = IFCA(step_size=0.1, clusters=clusters, averaging="model")
     proposed = GradientLoss(step_size=0.1, clusters=clusters)

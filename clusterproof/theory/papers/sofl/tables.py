@@ -76,7 +76,7 @@ GAINS_OVER_CFL = tuple(Fraction(gain) for gain in ("3.83", "2.4", "1.92", "1.1")
 """Section 5.2.5, in the order of Table 3."""
 
 CFL_UNITS = tuple(Fraction(unit) for unit in ("0.01", "0.1", "0.01", "0.1"))
-"""The unit of the last digit of each of ``GAINS_OVER_CFL``."""
+"""The unit of the last printed digit, for each number in ``GAINS_OVER_CFL``."""
 
 DROPS = {"MNIST": Fraction(33), "CIFAR-10": Fraction(20)}
 """Section 5.2.6: the decrease for FedAvg and FedProx from K = 2 to K = 8."""

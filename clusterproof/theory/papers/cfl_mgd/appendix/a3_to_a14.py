@@ -27,7 +27,7 @@ from clusterproof.theory.papers.cfl_mgd.appendix.tasks import (
 
 # one own client has noise with the constant norm v, so Markov's inequality for the norm is an equality
 ALWAYS = {"task": two_values(1, 1, 0.1), "level": Fraction(9, 10), "place": "optima"}
-# a tenth of the clients, which all stay, with hardly any noise; and noise alone
+# a tenth of the clients, which all stay, with almost no noise; and noise without other effects
 QUIET = {"task": two_values(8, 72, 1e-3), "level": Fraction(1, 10), "place": "apart"}
 NOISE = {"task": two_values(40, 40, 0.2), "level": Fraction(1, 10), "place": "optima"}
 
