@@ -112,14 +112,14 @@ FIRST = [
 @pytest.mark.parametrize(
     ("algorithm", "changes", "words"),
     [
-        ("proxskip", {"shift change": "0 * {}"}, "or it stays at 0 (shift-missing)"),
+        ("proxskip", {"shift change": "0 * {}"}, "or it stays at 0."),
         ("feddyn", {"state change": "0 * {}"}, "or L_i stays at 0"),
         (
             "scaffold",
             {"control change": "0 * ({})", "new controls": "run.controls[participants]"},
             "stay at 0",
         ),
-        ("scaffold", {"K": "1"}, "K is missing in the control's update (K-missing)"),
+        ("scaffold", {"K": "1"}, "K is missing in the control's update."),
         ("fedavg", {"steps": "[local_epochs for _ in {}]"}, "local_epochs is the number of steps"),
     ],
 )
@@ -309,7 +309,7 @@ def test_arrays_that_are_handed_out_are_overwritten() -> None:
     for start, algorithm, name in ((FedAvg, "fedavg", "model"), (HandsOutControls, "scaffold", "controls")):
         verdict, sentence = found(start, algorithm, "aliasing")
         assert verdict == "skipped"
-        assert f"`run.{name}` is the array that the next round computes with" in sentence
+        assert f"a caller that writes into `run.{name}` changes the next round" in sentence
         assert "return a copy" in sentence
 
 
