@@ -155,7 +155,10 @@ def setting_of(
     required = CFLMGD(step_size=algorithm.step_size, momentum=algorithm.momentum)
     if replace(algorithm, clusters=None) != required:
         raise InvalidArgument(
-            "algorithm", algorithm, "must be option I with full participation and division by m", "use it"
+            "algorithm",
+            algorithm,
+            "must be option I with full participation and division by m",
+            "change only step_size, momentum and clusters",
         )
     if task.clusters < 2 or len(start) != task.clusters:
         raise InvalidArgument(

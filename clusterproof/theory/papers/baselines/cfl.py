@@ -359,7 +359,7 @@ def client_ids(
         The clusters of a round refine the clusters of the previous round; at the end they are the true clusters.
 
     Source
-        Ours; replaces the listing of ``cfl/notebook-index``.
+        Ours; the claim replaces the listing of ``cfl/notebook-index``.
     """
     clusters = int(labels.max()) + 1
     # the lengths differ, so that one cut is best in every cluster

@@ -233,7 +233,7 @@ def lemma_1_exact(
         variables with n' degrees of freedom each.
 
     Source
-        Ours; replaces Lemma 1 for Gaussian regression.
+        Ours; the claim replaces Lemma 1 for Gaussian regression.
     """
     suppose("two clusters or more", task.clusters > 1)
     models = task.optima + task.basin_radius * stream.uniform(-1, 1, task.optima.shape)

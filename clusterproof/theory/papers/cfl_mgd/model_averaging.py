@@ -82,7 +82,7 @@ def model_averaging_recursion(option_two: OptionTwo, stream: Stream) -> dict[str
         of M. If rho(M) < 1 the rounds converge linearly with factor rho(M) to (I - M)^-1 mean (I - B_i^H)(c_i, 0).
 
     Source
-        Ours; replaces (12)-(20).
+        Ours; the claim replaces (12)-(20).
     """
     suppose("one cluster", option_two.task.clusters == 1)
     dimension, affine = option_two.task.dimension, option_two.map

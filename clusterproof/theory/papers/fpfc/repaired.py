@@ -204,8 +204,8 @@ def repaired_models(case: Random, stream: Stream) -> Sides | Expectation:
         claims. The kernel proves some of them: a table in ``docs/explanation/fpfc-repaired.md`` says which.
 
     Source
-        Ours; replaces the first inequality of Theorem 1 of Yu et al. (2023) without a condition on T_i. A is 2 / (alpha
-        p (2 - alpha L_h)) for T = 1 and falls to 2 L_h / p as T grows.
+        Ours; the claim replaces the first inequality of Theorem 1 of Yu et al. (2023) without a condition on T_i. A is
+        2 / (alpha p (2 - alpha L_h)) for T = 1 and falls to 2 L_h / p as T grows.
     """
     setting, measured = case[0], averages(case, stream)
     # the least observed objective replaces F*; the bound with F* itself is larger
@@ -317,7 +317,7 @@ def repaired_duals(clients: int = participation.CLIENTS, rounds: int = participa
         residual stays constant for 1 / P rounds in the mean.
 
     Source
-        Ours; replaces the third inequality of Theorem 1 of Yu et al. (2023).
+        Ours; the claim replaces the third inequality of Theorem 1 of Yu et al. (2023).
     """
     return participation.theorem_1_participation(clients, rounds, power_of_pairs=1)
 

@@ -1,4 +1,4 @@
-"""FPFC's theorem for two clients that always take part: every loss and penalty, T and number of rounds."""
+"""Claims on FPFC's theorem for two clients that always take part, for every loss, penalty, T and number of rounds."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from clusterproof.theory.papers.fpfc.two_clients import (
 )
 
 Fall = Annotated[Fraction, rationals(0, lambda smoothness: 1 / (2 * smoothness), 8)]
-"""1 / A: the local steps lower h_i by at least this number times ||M_i||^2."""
+"""The number 1 / A: the local steps lower h_i by at least ||M_i||^2 / A."""
 
 
 # ---- multipliers
@@ -47,7 +47,7 @@ def of_gradient(client: int, now: int, hypothesis: int) -> Callable[..., dict[st
 
 
 def of_local_steps(inner: str, now: int, hypothesis: int) -> dict[str, Any]:
-    """Return the multipliers of a local step of both clients, by the names of their parts."""
+    """Return the multipliers of a local step of both clients, indexed by the names of the parts."""
     name = f"{inner}round"
     return {
         **{f"{inner}start {place}": [] for place in range(4)},
@@ -59,30 +59,30 @@ def of_local_steps(inner: str, now: int, hypothesis: int) -> dict[str, Any]:
 
 
 def of_pair(now: int, weight: Any) -> dict[str, Any]:
-    """Return the multipliers of the pair's update: phi at theta and at the new theta, by gradient and by value."""
+    """Return the multipliers of the pair's update, for gradients and values of phi at theta and at the new theta."""
     half, new = Fraction(1, 2), now + 2
     values = {f"2:{now + 1},{now}:0": half, f"2:{new},{new + 1}:0": half}
     return {**values, f"2:{now},{new}:0": half + weight, f"2:{new},{now}:0": weight}
 
 
 def of_one_round(lipschitz: Any, smoothness: Any) -> dict[str, Any]:
-    """Return the multipliers of one round's line."""
+    """Return the multipliers for the line about one round."""
     steps = {"hypothesis 0": 1 / (2 * smoothness), "hypothesis 2": 1 / (2 * smoothness)}
     return steps | of_pair(1, lipschitz / (1 + lipschitz))
 
 
 def of_steps_in_a_round(smoothness: Any) -> dict[str, Any]:
-    """Return the multipliers of the fall of h_1 + h_2 by all local steps."""
+    """Return the multipliers that prove how much all local steps lower h_1 + h_2."""
     return {"hypothesis 1": 1 / (2 * smoothness), "hypothesis 3": 1 / (2 * smoothness)}
 
 
 def of_a_round(lipschitz: Any) -> dict[str, Any]:
-    """Return the multipliers of the potential: before the round, after the local steps, and of the pair."""
+    """Return the multipliers for the potential before the round and after the local steps, and for the pair."""
     return {"hypothesis 0": 1, "hypothesis 5": 1, "hypothesis 6": 1} | of_pair(3, 1 / (2 * lipschitz))
 
 
 def of_a_round_for_duals(lipschitz: Any) -> dict[str, Any]:
-    """Return the multipliers of the potential for duals."""
+    """Return the multipliers for the potential in the line about duals."""
     pair = of_pair(3, 1 / (2 * lipschitz))
     return (
         {"hypothesis 0": 1}
@@ -92,14 +92,17 @@ def of_a_round_for_duals(lipschitz: Any) -> dict[str, Any]:
 
 
 def of_the_end_for_duals(lipschitz: Any) -> dict[str, Any]:
-    """Return the multipliers of the line for duals: the penalty is below the pair's part."""
+    """Return the multipliers that prove that the penalty is below the pair's part, in the line about duals."""
     per_constant = 2 * (1 + lipschitz) * denominator(lipschitz)
     half = lipschitz**2 / (2 * per_constant)
     return {"hypothesis 0": 1 / per_constant, "2:4,3:0": half, "2:3,5:0": half}
 
 
 def of_the_end() -> dict[str, Any]:
-    """Return the multipliers of F after another step: both losses fall, and the penalty is below the pair's part."""
+    """Return the multipliers for F after another step, which lowers both losses.
+
+    The penalty is below the pair's part.
+    """
     return {"0:2,3:0": 1, "1:2,3:0": 1, "2:4,3:0": Fraction(1, 2), "2:3,5:0": Fraction(1, 2)}
 
 
@@ -206,7 +209,7 @@ def all_rounds(
         L_rho - sum_i ||M_i||^2 / (2 L_h) is at least F(u), by line 5.
 
     Source
-        Ours; replaces Theorem 1 of Yu et al. (2023) for two clients that always take part.
+        Ours; the claim replaces Theorem 1 of Yu et al. (2023) for two clients that always take part.
     """
     suppose_the_hypotheses(smoothness, lipschitz, length)
     two, den = TwoClients(f, smoothness, lipschitz), denominator(lipschitz)

@@ -148,8 +148,8 @@ def equation_3_descent(stream: Stream, condition: Fraction = Q[1:30:2], step: Fr
             If L = mu, S_(i, true) = -1, the least possible value.
 
     Source
-        Ours; replaces (3). With e = w - b, Delta w = -alpha A e, and the next gradient is (I - alpha A) A e. The bound
-        is Kantorovich's inequality for I - alpha A.
+        Ours; the claim replaces (3). With e = w - b, Delta w = -alpha A e, and the next gradient is (I - alpha A) A e.
+        The bound is Kantorovich's inequality for I - alpha A.
     """
     own, _, _ = second_round(stream, step, float(condition))
     r, s = 1 - float(step), 1 - float(step / condition)

@@ -86,7 +86,7 @@ def theorem_a(place: Place, replicates: Replicates, stream: Stream) -> dict[str,
         C_0.
 
     Source
-        Ours; replaces Theorem 1.
+        Ours; the claim replaces Theorem 1.
     """
     experiment = experiment_at(place)
     return statements.runs(BOUND.best_parts(experiment.setting), experiment, replicates, stream)

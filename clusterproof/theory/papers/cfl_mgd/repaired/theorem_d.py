@@ -88,8 +88,8 @@ def theorem_d(
         response, K the number of participants, and k_(t,p) the number of participants of cluster p in round t.
 
     Source
-        Ours; replaces Theorem 1 of Zhao et al. (2023) on Gaussian regression. The bound is two-sided: a run with a too
-        small error also violates the bound.
+        Ours; the claim replaces Theorem 1 of Zhao et al. (2023) for Gaussian regression. The bound is two-sided: a run
+        with a too small error also violates the bound.
     """
     setting = experiment_at(place, tuned_momentum)
     initial = setting.initial(stream, 1)[0]
