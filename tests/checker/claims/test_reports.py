@@ -21,6 +21,7 @@ from clusterproof.checker.claims import (
     Stream,
     at_most,
     choice,
+    equal,
     expectation,
     integers,
     probability,
@@ -140,6 +141,32 @@ def test_what_is_said_of_an_expectation_that_breaks_a_line(
 
 
 # ---- words for what was not refuted
+
+
+def equation(left: Any, right: Any) -> Callable[..., Sides]:
+    """One equation at the only instance x = 0."""
+
+    def line(x: One) -> Sides:
+        return equal((left(x), right))
+
+    return line
+
+
+@pytest.mark.parametrize(
+    ("left", "right", "sides"),
+    [
+        (lambda x: x + 9, 8, (9, 8)),
+        (lambda x: x + 8, 9, (8, 9)),
+        (math.exp, 2.0, (1, 2)),
+        (lambda x: np.array([Fraction(1), Fraction(2)]), np.array([Fraction(1), Fraction(5)]), (2, 5)),
+    ],
+)
+def test_a_broken_equation_has_its_two_sides_and_their_order(
+    left: Any, right: Any, sides: tuple[int, int]
+) -> None:
+    found = re.search(r"(\d+) (\S+) (\d+)(?: at entry 1)?$", verdict_on(equation(left, right)).reason)
+    assert found is not None
+    assert (int(found[1]), found[2], int(found[3])) == (sides[0], "!=", sides[1])
 
 
 @pytest.mark.parametrize(
