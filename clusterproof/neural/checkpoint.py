@@ -83,7 +83,7 @@ class Stored:
         Path of the file.
     record
         Plain JSON values: ``rounds``, ``state``, ``assignments``, ``randomness``, and the ``record`` of
-        ``save_checkpoint``. In place of an array there is the array's name.
+        ``save_checkpoint``. The name of each array replaces the array.
     arrays
         The arrays, indexed by name.
     """

@@ -25,7 +25,7 @@ from clusterproof.theory.runs.bound import FAILURE, bound
 from clusterproof.theory.runs.fpfc import FusionRun
 
 SETTLED = 0.1
-"""Largest share of the second half in the sum over all rounds at which the first rounds dominate a mean."""
+"""If the second half of the rounds contributes at most this share to a sum, the first rounds dominate the mean."""
 
 MOST_STEPS = 1000
 """Largest number of local steps that the page proposes."""

@@ -75,7 +75,7 @@ def theorem_4(
     ),
 )
 def corollary_7(dissimilarity: int = Z[2:], drawn: int = Z[16:]) -> Sides:
-    """With mu = 6 L B^2 the gain is about 1 / (24 L B^2), read as a bound.
+    """With mu = 6 L B^2, the gain is at least 1 / (24 L B^2); the paper prints "about".
 
     Statement
         rho >= 1 / (24 L B^2) for convex clients, exact solves, 1 < B <= sqrt(K) / 2 and L = 1.

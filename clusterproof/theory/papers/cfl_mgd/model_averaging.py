@@ -255,7 +255,7 @@ def model_averaging_reset(
     local_steps: Annotated[int, integers(1, 11)],
     stream: Stream,
 ) -> dict[str, Sides | Excluded]:
-    """Starting every round of option II from zero momentum keeps it stable.
+    """Option II is stable if every round starts with zero momentum.
 
     Hypotheses
         Clients have quadratic losses with curvatures in (0, 1 / eta], ``reset_momentum`` is True, and H >= 1.

@@ -87,10 +87,10 @@ def shrinking_neighbourhood(updates: int = Z[1:]) -> Sides:
     Source
         Zhang and Qiao (2024), Section 3.3: "The range of N shrinks with time and only includes BMU after a certain
         time", and Section 4.2: sigma(t) "determines the update range of the BMU neighborhood". (10) does not change
-        units outside N, and no line defines N. With N the units within sigma(t) of the winner the sentence is true,
-        from t > T_max / 4 on. With N all units, whose g by (11) is positive, the sentence is false: at the end the next
-        unit still makes exp(-9 / 2 sigma_0^2) = 0.135 of the winner's move. If the radius vanishes, as in
-        ``sofl/theorem-1-robbins-monro``, the two meanings agree in the limit.
+        units outside N, and no line defines N. If N contains the units within sigma(t) of the winner, the sentence is
+        true for t > T_max / 4. If N contains all units, the sentence is false, because g by (11) is positive. At the
+        end, the step of the next unit still has exp(-9 / 2 sigma_0^2) = 0.135 times the winner's factor. If the radius
+        vanishes, as in ``sofl/theorem-1-robbins-monro``, the two meanings agree in the limit.
     """
     width = Fraction(3, 2) / (1 + updates / Fraction(updates, 2))
     within = sum(distance <= width for distance in range(NEURONS))
