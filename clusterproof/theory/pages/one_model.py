@@ -106,9 +106,10 @@ def in_expectation(theorem: RoundTheorem, *, in_all_rounds: bool) -> Theorem:
 
 
 def with_certified(theorem: Theorem, *certified: Theorem) -> tuple[Theorem, ...]:
-    """Return a theorem that implies certified claims, and these claims, which only the table of all theorems has.
+    """Return a theorem that implies certified claims, and these claims.
 
-    If a certified claim holds on the run, the paragraph of the theorem has its id and its bound.
+    If a certified claim holds on the run, the paragraph of the theorem has its id and its bound. The page has a line
+    for a certified claim only if the run breaks the claim; otherwise, only the table of all theorems has the line.
     """
     judge = theorem.says
     assert callable(judge)
@@ -120,7 +121,11 @@ def with_certified(theorem: Theorem, *certified: Theorem) -> tuple[Theorem, ...]
         known = {} if one is None else {"certified claim": one.claim, "certified bound": one.allowed}
         return replace(found, constants={**found.constants, **known})
 
-    return replace(theorem, says=says), *(replace(each, on_page=lambda _: False) for each in certified)
+    return replace(theorem, says=says), *map(_on_page_if_broken, certified)
+
+
+def _on_page_if_broken(theorem: Theorem) -> Theorem:
+    return replace(theorem, on_page=lambda of: theorem.on(of).outcome == "is broken")
 
 
 def largest_factor(of: OneModelRun, values: np.ndarray, unit: float) -> float | None:

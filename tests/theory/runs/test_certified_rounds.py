@@ -1,6 +1,7 @@
 """Certified claims about rounds on every loss, on runs: their bounds by NumPy, in units in which L is 3."""
 
 import math
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -11,7 +12,12 @@ from clusterproof import checker, theory
 from clusterproof.algorithms import FedAvg, FedLin, ProxSkip, Scaffold
 from clusterproof.running import Trace, run
 from clusterproof.synthetic import QuadraticMixture
+from clusterproof.theory.pages.judging import judge_all
+from clusterproof.theory.pages.one_model import on_every_run, with_certified
 from clusterproof.theory.pages.page import Page
+from clusterproof.theory.papers import fedlin
+from clusterproof.theory.papers.rounds_on_every_loss import FEDLIN
+from clusterproof.theory.runs.one_model import OneModelRun
 
 SMOOTHNESS, CONVEXITY, ROUNDS = 3.0, 0.6, 40
 
@@ -94,6 +100,19 @@ def test_proxskip_by_twenty_times_the_expectation(probability: float) -> None:
     psi += (step / probability) ** 2 * zeta
     rate = max((1 - step * CONVEXITY) ** 2, 1 - probability**2)
     holds_beside(page, "proxskip/every-loss", "proxskip/sharp", math.sqrt(20 * rate**ROUNDS * psi))
+
+
+@pytest.mark.parametrize(("power", "outcome"), [(1, "holds"), (12, "is broken")])
+def test_a_certified_claim_has_a_line_on_the_page_only_if_a_run_breaks_it(power: int, outcome: str) -> None:
+    """The factor of the claim to a high power is false: rounds of FedLin are slower."""
+    task, step, steps = task_of(), 1 / 45, 5
+    of = OneModelRun(task, run(FedLin(step_size=step, local_steps=steps), task, rounds=ROUNDS))
+    claimed = replace(FEDLIN, squared_bound=lambda case, t: FEDLIN.squared_bound(case, power * t))
+    theorems = with_certified(on_every_run(fedlin.SHARP), on_every_run(claimed))
+    shown, others = judge_all(theorems, of)
+    assert [one.outcome for one in (*shown, *others)] == ["holds", outcome]
+    assert (len(shown), len(others)) == ((1, 1) if outcome == "holds" else (2, 0))
+    assert ("certified claim" in shown[0].constants) == (outcome == "holds")
 
 
 def test_equal_curvatures_do_not_meet_the_claims() -> None:
