@@ -115,7 +115,7 @@ def _of_clients(of: Proposition, number: int, definitions: Sequence[str], steps:
     """Return the proposition for any number of clients, from a lemma about every space with a projection."""
     frame, name = of.frame, f"line_{number}"
     (f,), (g,) = frame.functions, frame.gradients
-    mean, count = frame.mean, frame.count
+    mean, count, one = frame.mean, frame.count, frame.client
     points, common = list(frame.points.values()), list(frame.shared)
     own = [each for each in points if each not in common]
     given = " ".join(of._parameters)
@@ -148,7 +148,7 @@ def _of_clients(of: Proposition, number: int, definitions: Sequence[str], steps:
         if word not in OF_MEANS or not text.endswith(f" {f} {g}"):
             raise Refused(f"a Rocq file about clients cannot yet contain functions that are {word}")
         classes.append(
-            (own_name, f"(forall client : Fin.t {count}, {word} {constant} ({f} client) ({g} client))")
+            (own_name, f"(forall {one} : Fin.t {count}, {word} {constant} ({f} {one}) ({g} {one}))")
         )
         proofs.append(f"({OF_MEANS[word]} {constant} {f} {g} {own_name})")
     at_points = [f"(shared {count} {each})" if each in common else each for each in points]
@@ -159,7 +159,7 @@ def _of_clients(of: Proposition, number: int, definitions: Sequence[str], steps:
         f"(1 <= {count})%nat ->",
         *(f"{text} ->" for _, text in (*of.before, *classes)),
         f"forall ({' '.join(common)} : V S){f' ({chr(32).join(own)} : {of_each})' * bool(own)},",
-        f"vector_average (fun client => {g} client {common[-1]}) = origin S ->",
+        f"vector_average (fun {one} => {g} {one} {common[-1]}) = origin S ->",
         f"{name} (clients {count} S) (mean_of_clients {count})"
         f" {' '.join([*of._names, f'(mean_value {f}) (gradients {g})', *at_points])}",
     ]

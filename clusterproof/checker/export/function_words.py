@@ -118,7 +118,9 @@ class Frame:
             name: f"INR {own}" if name in counts else own for name, own in self.quantities.items()
         }
         is_of_clients = view.trace.any_number
-        self.mean, self.count = (self.names.new(each) if is_of_clients else "" for each in ("mean", "n"))
+        self.mean, self.count, self.client = (
+            self.names.new(each) if is_of_clients else "" for each in ("mean", "n", "client")
+        )
         self.points = {id(each): self.names.new(each.parts[0]) for each in view.free}
         self.shared = list(self.points.values())[:2] if is_of_clients else []
 

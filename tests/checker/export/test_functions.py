@@ -1,5 +1,6 @@
 """A line about every function of a class is a theorem about functions, for every number of rounds; Rocq checks it."""
 
+import re
 import shutil
 import subprocess
 from pathlib import Path
@@ -109,6 +110,23 @@ def test_a_changed_statement_on_clients_is_refused(
 ) -> None:
     assert old in rounds_of_fedlin
     assert not accepts(prelude, rounds_of_fedlin.replace(old, new))
+
+
+def test_no_name_of_a_quantity_breaks_a_proof_about_clients(prelude: Path) -> None:
+    kept = read_evidence("fedlin", None)
+    (record,) = kept.of("fedlin/every-number-of-steps")
+    text = kept.texts["fedlin/every-number-of-steps"]
+    for old, new in {
+        "curvature": "client",
+        "pace": "mean",
+        "steps": "n",
+        "y": "line_1",
+        "star": "shared",
+    }.items():
+        text = re.sub(rf"\b{old}\b", new, text)
+    written = rocq_file(find_claim("fedlin/every-number-of-steps"), text, record, "certified")
+    assert "forall (S : space) (n_1 : nat) (client mean : R) (n : nat)" in written
+    assert accepts(prelude, written)
 
 
 ROUNDS = {
