@@ -427,7 +427,7 @@ def recorded(words: str) -> tuple[dict[str, Any], Trace]:
 def test_the_record_of_a_run_is_that_of_its_trace(capsys: Capture) -> None:
     for words, rows in (
         ("ifca --replicates 3 --rounds 3", "cluster"),
-        ("ifca --replicates 2 --rounds 1 --models 5", "model"),
+        ("ifca --replicates 3 --rounds 1 --models 5 --noise 9", "model"),
         ("local --rounds 3", None),
         ("fedavg --step-size 1e70 --local-steps 1 --rounds 3", "pooled model"),
     ):
@@ -435,6 +435,11 @@ def test_the_record_of_a_run_is_that_of_its_trace(capsys: Capture) -> None:
         capsys.readouterr()
         assert record["settings"] == trace.settings
         assert rows in (None, record["rows"]), words
+        for name in ("purity", "adjusted_rand_index", "cluster_count"):
+            values = getattr(trace, name)
+            assert record[name] == pytest.approx(np.median(values))
+            if rows == "model" and name != "cluster_count":
+                assert len({*values.tolist()}) == 3
         if rows == "cluster":
             assert trace.errors is not None
             assert record["last_errors"] == pytest.approx(np.median(trace.errors[-1], axis=0).tolist())
