@@ -175,7 +175,8 @@ class Problem:
             "cocoercivity",
         ):
             return self._constant(name)
-        raise AttributeError(name)
+        kind, offers = (self.__dict__.get(each, "") for each in ("_kind", "_offers"))
+        raise AttributeError(f"a {kind} has no {name}; it has {', '.join(offers)}")
 
 
 class Clients:

@@ -151,6 +151,13 @@ def test_projections_and_linear_minima_of_sets(definition: SetClass) -> None:
             assert definition.diameter is None or (y - z) @ (y - z) <= definition.diameter**2
 
 
+def test_an_unknown_word_of_a_set_is_answered_by_the_known_words() -> None:
+    _, C, _ = next(worlds([(1, SETS[0])], 1))
+    with pytest.raises(AttributeError, match=r"a set has no contains; .* project"):
+        _ = C.contains
+    assert not hasattr(C, "gradients")
+
+
 @pytest.mark.parametrize("definition", OPERATORS, ids=str)
 def test_operators_belong_to_their_class(definition: OperatorClass) -> None:
     for _, A, points in worlds([(1, definition)], 20):
