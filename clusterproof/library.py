@@ -30,7 +30,7 @@ def set_library(package: str) -> None:
 
 
 def library() -> str:
-    """Return the dotted name of the package; empty if there is none."""
+    """Return the dotted name of the package, or an empty string if there is none."""
     return "".join(_PACKAGES)
 
 

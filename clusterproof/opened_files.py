@@ -61,7 +61,7 @@ def digests_of_opened() -> dict[str, str]:
 
 
 def digest_of_file(path: str) -> str | None:
-    """Return the SHA-256 of a file; None if the path is not a readable regular file."""
+    """Return the SHA-256 of a file, or None if the path is not a readable regular file."""
     try:
         if not os.path.isfile(path):
             return None

@@ -94,7 +94,7 @@ def load_named(name: str) -> ModuleType:
 
 
 def file_of(module: str) -> str | None:
-    """Return the file of a module that ``load_file`` loaded, as the user named it; None for other modules."""
+    """Return the file of a module that ``load_file`` loaded, as the user named it, or None for other modules."""
     root, _, name = module.partition(".")
     if root not in _FILES:
         return None

@@ -223,7 +223,7 @@ class Heard:
     Attributes
     ----------
     stated, sources
-        Claims of users' files, and the texts of these files; None for the catalogue.
+        Claims of users' files, and the texts of these files, or None for the catalogue.
     remarks
         Remarks by the index of a claim.
     sentences

@@ -177,7 +177,7 @@ def usual_folder(claim: Claim[..., Any]) -> Path | None:
 
 
 def folder_of(file: str) -> Path | None:
-    """Return the folder of the stored verdicts on a user's file; None for a user without a home directory."""
+    """Return the folder of the stored verdicts on a user's file, or None for a user without a home directory."""
     name = hashlib.sha256(str(Path(file).resolve()).encode()).hexdigest()[:16]
     try:
         return user_cache() / "evidence" / name

@@ -60,7 +60,7 @@ class Repair:
     claim, word
         Id of the claim, and its verdict.
     tightness
-        The bound divided by the bounded value, where it is tightest; None if the claim has no bound.
+        The bound divided by the bounded value, where it is tightest, or None if the claim has no bound.
     """
 
     claim: str
@@ -131,7 +131,7 @@ def _finding(claim: checker.Claim[..., object], headline: str, known: Mapping[st
 
 
 def _tightness(verdict: Verdict) -> float | None:
-    """Return the bound divided by the bounded value; None for a probability, where both are intervals."""
+    """Return the bound divided by the bounded value, or None for a probability, where both are intervals."""
     if verdict.trials is not None and checker.find_claim(verdict.claim).bound is None:
         return None
     return report.ratio_of(verdict)

@@ -38,7 +38,7 @@ class Answer:
     error
         Lines of standard error, without the name of this program.
     record
-        Contents of the ``--json`` file; None if there is none.
+        Contents of the ``--json`` file, or None if there is none.
     """
 
     status: int

@@ -35,7 +35,7 @@ def record_of(task: Mixture, trace: Trace, seconds: float, target: str, page: Pa
         clients of a cluster. ``first_errors`` and ``last_errors`` are the median distances to the optimum over
         replicates (and a cluster's clients), one per row. They are None if the optima of the task are unknown.
         ``bound`` is the bound of ``bound_claim`` on the last errors, one per row, with probability 1 -
-        ``failure_probability``. It is the tightest bound whose hypotheses hold; None if no claim applies to the run.
+        ``failure_probability``. It is the tightest bound whose hypotheses hold, or None if no claim applies to the run.
         ``purity``, ``adjusted_rand_index`` and ``cluster_count`` are medians over replicates, for the final
         assignments. ``recovered`` is the number of replicates in which all clients are assigned to their true clusters.
         ``page`` holds the facts of the page, named as in ``theory.pages.facts``: ``task``, ``run``, ``results``,

@@ -70,7 +70,7 @@ class Page:
     lines
         Names and titles of further statements of the claim, such as steps of its proof.
     sides
-        Both sides at the counterexample in fractions; empty if there are none.
+        Both sides at the counterexample in fractions, or an empty string if there are none.
     """
 
     id: str = ""

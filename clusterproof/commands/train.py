@@ -221,7 +221,7 @@ def describe_training(
     rows
         Metrics of the rounds of this process.
     result
-        Result of the run; None if it was interrupted.
+        Result of the run, or None if it was interrupted.
     """
     if result is not None:
         names = list(result.metrics)

@@ -19,7 +19,7 @@ class InvalidArgument(ValueError):
     argument
         Name of the argument as the user wrote it.
     value
-        The given value; None if it is missing, an ellipsis if it is too long to show.
+        The given value, or None if it is missing, an ellipsis if it is too long to show.
     rule
         Rule that the value breaks, as the end of a sentence about it: "must be greater than 0".
     remedy
@@ -222,7 +222,7 @@ def install(extra: str) -> str:
 
 
 def missing_extra(error: BaseException) -> str | None:
-    """Return the extra whose library is missing in an import error or its causes; None for other errors."""
+    """Return the extra whose library is missing in an import error or its causes, or None for other errors."""
     cause: BaseException | None = error
     while cause is not None and not isinstance(cause, ModuleNotFoundError):
         cause = cause.__cause__

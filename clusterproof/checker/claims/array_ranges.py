@@ -16,9 +16,9 @@ from clusterproof.common import InvalidArgument
 from clusterproof.common.validation import check_count
 
 CANDIDATES = 6
-"""Largest number of values that the search tries in place of an entry, one at a time."""
+"""Largest number of values that the search tries in place of one entry."""
 BLOCKS = 8
-"""Largest number of blocks into which the search splits the entries of an array."""
+"""Largest number of blocks into which the search splits an array."""
 SIMPLER = 4
 """Largest number of simpler values that the search tries in place of an entry."""
 
@@ -60,7 +60,7 @@ class Several(Range):
 
 
 class Entrywise(Several):
-    """Range of arrays of some shape whose entries share one range, ``entries``."""
+    """Range of arrays of a given shape whose entries share one range, ``entries``."""
 
     entries: Any
 

@@ -13,7 +13,7 @@ from clusterproof.checker.claims.ranges import EndLike, Interval, Range, end_of,
 from clusterproof.checker.kernel.ranges import Instance
 
 REAL = rationals(-2, 2, 4, upwards=True, downwards=True)
-"""Range of all fractions; the search mostly tries values in [-2, 2]."""
+"""Range of all fractions. The search mostly tries values in [-2, 2]."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -25,7 +25,7 @@ class Arrays(Entrywise):
 
     @property
     def parts(self) -> tuple[Any, ...]:
-        """The number of entries along each axis, followed by the parts of the entries' range."""
+        """The number of entries along each axis, followed by the ends of the entries' range."""
         return *self.axes, *self.entries.parts
 
     def lengths(self) -> tuple[Any, ...]:

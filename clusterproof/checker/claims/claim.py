@@ -30,9 +30,9 @@ F = TypeVar("F", bound=Callable[..., Any])
 SOURCES = ("printed", "reading", "ours")
 """Sources of a claim: the paper's sentence, one meaning of an ambiguous or informal sentence, or our own statement."""
 ERROR_KINDS = ("false statement", "misprint", "wording")
-"""Kinds of error that a counterexample to a claim can show."""
+"""Kinds of error in a paper that a counterexample can reveal."""
 FACTS = {"source": "printed", "error_kind": "false statement", "repaired_by": (), "ill_posed": False}
-"""Options that each line of a claim can set, with their defaults."""
+"""Options that can differ between the lines of a claim, with the options' defaults."""
 ID = re.compile(r"[a-z0-9][a-z0-9._-]*/[a-z0-9][a-z0-9._-]*")
 
 
@@ -57,10 +57,10 @@ class Claim(Generic[P, R]):
     repaired_by
         Ids of the claims that replace this claim, or one of its lines.
     of_lines
-        ``source``, ``error_kind``, ``repaired_by`` and ``ill_posed`` by line. The empty name holds the value for all
-        other lines.
+        ``source``, ``error_kind``, ``repaired_by`` and ``ill_posed``, each indexed by line. The empty name holds the
+        value for all other lines.
     bound
-        Function that bounds the errors of a run on a task; None for claims that are not about runs.
+        Function that bounds the errors of a run on a task, or None for claims that are not about runs.
     expected, headline, rank
         As in ``claim``.
     places
@@ -146,7 +146,7 @@ class _Claims(Registry[Claim[..., Any]]):
 
 
 def _asking(name: str) -> Any:
-    """Return a method of the dictionary that first imports the library's claims, unless its key is already known."""
+    """Wrap a method of the dictionary, so that it imports the library's claims before it handles an unknown key."""
     of_one = name in ("__contains__", "__getitem__", "get")
 
     def method(self: _Claims, *given: Any) -> Any:
@@ -231,7 +231,7 @@ def claim(
         Whether `check` without arguments evaluates the claim. If the value is a sentence, the page of `check` prints
         it, provided that the claim gets the expected verdict.
     rank
-        Rank of this sentence among the sentences of its paper, 1 for the most important one.
+        Rank of the claim's headline among the headlines of the paper, 1 for the most important one.
     places
         Further places of the paper that the claim checks, besides the place at the start of its label. Separate them by
         semicolons, such as ``algorithm 1, line 8; (31)``. A place of another paper begins with that paper's name and a
@@ -364,10 +364,7 @@ def _check_function(claim_id: str, function: Callable[..., Any]) -> None:
 
 
 def _is_same(function: Any, known: Any) -> bool:
-    """Return whether two functions are the same claim.
-
-    A file that is both loaded and imported defines each claim twice.
-    """
+    """Return whether two functions state the same claim, because a file is both loaded and imported."""
     if getattr(function, "__qualname__", "") != getattr(known, "__qualname__", None):
         return False
     file, other = (getattr(getattr(each, "__code__", None), "co_filename", "") for each in (function, known))
@@ -375,7 +372,7 @@ def _is_same(function: Any, known: Any) -> bool:
 
 
 def heading_of(label: str, source: str, error_kind: str = "false statement") -> str:
-    """Return the label; then the source, unless it is ``printed``; then the kind of error, unless it is the default."""
+    """Write the label, the source unless it is ``printed``, and the kind of error unless it is the default."""
     word = {"printed": "", "reading": ", reading", "ours": " (ours)"}[source]
     return f"{label}{word}" + ("" if error_kind == "false statement" else f" ({error_kind})")
 

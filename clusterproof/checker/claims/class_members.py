@@ -28,7 +28,7 @@ Groups = Sequence[tuple[Any, Class]]
 
 
 def mirrored(groups: Groups, functions: list[Any]) -> list[Any]:
-    """Return the written triplets of each function; for any number of clients, add the second client's mirror image."""
+    """Return the given triplets of each function; with any number of clients, add the mirror image of the first."""
     if groups[0][0] != ANY:
         return functions
 
@@ -45,7 +45,7 @@ class Known:
     code: dict[str, Any]
 
     def world(self, groups: Groups, reach: Fraction | None) -> World:
-        """Return the world of the function, in which the claim has not yet requested any point."""
+        """Return a world that contains the function, in which the claim has not yet requested any point."""
         return _KnownWorld(groups, reach, self.code)
 
 
@@ -76,7 +76,7 @@ class Drawn:
 
     @property
     def code(self) -> dict[str, Any]:
-        """The requested triplets, in the form that the kernel reads."""
+        """Point, gradient and value at each requested point, in the form that the kernel reads."""
         several = (self.asked.get(number, ({}, {})) for number in range(len(self.formulas)))
         matrices = [_matrix(*formula) for formula in self.formulas]
         return {
@@ -119,7 +119,7 @@ class Drawn:
 
 
 def _matrix(basis: tuple[Vector, ...], formula: Formula) -> list[list[Any]] | None:
-    """Write the matrix of an affine operator, row by row; None for any other formula."""
+    """Write the matrix of an affine operator, row by row; return None for any other formula."""
     if not isinstance(formula, Turning):
         return None
     columns = [formula.turned(x) for x in zip(*basis, strict=True)]
@@ -134,7 +134,7 @@ class _TakesFloats(World):
     """A world in which a claim may use floats. The kernel proves nothing about such a claim."""
 
     rounded = False
-    """Whether a float has occurred. After the first float, all numbers are floats and are compared as floats."""
+    """Whether the claim has used a float. From then on, all numbers are floats and are compared as floats."""
 
     def exact(self, value: Any) -> Any:
         """Return a factor as a fraction that equals it, also if the factor is a float."""

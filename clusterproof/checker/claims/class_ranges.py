@@ -42,7 +42,7 @@ Member = Known | Drawn
 class OfClass(Range, kernel_ranges.OfClass):
     """Range of the functions, operators or sets of a class.
 
-    The sum of two such ranges contains sums of their members. The solution then belongs to the whole sum.
+    The sum of two such ranges contains every sum of two members, one of each range. The solution then solves the sum.
     """
 
     complete = False
@@ -66,7 +66,7 @@ class OfClass(Range, kernel_ranges.OfClass):
 
     @property
     def depends_on(self) -> Sequence[str]:  # type: ignore[override]  # follows from the constants
-        """Earlier quantities that occur in the constants."""
+        """Earlier quantities on which the constants depend."""
         return self.names
 
     def world(self, value: Member, so_far: Instance) -> World:
@@ -80,7 +80,7 @@ class OfClass(Range, kernel_ranges.OfClass):
         return value.world(self.classes(so_far), self.distance(so_far))
 
     def distance(self, so_far: Instance) -> Fraction | None:
-        """Return the largest allowed distance |start - solution|; None for no limit."""
+        """Return the largest allowed distance |start - solution|, or None if there is no limit."""
         found: Fraction | None = self.constant("distance", kernel_ranges.value_of(self.reach, so_far))
         return found
 
@@ -143,11 +143,11 @@ class OfClass(Range, kernel_ranges.OfClass):
         return Known(code)
 
     def key(self, value: Member) -> str:
-        """Return a key that identifies the value and does not depend on the requested points."""
+        """Return a key for the value; the key does not depend on the points that a claim requested."""
         return repr(value)
 
     def draw(self, so_far: Instance, stream: np.random.Generator) -> Drawn | None:
-        """Draw members of the classes in fractions, with an exact solution; None if a class is empty."""
+        """Draw members of the classes in exact fractions, with their solution; return None if a class is empty."""
         try:
             return draw(self.classes(so_far), self.distance(so_far), stream)
         except Refused:
@@ -155,13 +155,13 @@ class OfClass(Range, kernel_ranges.OfClass):
 
 
 def class_of(space: Space) -> str | None:
-    """Return the name of the first quantity that is a member of a class; None if there is none."""
+    """Return the name of the first quantity that is a member of a class, or None if there is none."""
     names = [name for name, each in space.ranges.items() if isinstance(each, OfClass)]
     return names[0] if names else None
 
 
 def noun_in(space: Space) -> str:
-    """Return the word for the first quantity that is a member of a class, or "function" if there is none."""
+    """Return "function", "operator" or "set" for the first quantity of a class, or "function" if there is none."""
     return next((each.noun for each in space.ranges.values() if isinstance(each, OfClass)), "function")
 
 
@@ -239,7 +239,7 @@ def sets(*, diameter: EndLike | None = None) -> Any:
     Parameters
     ----------
     diameter
-        D: the largest distance between two points of the set; None for no limit.
+        D: the largest distance between two points of the set, or None if there is no limit.
     """
     return _of_class(SetClass, {"diameter": diameter})
 
@@ -257,7 +257,7 @@ def operators(
     Parameters
     ----------
     monotone, strong_monotonicity
-        <A x - A y, x - y> >= mu |x - y|^2, with mu the strong monotonicity.
+        <A x - A y, x - y> >= mu |x - y|^2, where mu is the strong monotonicity.
     cocoercivity
         beta: <A x - A y, x - y> >= beta |A x - A y|^2.
     lipschitz

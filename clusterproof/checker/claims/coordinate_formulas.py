@@ -1,4 +1,4 @@
-"""Formulas for functions, sets and operators: piecewise linear derivatives, boxes, and turns of coordinate pairs."""
+"""Formulas for functions, sets and operators: piecewise linear derivatives, boxes, and plane rotations."""
 
 from __future__ import annotations
 
@@ -70,7 +70,7 @@ class Slope:
         return self.chosen[place] if known else a * t + b, (a * t / 2 + b) * t + c
 
     def prox(self, t: Fraction, step: Fraction) -> Fraction:
-        """Return u with u + step g = t, with g the derivative at u. Every piece needs 1 + step a > 0."""
+        """Return u with u + step g = t, where g is the derivative at u. Every piece needs 1 + step a > 0."""
         for knot, (a, b, _), (c, d, _) in zip(self.knots, self.pieces, self.pieces[1:], strict=False):
             if t < knot + step * (a * knot + b):
                 return (t - step * b) / (1 + step * a)
@@ -91,7 +91,7 @@ class Slope:
 def _continued(
     piece: tuple[Fraction, Fraction, Fraction], t: Fraction, curvature: Fraction, jump: Fraction
 ) -> tuple[Fraction, Fraction, Fraction]:
-    """Return a neighbouring piece with a given curvature, the same value at t, and a derivative shifted by the jump."""
+    """Return the next piece at the knot t: given curvature, the same value at t, and a jump of the derivative."""
     a, b, c = piece
     slope = b + (a - curvature) * t + jump
     return curvature, slope, c + ((a - curvature) * t / 2 + b - slope) * t
@@ -113,7 +113,7 @@ class Separable:
         return tuple(g for g, _ in several), self.value + sum(f for _, f in several)
 
     def prox(self, x: Vector, step: Fraction) -> Vector:
-        """Return y with y + step g = x, with g a subgradient at y."""
+        """Return y with y + step g = x, where g is a subgradient at y."""
         return tuple(slope.prox(t, step) for slope, t in zip(self.derivatives, x, strict=True))
 
 
@@ -143,9 +143,10 @@ class Box:
 
 @dataclass(frozen=True)
 class Turning:
-    """The operator x -> image + T (x - point), with T block diagonal.
+    """The operator x -> image + T (x - point), where T is block diagonal.
 
-    A block is (a, 0), the number a, or (a, b), the matrix a I + b J on two coordinates, with J the quarter turn.
+    A block (a, 0) is the number a. A block (a, b) is the matrix a I + b J on two coordinates, where J is the rotation
+    by 90 degrees.
     """
 
     blocks: tuple[tuple[Fraction, Fraction], ...]
@@ -168,7 +169,7 @@ class Turning:
         return self._applied(x, self.blocks)
 
     def prox(self, x: Vector, step: Fraction) -> Vector:
-        """Return y with y + step g = x, with g the image of y."""
+        """Return y with y + step g = x, where g is the image of y."""
         inverse = [
             (
                 (1 + step * a) / ((1 + step * a) ** 2 + (step * b) ** 2),

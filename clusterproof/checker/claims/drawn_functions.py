@@ -42,7 +42,7 @@ def draw(groups: Groups, reach: Fraction | None, stream: np.random.Generator) ->
     groups
         (count, class) of each summand; a summand is the mean of ``count`` functions.
     reach
-        Largest |start - solution|; None for no limit.
+        Largest |start - solution|, or None if there is no limit.
     stream
         Random generator.
     """
@@ -108,7 +108,7 @@ def _slope(
     scale: Fraction,
     stream: np.random.Generator,
 ) -> Slope:
-    """Draw a derivative of size at most ``limit``, with curvatures from ``low`` to ``high`` (None: any, with jumps)."""
+    """Draw a derivative of size at most ``limit``, with curvatures from ``low`` to ``high`` (None: also jumps)."""
     top = low + _magnitude(stream) if high is None else high
     if limit is not None:
         if high is None:  # a multiple of |t - at|, its derivative limited at both sides

@@ -1,4 +1,4 @@
-"""Conclusions about an expectation. They compare the bound with a confidence interval, never with the sample mean."""
+"""Conclusions about an expectation; they compare the bound with a confidence interval, not with the sample mean."""
 
 from __future__ import annotations
 
@@ -14,9 +14,9 @@ from clusterproof.common import InvalidArgument
 from clusterproof.common.validation import brief
 
 FEWEST = 10_000
-"""Least number of replicates at which an interval by the central limit theorem can decide a line."""
+"""Least number of replicates for which an interval from the central limit theorem may decide a line."""
 LARGEST_SHARE = 0.01
-"""Largest share of one replicate in the sum of squared deviations at which such an interval can decide a line."""
+"""Largest share of one replicate in the sum of squared deviations for which such an interval may decide a line."""
 BETS = 0.5 ** np.arange(1, 13)
 """Values of lambda in the test for samples that are only bounded below."""
 ASYMPTOTIC = "by an interval that is exact only for many replicates without rare large values (give range=)"
@@ -41,7 +41,7 @@ class Expectation:
     sense
         ``"at_most"``, ``"at_least"`` or ``"equal"``.
     range
-        Least and largest possible value of a sample; the largest may be infinite. None if both are unknown.
+        Least and largest possible value of a sample; the largest may be infinite. The pair is None if both are unknown.
     words
         As in ``Sides``.
     """
@@ -74,7 +74,7 @@ class Expectation:
 
     @property
     def unbounded(self) -> bool:
-        """Whether rare large values, perhaps in none of the samples, could raise an expectation that must be small."""
+        """Whether rare large values, which may occur in no sample, could make an expectation exceed its upper bound."""
         return self.sense == "at_most" and self.range is not None and not np.isfinite(self.range[1])
 
     @property
@@ -176,7 +176,7 @@ def _lower_limit(samples: np.ndarray, significance: float) -> np.ndarray:
 
 
 def replicates_to_try(most: int) -> list[int]:
-    """Return ``FEWEST`` and its doubles below ``most``, then ``most``; if ``most`` is smaller, return it alone."""
+    """Return the numbers 1, 2, 4, ... times ``FEWEST`` that are below ``most``, followed by ``most``."""
     sizes = [min(FEWEST, most)]
     while sizes[-1] < most:
         sizes.append(min(2 * sizes[-1], most))
@@ -207,8 +207,8 @@ def expectation(
         other nonnegative samples, ``at_most`` with ``(0, math.inf)`` is an exact test and needs fewer replicates. For
         ``at_least`` and ``equal``, no exact test exists without a largest value (Bahadur and Savage 1956, restated). In
         all other cases the interval is asymptotic. It decides with at least 10 000 replicates if no replicate dominates
-        the variance. A second sample of all ``replicates`` must also agree, because rare large values occur only in
-        many replicates.
+        the variance. A second sample of ``replicates`` replicates must also agree, because rare large values occur only
+        in many replicates.
     words
         As in ``Sides``.
 

@@ -41,7 +41,7 @@ def probability(
 ) -> Frequency:
     """Conclude that the probability of an event is at most, or equal to, a number.
 
-    The conclusion is broken only if the whole exact interval for the probability contradicts it.
+    The conclusion is broken only if every value in the exact interval for the probability contradicts the conclusion.
 
     Parameters
     ----------

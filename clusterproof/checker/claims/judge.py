@@ -1,4 +1,4 @@
-"""Judge the lines of a claim on one instance: whether the instance breaks a line, and how much of its bound it uses."""
+"""Judge the lines of a claim on one instance: whether they hold, and which share of the bound is used."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ from clusterproof.common import InvalidArgument
 
 Conclusion: TypeAlias = Sides | Frequency | Expectation | Excluded
 WHOLE, DECREASE = "all", "decrease"
-"""Keys of two factors: the factor on the whole bound, and the factor on the decrease that a contraction promises."""
+"""Dictionary keys for the factor on the whole bound, and for the factor on the decrease that a contraction promises."""
 RESOLUTION = 1e-13
 """Largest rounding of the factors, relative to the largest side, for entries that are exact to 1e-9."""
 FLOATS = np.finfo(float)
@@ -53,19 +53,19 @@ class Judgement:
     terms
         Summands of ``allowed`` at that entry.
     place
-        Index of the entry; empty for single numbers.
+        Index of the entry, or an empty tuple for single numbers.
     factors
-        Least factor on the whole bound, and on each of several terms, with which the line still holds. None if there
-        are too few replicates to refute any factor. The mapping is empty for equations.
+        Least factor on the whole bound, and on each of several terms, with which the line still holds. The value is
+        None if there are too few replicates to refute any factor. The mapping is empty for equations.
     exact
         Whether both sides are exact numbers.
     trials, failures, interval
         Number of replicates, number of replicates that break the line, and the interval for the probability or
-        expectation. None for statements without probability.
+        expectation. The last is None for statements without probability.
     confirms
         Whether a second, fresh sample must also break the line, because its interval is asymptotic.
     inconclusive
-        The reason why the interval decides nothing; empty if it decides the line.
+        The reason why the interval decides nothing, or an empty string if it decides the line.
     settled
         Whether the line is decided without further replicates.
     infinite
@@ -81,8 +81,8 @@ class Judgement:
         ``written``: the two sides over the real numbers as a string, if one side is larger than any float. ``gap``:
         their difference as a string, if both sides are the same float.
     why
-        The reason why interval arithmetic does not decide a line that floats break; empty if it decides or was not
-        used.
+        The reason why interval arithmetic does not decide a line that floats break. The string is empty if interval
+        arithmetic decides, or was not used.
     """
 
     broken: bool
@@ -115,7 +115,7 @@ class Judgement:
 
     @property
     def used(self) -> float:
-        """Share of the bound that the instance uses; 0 if unknown."""
+        """Share of the bound that the instance uses, or 0 if unknown."""
         factor = self.factors.get(WHOLE)
         return 0.0 if factor is None or self.undefined else as_float(factor)
 
@@ -147,7 +147,7 @@ def judge(
     significance
         Error probability of all intervals of this evaluation together.
     instance
-        The quantities of this evaluation; their floats determine how much rounding is allowed. None if unknown.
+        The quantities of this evaluation; their floats determine how much rounding is allowed. It is None if unknown.
     """
     stated: dict[str, Any] = {name: each for name, each in lines.items() if not isinstance(each, Excluded)}
     if instance is not None:
@@ -221,7 +221,7 @@ class Entries:
             self.factor_tolerance = np.fmin(self.tolerance, relative + RESOLUTION * unit + SMALLEST)
 
     def _unit(self, sides: Sides) -> Any:
-        """Return the largest entry (with replicates, the largest entry of each replicate), plus the largest summand."""
+        """Return the largest entry plus the largest summand; with replicates, for each replicate."""
         finite = np.where(np.isfinite(self.measured), np.abs(self.measured), 0.0)
         if sides.failure is not None:
             largest = finite.reshape(len(finite), -1).max(axis=1, initial=0.0)
@@ -284,7 +284,7 @@ def _broadcast(arrays: list[np.ndarray]) -> list[np.ndarray]:
 
 
 def least_factor(short: Any, value: Any) -> Any:
-    """Return the least factor with which ``value`` reaches ``short``, as an exact number if both numbers are exact."""
+    """Return the least factor for which factor times ``value`` reaches ``short``, exact for two exact numbers."""
     exact = is_exact(short) and is_exact(value)
     if value > 0:
         quotient = Fraction(short) / Fraction(value) if exact else short / float(value)

@@ -9,7 +9,8 @@ class Kind(StrEnum):
     """The verdict on a claim, or on one of its lines."""
 
     CERTIFIED = "certified"
-    """Every instance that meets the hypotheses meets the conclusion, and one exists; only the kernel decides this."""
+    """Every instance that meets the hypotheses meets the conclusion, and such an instance exists. Only the kernel
+    decides this."""
     CONSISTENT = "consistent"
     """No instance that was tried refutes the claim."""
     VIOLATED = "violated"

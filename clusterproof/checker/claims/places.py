@@ -20,7 +20,7 @@ def place_of(error: BaseException, function: Callable[..., Any]) -> str:
 
 
 def line_of(error: BaseException, file: str) -> int | None:
-    """Return the last line of a file in the traceback of an error; None if the traceback does not contain the file."""
+    """Return the last line of a file in the traceback of an error, or None if the file is not in the traceback."""
     lines = [
         line for frame, line in traceback.walk_tb(error.__traceback__) if frame.f_code.co_filename == file
     ]

@@ -1,4 +1,4 @@
-"""Ranges of single quantities: the kernel's definitions, and how the search lists, draws and writes values."""
+"""Ranges of single quantities: the kernel's definitions, with functions that list, draw and write values."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ LARGEST_REAL = sys.float_info.max / 4
 LARGEST = 10**4000
 """Largest number that is tried; Python converts integers of up to 4300 digits to text."""
 WIDE = 2**62
-"""Largest number of integers from which this module draws with NumPy, whose limit is 2^63."""
+"""Largest size of an integer range from which this module draws with NumPy, whose limit is 2^63."""
 
 
 class End(kernel_ranges.End):
@@ -108,7 +108,7 @@ class Range(kernel_ranges.Plain):
     """Whether the values are objects that a function draws; such values cannot be simplified."""
 
     def values(self, so_far: Instance) -> Sequence[Any] | None:
-        """Return all values to try, simple ones first; None if the range has too many values."""
+        """Return all values to try, simple ones first, or None if the range has too many values."""
         return None
 
     @abstractmethod
@@ -204,7 +204,7 @@ class Integers(Interval):
         return within_largest(int(math.ceil(number) if up else math.floor(number)))
 
     def values(self, so_far: Instance) -> Sequence[int] | None:
-        """Return the values, those nearest to zero first; None if there are too many."""
+        """Return the values, those nearest to zero first, or None if there are too many."""
         low, high = self.tried_ends(so_far)
         if high - low >= LISTED or LARGEST in (abs(low), abs(high)):
             return None
@@ -262,7 +262,7 @@ class Reals(Interval):
 
     @property
     def noun(self) -> str:
-        """The word for one value in a description."""
+        """The noun for one value in a description of the range."""
         return "a number"
 
     def cast(self, number: Any, *, up: bool = False) -> float:

@@ -91,7 +91,7 @@ def floats_of(value: Any) -> Iterator[Any]:
 
 
 def unit_of(values: Iterable[Any]) -> float:
-    """Return the largest finite magnitude in numbers and arrays; 0 if there is none."""
+    """Return the largest finite magnitude in numbers and arrays, or 0 if there is none."""
     largest = 0.0
     for value in values:
         array = np.abs(np.asarray(value, dtype=float))

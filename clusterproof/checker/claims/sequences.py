@@ -40,7 +40,7 @@ class Sequences(kernel_ranges.Tuples, Entrywise):
         return self.entries.complete
 
     def values(self, so_far: Instance) -> Sequence[tuple[Any, ...]] | None:
-        """Return all sequences of listed values, starting with simple values; None if there are too many."""
+        """Return all sequences of listed values, starting with simple values, or None if there are too many."""
         listed, size = self.entries.values(so_far), self.size(so_far)
         if listed is None or size < 0 or len(listed) ** size > LISTED:
             return None

@@ -85,8 +85,8 @@ class Sides(Untrue):
         The bound, as named summands that broadcast to the shape of ``measured``.
     failure
         Probability with which the comparison may fail. The first axis of ``measured`` then contains independent
-        replicates, and a replicate fails if one of its entries breaks the comparison. None if the comparison must
-        always hold.
+        replicates, and a replicate fails if one of its entries breaks the comparison. The probability is None if the
+        comparison must always hold.
     lower
         Whether ``measured`` must be at least the sum.
     identity
@@ -103,7 +103,7 @@ class Sides(Untrue):
         Largest magnitude among the floats of the instance. 1e-14 times this number counts as rounding, even if the
         sides are small. None until the statement is evaluated; ignored if ``rounding`` is given.
     decrease_from
-        For a contraction, the quantity before the step, with the shape of ``measured``. None for other comparisons.
+        For a contraction, the quantity before the step, with the shape of ``measured``; otherwise None.
     """
 
     measured: Value
@@ -299,7 +299,7 @@ def _as_array(name: str, value: list[Any] | tuple[Any, ...]) -> np.ndarray:
 
 
 def _kind(value: Value) -> Any:
-    """Return the type of an array's entries, or of a NumPy number; None for other values."""
+    """Return the type of an array's entries, or of a NumPy number, or None for other values."""
     return getattr(value, "dtype", None)
 
 

@@ -18,8 +18,8 @@ class Slices:
     """Numbers of one type; its slices are ranges that include both ends.
 
     If an end is missing, the range is open: the claim then includes all numbers on that side. The search first tries
-    numbers up to ``far`` beyond the other end, or beyond 0 if the other end is missing or lies on the other side of 0.
-    Afterwards it tries numbers up to 1000 times as far.
+    numbers up to ``far`` beyond the end that is given. If no end is given, or 0 lies between this end and the open
+    side, it counts ``far`` from 0. Afterwards it tries numbers up to 1000 times as far.
 
     Parameters
     ----------

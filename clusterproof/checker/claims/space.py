@@ -1,4 +1,4 @@
-"""The space of a claim: its quantities with their ranges, and how instances are listed, drawn and simplified."""
+"""The space of a claim: the quantities with their ranges, and functions that list, draw and simplify instances."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ Stream = Annotated[np.random.Generator, STREAM]
 Replicates = Annotated[int, REPLICATES]
 """Number of independent repetitions of a random instance."""
 RESERVED = ("line", "seed", "replicates")
-"""Names in a written counterexample that are no quantities."""
+"""Names in a written counterexample that do not stand for quantities."""
 
 
 @dataclass(frozen=True)
@@ -56,7 +56,7 @@ class Space:
     records
         Class and fields of each parameter that is a record of quantities.
     stream, replicates
-        Names of the two parameters for which the checker passes a value; None if the function has no such parameter.
+        Names of the two parameters for which the checker passes a value, or None if the function has no such parameter.
     """
 
     ranges: Mapping[str, Range]
@@ -116,7 +116,7 @@ class Space:
         return all(allowed.complete for allowed in self.ranges.values())
 
     def arguments(self, instance: Instance) -> dict[str, Any]:
-        """Return the arguments of the claim's function: quantities in their final form, and records built from them.
+        """Return the arguments of the claim's function: quantities in their final form, and records of quantities.
 
         Raises
         ------
@@ -167,7 +167,7 @@ class Space:
         return all(allowed.holds(instance[name], instance) for name, allowed in self.ranges.items())
 
     def multiples(self, instance: Instance) -> dict[str, int]:
-        """Return the size of each quantity beyond an open end as a multiple of this end, rounded down."""
+        """Return each quantity beyond an open end as a multiple of this end, rounded down."""
         far: dict[str, int] = {}
         for name, allowed in self.ranges.items():
             if isinstance(allowed, Interval) and None in (allowed.low, allowed.high):
@@ -180,7 +180,7 @@ class Space:
     # ---- all instances
 
     def instances(self, limit: int) -> list[dict[str, Any]] | None:
-        """Return all instances to try, simple ones first; None if they are more than ``limit`` or cannot be listed."""
+        """Return all instances, simple ones first, or None if they cannot be listed within ``limit``."""
         names = list(self.ranges)
         ranked: list[tuple[tuple[int, ...], dict[str, Any]]] = []
 
@@ -226,7 +226,7 @@ class Space:
         names: Sequence[str] = (),
         nudged: bool = False,
     ) -> dict[str, Any] | None:
-        """Draw all quantities independently, or only the named quantities of ``start``; None if this gives no instance.
+        """Draw all quantities independently, or only some quantities of ``start``; return None if that fails.
 
         Parameters
         ----------
@@ -291,7 +291,7 @@ class Space:
         return [name for name in self.ranges if written(name) in words] or list(self.ranges)
 
     def at_multiple(self, instance: Instance, name: str, multiple: int | Fraction) -> dict[str, Any] | None:
-        """Move a quantity to a multiple of its upper or (if negative) lower end; None if this gives no instance."""
+        """Move a quantity to a multiple of its upper or (if negative) lower end; return None if this fails."""
         allowed = self.ranges[name]
         assert isinstance(allowed, Interval)
         low, high = allowed.tried_ends(instance)
@@ -385,7 +385,7 @@ def _simpler(allowed: Range, instance: Instance, name: str) -> list[Any]:
 
 
 def mark_of(hint: Any) -> Any:
-    """Return the range or marker of an annotation; None if it has none."""
+    """Return the range or marker of an annotation, or None if it has none."""
     mark = next((m for m in getattr(hint, "__metadata__", ()) if isinstance(m, Range | Marker)), None)
     if not isinstance(mark, Drawn) or hint.__origin__ is Any:
         return mark
@@ -394,7 +394,7 @@ def mark_of(hint: Any) -> Any:
 
 
 def _ranges_of(record: Any) -> dict[str, Range]:
-    """Return the ranges of a record's fields; empty for other classes."""
+    """Return the ranges of a record's fields, or an empty dictionary for other classes."""
     if not is_dataclass(record):
         return {}
     # the annotations may contain comprehensions, which find names only among the globals

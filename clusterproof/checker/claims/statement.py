@@ -29,12 +29,12 @@ EVALUATIONS, DRAWN = 2000, 100
 REPLICATES = 400
 """Default number of repetitions of each random instance."""
 LONG = 40
-"""Largest number of characters at which the text of a quantity is printed in full."""
+"""Largest number of characters for which the string of a quantity is printed in full."""
 
 
 @contextmanager
 def raising_exceptions() -> Iterator[None]:
-    """Replace what a user's function raises, if it is no ``Exception``, by one; Ctrl-C and ``sys.exit`` pass."""
+    """Turn every error that is no ``Exception`` into an ``Exception``, except Ctrl-C and ``sys.exit``."""
     try:
         yield
     except (Exception, KeyboardInterrupt, SystemExit):
@@ -54,7 +54,7 @@ class Statement:
     Attributes
     ----------
     name
-        Name of the line that the function states; empty for the claim's own function.
+        Name of the line that the function states, or an empty string for the claim's own function.
     function
         Function whose signature gives the space, and whose return value gives the lines.
     evaluations
@@ -94,7 +94,7 @@ class Statement:
 
     @property
     def repeated(self) -> bool:
-        """Whether each instance is repeated. A few repetitions select instances, and many repetitions decide them."""
+        """Whether instances are repeated: all a few times, and then the most suspicious ones often."""
         return self.space.replicates is not None
 
     @property
@@ -104,7 +104,7 @@ class Statement:
         return default if self.evaluations is None else self.evaluations
 
     def stream(self, seed: int, instance: Instance, sample: str = "") -> np.random.Generator:
-        """Return the random generator of an instance for a seed; ``sample`` names a further sample.
+        """Return the random generator of an instance for a seed; another ``sample`` gives other random numbers.
 
         The numbers do not depend on the names of the claim, the statement and the quantities. Renaming them therefore
         changes no result.
@@ -123,7 +123,7 @@ class Statement:
         stream
             Random generator, for a function with a parameter of type ``Stream``.
         replicates
-            Number of replicates; None for the statement's own number.
+            Number of replicates, or None for the statement's own number.
 
         Raises
         ------
@@ -181,7 +181,7 @@ def quantities(space: Space, instance: Instance) -> str:
 
 
 def member(code: Mapping[str, Any], noun: str) -> str:
-    """Name a member of a class, or the parts of a sum, by the noun, the dimension and the start."""
+    """Describe a member of a class, or the parts of a sum: the noun, the dimension and the start."""
     start = code["start"]
     article = "an" if noun == "operator" else "a"
     what = f"{noun}s" if len(code["triplets"]) > 1 else f"{article} {noun}"

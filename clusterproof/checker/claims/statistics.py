@@ -7,9 +7,8 @@ from dataclasses import dataclass
 from functools import lru_cache
 
 CLAIM_SIGNIFICANCE = 1e-9
-"""Probability that the check calls a true claim violated. It is the same for every claim in a report.
-
-For a thousand claims together, the probability is at most 1e-6, as a report promises.
+"""Probability that the check calls a true claim violated, the same for every claim. For a thousand claims together, the
+probability is at most 1e-6, as a report promises.
 """
 
 
@@ -78,7 +77,7 @@ def binomial_quantile(count: int, probability: float, tail: float) -> int:
 
 @lru_cache(maxsize=4096)
 def critical(count: int, failure: float, significance: float) -> int:
-    """Return the least number of failures for which the interval lies above ``failure``; count + 1 if there is none."""
+    """Return the least number of failures for which the interval lies above ``failure``, or else count + 1."""
 
     def passes(failures: int) -> bool:
         return clopper_pearson(failures, count, significance).lower > failure

@@ -11,7 +11,7 @@ NEEDED = ("coqc", "make")
 
 
 def missing() -> str:
-    """Return the name of a program that is needed but not installed; empty if nothing is missing."""
+    """Return the name of a program that is needed but not installed, or an empty string if nothing is missing."""
     return next((name for name in NEEDED if shutil.which(name) is None), "")
 
 

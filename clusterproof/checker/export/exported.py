@@ -41,7 +41,7 @@ class Exported:
     folder
         Name of the line's own folder, and of the Rocq file in this folder.
     proof
-        Text of the Rocq file; empty if there is none.
+        Text of the Rocq file, or an empty string if there is none.
     why
         The reason why there is no Rocq file.
     """

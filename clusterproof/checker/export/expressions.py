@@ -67,7 +67,7 @@ class Expression(Abstract):
     parts
         The operands. The second operand of a power is an int. A number has its value here, and a quantity its name.
     value
-        The value; None if it depends on a quantity without a value.
+        The value, or None if it depends on a quantity without a value.
     """
 
     record: Record

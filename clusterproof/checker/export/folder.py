@@ -62,7 +62,7 @@ def decided(claim: Claim[..., Any], evidence: Path | None = None) -> Iterator[De
     claim
         A claim of the catalogue, or of a user's file.
     evidence
-        Folder of the evidence files; None for the library's own folder.
+        Folder of the evidence files, or None for the library's own folder.
     """
     kept = read_evidence(claim.paper, evidence)
     records = kept.of(claim.id)

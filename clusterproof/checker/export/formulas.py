@@ -53,7 +53,7 @@ class Quantity:
     expression
         The expression that stands for the number in the formulas.
     low, high
-        The ends of the number's range; None for an open side.
+        The ends of the number's range, or None for an open side.
     integer
         Whether the number is an int.
     options
@@ -82,7 +82,7 @@ class Formulas:
         Hypotheses with their names; the names are empty for hypotheses of this line alone. False stands for a
         hypothesis that fails for these choices.
     sides
-        The two sides; None if a hypothesis of the statement or of the line fails.
+        The two sides, or None if a hypothesis of the statement or of the line fails.
     is_lower
         Whether the line states that the measured side is at least the bound.
     terms
@@ -233,7 +233,7 @@ class Exporter:
         Parameters
         ----------
         line
-            Name of the line; empty if it is the only one.
+            Name of the line, or an empty string if it is the only one.
         chosen
             The values of the choices.
         """

@@ -22,7 +22,7 @@ class Proposition:
     Attributes
     ----------
     words
-        The case, for a comment; empty if there is only one case.
+        The case, for a comment, or an empty string if there is only one case.
     frame
         Names of the functions and points.
     parameters
@@ -30,7 +30,7 @@ class Proposition:
     before, classes, later
         Hypotheses with their names: about the parameters, about the classes of functions, and about the points.
     equation
-        The vector that is 0 (or the equation of a fixed point); empty if there is none.
+        The vector that is 0 (or the equation of a fixed point), or an empty string if there is none.
     lets, conclusion
         Local definitions, and the conclusion.
     """
@@ -87,7 +87,7 @@ class Proved:
     Attributes
     ----------
     words
-        The case, for a comment; empty if there is only one case.
+        The case, for a comment, or an empty string if there is only one case.
     before, statement
         Definitions for the statement, and its lines.
     definitions, steps

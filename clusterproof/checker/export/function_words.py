@@ -153,7 +153,7 @@ class Words:
     given
         By identity: names that are defined elsewhere, and the numbers of a state in Rocq's notation.
     only
-        Identities of the values that may be defined here; None for all values.
+        Identities of the values that may be defined here, or None for all values.
 
     Attributes
     ----------

@@ -42,7 +42,7 @@ class Case:
         Function that writes a proposition of the module for use outside its section; empty if the proposition does not
         exist.
     proof
-        Name of the lemma; empty if there is none.
+        Name of the lemma, or an empty string if there is none.
     """
 
     chosen: Chosen
@@ -80,7 +80,7 @@ class Witness:
     lines
         Lines of the lemma ``admissible``.
     place
-        Index of the case with the same section; None if the instance has its own section.
+        Index of the case with the same section, or None if the instance has its own section.
     """
 
     made: Section

@@ -112,7 +112,7 @@ def given(setting: Mapping[str, Any]) -> str:
 
 
 def equation_of(words: Words, view: View) -> str:
-    """Write the equation that holds at the solution; empty if there is no solution."""
+    """Write the equation that holds at the solution; return an empty string if there is no solution."""
     if view.equation is None:
         return ""
     left, right = view.equation

@@ -99,7 +99,7 @@ def joined(word: str, parts: Sequence[str], none: str) -> str:
 
 
 def conj(proofs: Sequence[str]) -> str:
-    """Write the proof of a conjunction; empty if there are no parts."""
+    """Write the proof of a conjunction; return an empty string if there are no parts."""
     return "".join(f"(conj {each} " for each in proofs[:-1]) + "".join(proofs[-1:]) + ")" * (len(proofs) - 1)
 
 

@@ -79,7 +79,7 @@ def _names(value: Any) -> tuple[str, ...]:
 
 
 def names_on_symbols(own: of_text.Statement) -> tuple[str, ...]:
-    """Return the names of the lines that a text returns on symbols; empty if there are none."""
+    """Return the names of the lines that a text returns on symbols, or an empty tuple if there are none."""
     with of_kernel.limited(), suppress(Exception):
         if (name := own.space.function) is None:
             instance, _, begun = next(iter(symbolic(own.space)))

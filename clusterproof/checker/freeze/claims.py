@@ -39,7 +39,7 @@ class Frozen:
     Attributes
     ----------
     text
-        The text; None if no statement is in the language.
+        The text, or None if no statement is in the language.
     outside
         For each statement outside the language, by name: the reason, the place, and what to write instead.
     lines
@@ -134,7 +134,7 @@ def freeze(
 
 
 def _written(claim: Claim[..., Any], found: Lines, outside: dict[str, str]) -> str | None:
-    """Return the text; None if no statement remains. Refused statements are added to ``outside``."""
+    """Return the text, or None if no statement remains. Refused statements are added to ``outside``."""
     used: frozenset[str] = frozenset()
     while True:
         text = Text(used, _annotations(claim.statements))

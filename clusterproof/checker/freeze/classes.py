@@ -113,7 +113,7 @@ def _require_member(member: Any, node: ast.FunctionDef, file: File, place: str) 
 
 
 def function_of(member: Any) -> FunctionType | None:
-    """Return the function of a method or property; None for other members."""
+    """Return the function of a method or property, or None for other members."""
     if type(member) is property:
         found = member.fget if member.fset is None and member.fdel is None else None
     elif type(member) is cached_property:

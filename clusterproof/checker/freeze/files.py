@@ -163,7 +163,7 @@ class File:
         return found
 
     def change_of(self, name: str) -> int | None:
-        """Return a line that changes the value of a name of the file; None if no line visibly does so."""
+        """Return a line that changes the value of a name of the file, or None if no line visibly does so."""
         return self._changes.get(name)
 
     @cached_property

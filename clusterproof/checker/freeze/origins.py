@@ -27,7 +27,7 @@ def origin(home: Mapping[str, Any], name: str, value: Any) -> tuple[Mapping[str,
 
 
 def file_of_module(home: Mapping[str, Any] | None) -> File | None:
-    """Return the file of a module, given its names; None if no module with a source file has these names."""
+    """Return the file of a module, given its names, or None if no module with a source file has these names."""
     module = sys.modules.get(str((home or {}).get("__name__")))
     path = str(getattr(module, "__file__", None))
     if home is None or type(module) is not ModuleType or vars(module) is not home or not path.endswith(".py"):
@@ -36,7 +36,7 @@ def file_of_module(home: Mapping[str, Any] | None) -> File | None:
 
 
 def expression_of(node: ast.stmt, name: str) -> ast.expr | None:
-    """Return the expression that a statement assigns to a single name; None for other statements."""
+    """Return the expression that a statement assigns to a single name, or None for other statements."""
     if isinstance(node, ast.Assign) and len(node.targets) == 1:
         target: Any = node.targets[0]
     elif isinstance(node, ast.AnnAssign):

@@ -37,7 +37,7 @@ class Scope:
     Attributes
     ----------
     file
-        File of the source; None for the text of an annotation, whose lambdas use only parameters and global names.
+        File of the source, or None for the text of an annotation, whose lambdas use only parameters and global names.
     nodes
         Nodes of the enclosing functions; the first one is the function to write.
     kinds
@@ -388,7 +388,7 @@ def _end(node: Any) -> tuple[int, int]:
 
 
 def _without_comments(source: str) -> str:
-    """Return a source without comments and empty lines; empty if Python cannot split it into tokens."""
+    """Return a source without comments and empty lines, or an empty string if Python cannot split it into tokens."""
     lines = source.split("\n")
     try:
         for token in tokenize.generate_tokens(io.StringIO(f"{source}\n").readline):

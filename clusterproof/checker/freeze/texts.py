@@ -148,7 +148,7 @@ class Text:
         value, name
             The value, and its name in the running program.
         home
-            Names of the value's module; None for a variable outside a function.
+            Names of the value's module, or None for a variable outside a function.
         """
         value = value.function if type(value) is Claim else value
         if id(value) in KNOWN:

@@ -171,7 +171,7 @@ class Words(ABC, Generic[L]):
 
     @abstractmethod
     def facts(self, holds: Any) -> list[Any] | None:
-        """Return the facts that a true hypothesis adds, usually none; None if the hypothesis is false."""
+        """Return the facts that a true hypothesis adds, usually none, or None if the hypothesis is false."""
 
     @abstractmethod
     def in_words(self, name: Any) -> str:

@@ -34,11 +34,11 @@ class FunctionClass:
     Attributes
     ----------
     smoothness
-        L: the gradient is L-Lipschitz. None for functions that need not be differentiable.
+        L: the gradient is L-Lipschitz, or None for functions that need not be differentiable.
     strong_convexity
         mu: f - mu |x|^2 / 2 is convex.
     lipschitz
-        M: every subgradient has a norm of at most M; None for no limit.
+        M: every subgradient has a norm of at most M, or None if there is no limit.
     convex
         Whether the functions are convex. If not, they are smooth and bounded from below, and need not have a minimiser.
 
@@ -143,9 +143,9 @@ class OperatorClass:
     monotone, strong_monotonicity
         <A x - A y, x - y> >= mu |x - y|^2.
     cocoercivity
-        beta: <A x - A y, x - y> >= beta |A x - A y|^2; None for no such condition.
+        beta: <A x - A y, x - y> >= beta |A x - A y|^2, or None if there is no such condition.
     lipschitz
-        L: |A x - A y| <= L |x - y|; None for no such condition.
+        L: |A x - A y| <= L |x - y|, or None if there is no such condition.
     """
 
     monotone: bool = True

@@ -36,7 +36,7 @@ from clusterproof.checker.kernel.quotients import Fact, Quotient
 
 MAY_BE_ZERO = "a divisor may be zero: where it is used, neither its range nor a hypothesis gives its sign"
 Ends = tuple[Any, Any]
-"""Least and largest value of a symbol: numbers, or quotients of earlier symbols; None if there is no end."""
+"""Least and largest value of a symbol: numbers, or quotients of earlier symbols, or None if there is no end."""
 
 
 def _end(value: Any, width: int, earlier: Sequence[Ends]) -> tuple[Polynomial, Polynomial]:
@@ -148,7 +148,7 @@ def _sign_of_sum(p: Polynomial, positive: Quotient, box: Sequence[Ends]) -> int:
 
 
 def _ratio(p: Polynomial, q: Polynomial) -> Fraction | None:
-    """Return the number c with p = c q; None if there is none."""
+    """Return the number c with p = c q, or None if there is none."""
     if not q or p.numerators.keys() != q.numerators.keys():
         return None
     first, *others = {Fraction(value, q.numerators[powers]) for powers, value in p.numerators.items()}
@@ -213,7 +213,7 @@ def require_divisors(
     divisors
         The divisors, with the facts that were known where they were used.
     later
-        Facts about the value; None if there are none.
+        Facts about the value, or None if there are none.
     box
         Ends of the symbols.
     places

@@ -52,7 +52,7 @@ class End:
 
 
 def value_of(end: Any, so_far: Instance, box: Sequence[Ends] = ()) -> Any:
-    """Return the value of an end; None if there is no end."""
+    """Return the value of an end, or None if there is no end."""
     return end.value(so_far, box) if isinstance(end, End) else end
 
 
@@ -112,7 +112,7 @@ class Interval(Plain):
     Attributes
     ----------
     low, high
-        An int, a Fraction or an ``End``; None if there is no end.
+        An int, a Fraction or an ``End``, or None if there is no end.
     integers
         Whether the range contains only integers, or all fractions.
     """
@@ -132,7 +132,7 @@ class Interval(Plain):
         return "an integer" if self.integers else "a fraction"
 
     def ends(self, so_far: Instance, box: Sequence[Ends] = ()) -> Ends:
-        """Return the least and the largest value; None if there is no end."""
+        """Return the least and the largest value, or None if there is no end."""
         return value_of(self.low, so_far, box), value_of(self.high, so_far, box)
 
     def decode(self, code: Any) -> Any:
@@ -247,7 +247,7 @@ class OfClass(Range):
         The summands: (count, kind of class, constants by name). Each is the mean of ``count`` functions, or of any
         number of clients' functions. Constants are numbers or ends.
     reach
-        Largest |start - solution|; None for no limit.
+        Largest |start - solution|, or None if there is no limit.
     """
 
     groups: tuple[tuple[Any, type[Class], tuple[tuple[str, Any], ...]], ...]

@@ -71,7 +71,7 @@ def exhausted(statement: Statement, line: str, data: Data) -> bool:
 
 @dataclass(frozen=True)
 class Case:
-    """The line on symbols, in one case of the choices and on one path; None for a path that has only goals."""
+    """The line on symbols, in one case of the choices and on one path, or None for a path that has only goals."""
 
     sides: Sides | None
     box: Sequence[Ends]

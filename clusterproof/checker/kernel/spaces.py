@@ -18,7 +18,7 @@ class Space:
 
     @property
     def function(self) -> str | None:
-        """Name of the quantity that belongs to a class; None if there is none."""
+        """Name of the quantity that belongs to a class, or None if there is none."""
         names = [name for name, allowed in self.ranges.items() if type(allowed) is OfClass]
         if len(names) > 1:
             raise Refused("one quantity may be of a class")

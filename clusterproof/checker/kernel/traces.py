@@ -110,7 +110,7 @@ class Trace(World):
         return Fact(point, equation=True)
 
     def decide(self, form: Form, strict: bool) -> bool | None:
-        """Return whether a number is nonnegative; None if it depends on the functions or on symbols."""
+        """Return whether a number is nonnegative, or None if it depends on the functions or on symbols."""
         value = form.terms.get((), Fraction(0))
         if form.terms.keys() <= {()} and type(value) is not Quotient:
             return bool(value > 0 if strict else value >= 0)

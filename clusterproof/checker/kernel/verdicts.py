@@ -51,7 +51,7 @@ class Judgement:
     lines
         The verdict on each line.
     why
-        For each piece of evidence, the reason why it shows nothing; empty if it shows a verdict.
+        For each piece of evidence, the reason why it shows nothing, or an empty string if it shows a verdict.
     digest
         SHA-256 of the text.
     """
@@ -147,7 +147,7 @@ def _decoded(record: Any) -> tuple[str, str, str, dict[str, Any]]:
 
 
 def _message(error: Exception) -> str:
-    """Return the message of an error; empty if there is none, as for a number with too many digits."""
+    """Return the message of an error, or an empty string if there is none, as for a number with too many digits."""
     try:
         return str(error)
     except Exception:  # computing the text may fail in any way

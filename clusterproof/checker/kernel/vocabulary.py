@@ -67,7 +67,7 @@ Line = Sides | Excluded
 
 
 def facts_of(holds: Any) -> list[Fact] | None:
-    """Return the facts in a hypothesis; None if the hypothesis is false."""
+    """Return the facts in a hypothesis, or None if the hypothesis is false."""
     if type(holds) is Fact:  # ``a and b`` is a itself if a does not hold on this path
         decided = [fact for asked, fact in running().now.path if asked is holds]
         return None if decided and decided[0] is not holds else [holds]
@@ -113,7 +113,7 @@ class Exact(Words[Sides]):
     """The functions that a claim calls, on exact numbers, lists, symbols, and numbers that depend on functions."""
 
     def facts(self, holds: Any) -> list[Fact] | None:
-        """Return the facts in a hypothesis; None if the hypothesis is false."""
+        """Return the facts in a hypothesis, or None if the hypothesis is false."""
         return facts_of(holds)
 
     def in_words(self, name: Any) -> str:

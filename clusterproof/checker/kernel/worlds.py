@@ -129,7 +129,7 @@ class Form(Linear):
         return Fact(self, equation=True)
 
     def decide(self, *, strict: bool, equation: bool) -> bool | None:
-        """Return whether the number is nonnegative (or positive) on this path; None if this depends on symbols."""
+        """Return whether the number is nonnegative (or positive) on this path, or None if this depends on symbols."""
         if equation:
             raise Refused(
                 "whether numbers that depend on f are equal is not decided: state it as a hypothesis"
@@ -223,7 +223,7 @@ class World(ABC):
     start, solution, minimum
         The point at which a method starts; the solution (None for functions that need not be convex); the least value.
     reach
-        Largest |start - solution|; None for no limit.
+        Largest |start - solution|, or None if there is no limit.
     symbolic
         Whether coefficients of points may be symbols.
     """

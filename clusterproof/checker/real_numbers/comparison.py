@@ -22,11 +22,11 @@ from clusterproof.checker.real_numbers.operators import FUEL, NUMBERS, OutOfFuel
 from clusterproof.checker.real_numbers.sides import Sides, compared
 
 PRECISIONS = (128, 512, 2048)
-"""Numbers of bits to try, in turn."""
+"""Numbers of bits to try, in this order."""
 UNKNOWN = "has no rigorous value"
 """Message for a function that cannot be evaluated rigorously."""
 OF_LINE = "the hypothesis of this line"
-"""Name in place of a hypothesis if only this line is not stated at an instance."""
+"""Placeholder for the hypothesis if only one line is excluded at an instance."""
 DIGITS = 5
 """Number of significant digits of a printed side."""
 
@@ -38,13 +38,13 @@ class Answer:
     Attributes
     ----------
     broken
-        Whether the instance breaks the line; None if this is undecided.
+        Whether the instance breaks the line, or None if this is undecided.
     why
-        The reason why the line is undecided; empty if it is decided.
+        The reason why the line is undecided, or an empty string if it is decided.
     again
         Whether more bits may decide the line.
     outside
-        The hypothesis that the instance breaks; empty if it meets all hypotheses.
+        The hypothesis that the instance breaks, or an empty string if it meets all hypotheses.
     measured, allowed
         The floats nearest to the two sides, at the entry that breaks the line most or comes nearest to breaking it.
     terms, place
@@ -85,8 +85,8 @@ def over_the_reals(
     statement, instance
         The statement and the instance.
     exact
-        Names of the lines to decide. The value tells whether the sides of the line are exact numbers, so that no
-        rounding is allowed. None stands for all lines, with rounding allowed.
+        Names of the lines to decide. The value is true if the sides of the line are exact numbers, so that no rounding
+        is allowed. None stands for all lines, with rounding allowed.
 
     Returns
     -------
@@ -204,7 +204,7 @@ def _place(error: BaseException, statement: Statement) -> str:
 
 
 def missed(statement: Statement, instance: Instance) -> tuple[str, Any, Any] | None:
-    """Return the first comparison in the hypotheses that an instance fails: its sign and its two numbers.
+    """Return the first comparison in the hypotheses that fails at an instance: the sign and the two numbers.
 
     None if the instance meets all hypotheses, or if the comparison is unknown.
     """

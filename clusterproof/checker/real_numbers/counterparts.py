@@ -55,15 +55,15 @@ NUMBER_ATTRIBUTES: dict[str, Callable[[Any], Any]] = {
 TABLES: Mapping[Any, Any] = {**NUMPY, **FUNCTIONS, **WORDS}
 """Replacement for each library function."""
 AGREEMENT = Fraction(1, 10**9)
-"""Largest relative difference between a module's constant and its source, if the constant has not changed."""
+"""Relative difference up to which a module's constant counts as equal to the value that its source gives."""
 MUTABLE = (list, dict, set, np.ndarray)
 """Types of objects whose contents may change; such objects are read again on every use."""
 LIBRARIES = {*sys.stdlib_module_names, "numpy", "scipy", "torch", "hypothesis"}
 """Packages whose classes are not rewritten."""
 OF_CLASSES = ("__dict__", "__weakref__", "__module__", "__doc__", "__annotations__", "__slots__", "__repr__")
-"""Members of classes that are left out."""
+"""Members of a class that the rewritten class does not contain."""
 SAFE = (Outside, ValueError, ArithmeticError, StopIteration, RuntimeError, AssertionError)
-"""Exceptions that the original function, or a hypothesis, would also raise."""
+"""Exceptions that the original function, or a hypothesis in it, would also raise."""
 
 
 class Names(dict[str, Any]):
@@ -91,7 +91,7 @@ def _no_class(*_arguments: Any, **_named: Any) -> Any:
 
 
 class Counterparts:
-    """Replacements at one precision, because the intervals of constants depend on the precision."""
+    """Replacements at one precision, because constants become intervals that depend on the precision."""
 
     def __init__(self) -> None:
         self._made: dict[int, tuple[Any, Any]] = {}
@@ -100,7 +100,7 @@ class Counterparts:
         self._variables: dict[int, tuple[Any, ...]] = {}
 
     def of(self, value: Any, live: dict[str, Any], name: str) -> Any:
-        """Return the replacement for a value that is called ``name`` in the namespace ``live``."""
+        """Return the replacement for the value that ``name`` has in the namespace ``live``."""
         if value is None or type(value) in (int, bool, str, bytes, Interval, Fraction) or value is Ellipsis:
             return value
         if isinstance(value, FunctionType) and value not in TABLES and of_scipy(value) is None:
@@ -332,7 +332,7 @@ def _full_name(value: Any, name: str) -> str:
 
 
 def _guarded(function: Callable[..., Any], name: str) -> Callable[..., Any]:
-    """Return a replacement function that raises ``NoValue`` where its own code fails."""
+    """Return a replacement function that raises ``NoValue`` instead of an error in the replacement's own code."""
 
     @functools.wraps(function, assigned=(), updated=())
     def call(*values: Any, **named: Any) -> Any:

@@ -33,7 +33,7 @@ VALUES = {
     "asin": (0, 0), "acos": (1, 0), "atan": (0, 0), "sinh": (0, 0), "cosh": (0, 1), "tanh": (0, 0), "asinh": (0, 0),
     "acosh": (1, 0), "atanh": (0, 0), "erf": (0, 0), "erfc": (0, 1), "gamma": (1, 1), "lgamma": (1, 0),
 }  # fmt: skip
-"""For each function, a number at which its value is exact, and this value."""
+"""For each function, a number at which the function has an exact value, and this value."""
 
 
 def _elementary(name: str, place: int, value: int) -> Callable[[Any], Any]:

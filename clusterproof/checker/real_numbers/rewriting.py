@@ -13,7 +13,8 @@ from clusterproof.checker.kernel.grammar import OPERATORS, SIGNS, call
 from clusterproof.checker.real_numbers.interval import NoValue
 
 WORDED = ("suppose", "given")
-"""Functions whose first argument may be a formatted sentence; it is removed, because formatting needs digits."""
+"""Functions whose first argument may be a formatted sentence. The rewriting removes the sentence, because formatting
+needs digits."""
 
 
 class Rewriter(ast.NodeTransformer):
@@ -102,7 +103,7 @@ class Rewriter(ast.NodeTransformer):
         return node if plain else ast.copy_location(call("__index", node), node)
 
     def visit_Call(self, node: ast.Call) -> ast.expr:
-        """Remove sentences that are meant for a reader."""
+        """Remove the sentences in calls such as ``suppose``, which only a reader needs."""
         node.keywords = [each for each in node.keywords if each.arg != "words"]
         name = getattr(node.func, "id", getattr(node.func, "attr", ""))
         if name in WORDED and node.args and isinstance(node.args[0], ast.JoinedStr):

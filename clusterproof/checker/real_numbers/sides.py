@@ -1,4 +1,4 @@
-"""The two sides of a line over the real numbers, and the amount by which they break it."""
+"""The two sides of a line over the real numbers, and the amount by which the left side exceeds the right side."""
 
 from __future__ import annotations
 
@@ -35,9 +35,9 @@ class Pair:
     left, right
         The two numbers.
     terms
-        Summands of the right side by name; empty for equations.
+        Summands of the right side by name; equations have none.
     place
-        Index of the entry; empty for single numbers.
+        Index of the entry, or an empty tuple for single numbers.
     """
 
     left: Any
@@ -57,7 +57,7 @@ class Sides:
     pairs
         One pair for each entry.
     rounding
-        Largest excess that the author of the claim allows; None if the author states none.
+        Largest excess that the author of the claim allows, or None if the author states none.
     """
 
     sign: str
@@ -122,7 +122,7 @@ def _entries(*sides: Any) -> list[tuple[tuple[int, ...], list[Any]]]:
 
 @dataclass
 class Compared:
-    """The last comparison since a hypothesis held; the search tries to satisfy it."""
+    """The last comparison since a hypothesis held; if the next hypothesis fails, it shows why."""
 
     sign: str = ""
     left: Any = None

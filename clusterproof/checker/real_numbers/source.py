@@ -1,4 +1,4 @@
-"""The source of a function or constant, provided that it has not changed since the import."""
+"""The source of a function or constant, provided that the file has not changed since the import."""
 
 from __future__ import annotations
 
@@ -92,6 +92,6 @@ def _codes(code: CodeType) -> Iterator[CodeType]:
 
 
 def file_of(names: dict[str, Any]) -> str:
-    """Return the file of a module, given its names; empty if it has none."""
+    """Return the file of a module, given its names, or an empty string if it has none."""
     module = sys.modules.get(names.get("__name__", ""))
     return str(names.get("__file__") or getattr(module, "__file__", None) or "")

@@ -146,7 +146,7 @@ def _table(_loaded: int) -> dict[Any, Any]:
 
 
 def of_scipy(value: Any) -> Any:
-    """Return the replacement for a function of SciPy; None if it has none."""
+    """Return the replacement for a function of SciPy, or None if it has none."""
     loaded = sum(name in sys.modules for name in ("scipy.special", "scipy.linalg"))
     if type(value).__name__ == "norm_gen":
         return StandardNormal

@@ -22,7 +22,7 @@ class Checked:
     Attributes
     ----------
     until
-        The number that would make the two sides equal at the counterexample; None if it is unknown. The search only
+        The number that would make the two sides equal at the counterexample, or None if it is unknown. The search only
         tries numbers near ``until``, and never reports ``until`` itself.
     """
 
@@ -49,12 +49,12 @@ class Improvement:
 
     @property
     def certified(self) -> Checked | None:
-        """The strongest certified number; None if there is none."""
+        """The strongest certified number, or None if there is none."""
         return self._nearest(CERTIFIED, VIOLATED)
 
     @property
     def violated(self) -> Checked | None:
-        """The weakest violated number; None if there is none."""
+        """The weakest violated number, or None if there is none."""
         return self._nearest(VIOLATED, CERTIFIED)
 
     def _nearest(self, verdict: str, other: str) -> Checked | None:

@@ -15,7 +15,7 @@ FEWEST = 30
 
 
 def doubts_of(tried: Tried, findings: Findings, key: str) -> list[str]:
-    """Return the reasons why the tried instances could not have refuted a line; empty if they could have."""
+    """Return the reasons why the tried instances could not have refuted a line, or an empty list if they could have."""
     doubts = []
     count = max(findings.instances, tried.coverage.looked_at)
     every = (tried.coverage.exhausted or tried.coverage.looked_at_all) and tried.space.complete

@@ -40,7 +40,7 @@ class Replayed:
     Attributes
     ----------
     verdict
-        The verdict; None if the stored one is rejected.
+        The verdict, or None if the stored one is rejected.
     why
         Why the stored verdict is rejected.
     shown, again, recorded
@@ -234,7 +234,7 @@ def _judged(
 
 
 def _instance(line: Line) -> dict[str, Any] | None:
-    """Return the numbers of the instance at which a line can be evaluated again; None if there is none."""
+    """Return the numbers of the instance at which a line can be evaluated again, or None if there is none."""
     if line.verdict in FALSE:
         return line.counterexample
     tightest = (line.tightness or {}).get(WHOLE)
@@ -244,7 +244,7 @@ def _instance(line: Line) -> dict[str, Any] | None:
 
 
 def _difference(verdict: Verdict, line: Line) -> str | None:
-    """Return how a line that is evaluated again differs from the stored one; None if it does not differ."""
+    """Return how a line that is evaluated again differs from the stored one, or None if it does not differ."""
     numbers = _instance(line)
     if numbers is None:
         return "it has no instance"

@@ -45,7 +45,7 @@ READS = ("fetch", "load", "open", "read")
 
 
 def key_of(claim: Claim[..., Any]) -> str | None:
-    """Return the SHA-256 of everything on which the search of a claim depends; None if this is unknown.
+    """Return the SHA-256 of everything on which the search of a claim depends, or None if this is unknown.
 
     The dependencies are unknown if a user's file runs strings as code, or reads files or the environment: by its
     source, or because it was seen to do so in this process.

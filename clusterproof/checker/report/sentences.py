@@ -285,7 +285,7 @@ def of_worst(worst: WorstCase, space: Space, *, proved: bool, refused: str = "")
 
 
 def doubts_of_worst(worst: WorstCase, noun: str, instances: int) -> list[str]:
-    """Return the reasons why the worst cases over a class do not decide a line; empty if they do."""
+    """Return the reasons why the worst cases over a class do not decide a line, or an empty list if they do."""
     if worst.refused:
         every_value = f"; there is no proof of every value: {worst.not_shown}" if worst.not_shown else ""
         return [f"drawn {noun}s only: {worst.refused}{every_value}"]

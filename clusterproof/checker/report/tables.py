@@ -132,7 +132,7 @@ def evidence(verdict: Verdict) -> str:
 
 
 def ratio_of(verdict: Verdict) -> float | None:
-    """Return the ratio of the bound to the measured side at the tightest instance; None if there is none."""
+    """Return the ratio of the bound to the measured side at the tightest instance, or None if there is none."""
     whole = (verdict.tightness or {}).get("all")
     return None if whole is None else whole["ratio"]
 
@@ -244,7 +244,7 @@ def count_table(verdicts: Sequence[Verdict], width: int | None) -> list[str]:
     verdicts
         The verdicts, at least one.
     width
-        Number of columns; None for one line per paper, of any length.
+        Number of columns, or None for one line per paper, of any length.
     """
     papers = sorted({verdict.paper for verdict in verdicts})
     words = [*map(str, Kind), *([FLOATS] if any(verdict.word == FLOATS for verdict in verdicts) else [])]
@@ -267,7 +267,7 @@ def count_table(verdicts: Sequence[Verdict], width: int | None) -> list[str]:
 
 
 def refuted_words(verdicts: Sequence[Verdict]) -> str:
-    """Count the violated claims by source, in one string; empty if no claim is violated."""
+    """Count the violated claims by source, in one string; return an empty string if no claim is violated."""
     count = sum(verdict.word == Kind.VIOLATED for verdict in verdicts)
     return f"{count} violated: {', '.join(refuted_parts(verdicts))}" if count else ""
 

@@ -98,7 +98,7 @@ def stated_ids(source: str) -> list[str]:
 
 
 def constant_of(source: str, name: str) -> Fraction | None:
-    """Return the value of a constant of a file; None if no constant has this name.
+    """Return the value of a constant of a file, or None if no constant has this name.
 
     Raises
     ------
@@ -127,7 +127,7 @@ def _parsed(source: str) -> ast.Module:
 
 
 def _number(value: ast.expr) -> Fraction | None:
-    """Return the value of an expression that contains only numbers; None for other expressions."""
+    """Return the value of an expression that contains only numbers, or None for other expressions."""
     if isinstance(value, ast.Constant) and type(value.value) in (int, float):
         return Fraction(str(value.value))
     if isinstance(value, ast.UnaryOp) and isinstance(value.op, ast.USub):
@@ -158,7 +158,7 @@ def _is_first(each: ast.stmt) -> bool:
 
 
 def _names(each: ast.stmt) -> str:
-    """Return the name to which a statement assigns a value; empty for other statements."""
+    """Return the name to which a statement assigns a value, or an empty string for other statements."""
     if isinstance(each, ast.Assign) and len(each.targets) == 1 and isinstance(each.targets[0], ast.Name):
         return each.targets[0].id
     if isinstance(each, ast.AnnAssign) and isinstance(each.target, ast.Name) and each.value is not None:
@@ -186,7 +186,7 @@ def _renamed(tree: ast.Module, claim: str, name: str) -> str:
 
 
 def _stated(decorator: ast.expr) -> str:
-    """Return the id of the claim that a decorator states; empty for other decorators."""
+    """Return the id of the claim that a decorator states, or an empty string for other decorators."""
     if not (
         isinstance(decorator, ast.Call) and decorator.args and isinstance(decorator.args[0], ast.Constant)
     ):

@@ -45,7 +45,7 @@ class Line:
     Attributes
     ----------
     name
-        Name of the line; empty if the claim has a single line.
+        Name of the line, or an empty string if the claim has a single line.
     verdict
         One of the six verdicts.
     reason
@@ -65,24 +65,24 @@ class Line:
         Numbers of the simplest instance that breaks the line.
     proof
         The kernel's rule that proves the line for every instance: ``"exhausted"``, ``"signs"``, ``"squares"``,
-        ``"induction"``, ``"dual"``, ``"family"`` or ``"empty"``. None if the line is not proved.
+        ``"induction"``, ``"dual"``, ``"family"`` or ``"empty"``. It is None if the line is not proved.
     basis
         The basis on which a violated or ill-posed line is refuted: ``"exact"`` (the kernel), ``"intervals"`` (the real
         numbers), ``"statistics"`` (with the error probability) or ``"floats"`` (no proof, but an excess larger than
-        rounding). None for other lines.
+        rounding). It is None for other lines.
     evidence
-        The evidence that the kernel replays; None if there is none.
+        The evidence that the kernel replays, or None if there is none.
     outside
-        The reason why the statement is not in the kernel's language; empty if it is.
+        The reason why the statement is not in the kernel's language, or an empty string if it is.
     tightness
         For the whole bound (``"all"``) and for each term, ``"ratio"`` and ``"instance"``: the ratio of the bound to the
         measured side at the tightest instance, and this instance. If the two sides are equal only for special values of
         some quantities, ``"only_at"`` of ``"all"`` gives these values, and the ratio leaves them out. None without a
         bound.
     worst, worst_exact
-        Largest ratio of the measured side to the bound, as a float and as a fraction; None if unknown or not exact.
+        Largest ratio of the measured side to the bound, as a float and as a fraction, or None if unknown or not exact.
     only_where
-        An earlier line that is broken by every instance that breaks this line; None if there is none.
+        An earlier line that is broken by every instance that breaks this line, or None if there is none.
     role
         As in ``Statement``; for a potential, ``"potential"``.
     source, error_kind, repaired_by
@@ -137,17 +137,17 @@ class Verdict(Line):
     seconds
         Wall-clock time of the check, in seconds.
     evaluations
-        The number that the user gave; None for the claim's own number.
+        The number that the user gave, or None for the claim's own number.
     version
         Version of Clusterproof.
     interrupted
         Whether the user stopped the search, so that the verdict rests on the results until then.
     text
-        The claim, in the form that the kernel reads; empty if no statement is in its language.
+        The claim, in the form that the kernel reads, or an empty string if no statement is in its language.
     tight
         As in ``Claim``.
     file
-        The user's file that states the claim; empty for a claim of the catalogue.
+        The user's file that states the claim, or an empty string for a claim of the catalogue.
     """
 
     claim: str
@@ -256,7 +256,7 @@ def main_of(lines: Sequence[L]) -> L:
 
 
 def version() -> str:
-    """Return the version of Clusterproof; empty if it is not installed."""
+    """Return the version of Clusterproof, or an empty string if it is not installed."""
     try:
         return metadata.version("clusterproof")
     except metadata.PackageNotFoundError:

@@ -1,8 +1,8 @@
 """The best factor of a bound as a quotient of a claim's quantities.
 
 At points of the parameters a semidefinite program gives the least factor with which every function of the class keeps
-the bound: the factor is one more multiplier, of minus the bound. A simple quotient through these numbers is only a
-candidate: its caller checks the claim with this factor before printing it.
+the bound: the factor is a further multiplier, by which minus the bound is multiplied. A simple quotient that takes
+these values is only a candidate. Before a command prints the quotient, it checks the claim with this factor.
 """
 
 from __future__ import annotations
@@ -35,14 +35,14 @@ NEAR = 3e-5
 
 
 def best_factor(frozen: Frozen, of: str, *, least: bool) -> str | None:
-    """Return the best factor of a bound, or of one term of it, as a formula; None if no simple one is found.
+    """Return the best factor of a bound, or of one term of it, as a formula, or None if no simple one is found.
 
     Parameters
     ----------
     frozen
         A claim about a function of a class.
     of
-        Name of the term, which occurs in one line; empty for the whole bound of a claim with one line.
+        Name of the term, which occurs in one line, or an empty string for the whole bound of a claim with one line.
     least
         Whether a smaller factor is better, or a larger one.
     """
@@ -56,7 +56,7 @@ def best_factor(frozen: Frozen, of: str, *, least: bool) -> str | None:
 
 
 def _fitted(need: Need, *, least: bool) -> str | None:
-    """Return a quotient through the best factors at the points of a grid, as a formula."""
+    """Return a formula of a quotient that equals the best factor at each point of a grid."""
     programs = Programs(need)
     count, place = len(programs.conditions), list(programs.conditions).index(FACTOR)
     cost = np.zeros(count)
@@ -80,9 +80,9 @@ def _fitted(need: Need, *, least: bool) -> str | None:
 
 
 def _need_with_factor(statement: Statement, line: str, of: str) -> Need | None:
-    """Return the need that a factor times a term, plus the bound's other terms, keeps a line; None if there is none.
+    """Return the need that a line holds with a factor on one term of the bound, or None if there is none.
 
-    In a loop, the invariant stays as it is.
+    The invariants of loops get no factor.
     """
     try:
         _, found = traced(statement, line)
@@ -96,7 +96,7 @@ def _need_with_factor(statement: Statement, line: str, of: str) -> Need | None:
 
 
 def _split(compare: Callable[..., Sides], of: str) -> Callable[..., Sides]:
-    """Return a comparison with two slacks: without the term, and of the term alone."""
+    """Return a comparison with two slacks: the slack without the term, and the term alone."""
 
     def split(measured: Any, *allowed: Any, words: Any = None, **terms: Any) -> Sides:
         if of:
@@ -109,7 +109,7 @@ def _split(compare: Callable[..., Sides], of: str) -> Callable[..., Sides]:
 
 
 def _formula(ratio: tuple[Polynomial, Polynomial], at: Point, names: Mapping[int, str]) -> str:
-    """Return a quotient in the names of its symbols; each factor has the sign with which it is positive."""
+    """Write a quotient with the names of its symbols; each factor is written with the sign that makes it positive."""
     number, texts = Fraction(1), []
     for p, own in zip(ratio, (1, -1), strict=True):
         size, factors = factors_of(p)
@@ -132,7 +132,7 @@ def _formula(ratio: tuple[Polynomial, Polynomial], at: Point, names: Mapping[int
 
 
 def _sum(p: Polynomial, names: Mapping[int, str]) -> str:
-    """Return a polynomial with integer coefficients as a sum: positive terms first, then lower degrees first."""
+    """Write a polynomial with integer coefficients: positive terms first, then by increasing degree."""
     text = ""
     for powers, value in sorted(p.items(), key=lambda term: (term[1] < 0, sum(term[0]), term[0])):
         several = [

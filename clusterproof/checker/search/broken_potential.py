@@ -37,7 +37,7 @@ class BrokenPotential:
 def broken_potential(
     statement: kernel.Statement, space: Space, settings: Sequence[Instance], drawn: Sequence[Any]
 ) -> BrokenPotential | None:
-    """Return an instance at which an invariant fails in some round; None if none is found.
+    """Return an instance at which an invariant fails in some round, or None if none is found.
 
     Parameters
     ----------
@@ -46,7 +46,7 @@ def broken_potential(
     space
         The space of the statement, read from the function of the claim's author.
     settings
-        Values of the other quantities, with few rounds.
+        Values of the quantities other than the function, with few rounds.
     drawn
         Functions of the class to try at each setting.
     """
@@ -74,7 +74,7 @@ def _entries(statement: kernel.Statement, settings: Sequence[Instance]) -> Itera
 
 
 def broken_at(statement: kernel.Statement, instance: Instance, space: Space) -> BrokenPotential | None:
-    """Return the first comparison that fails at an instance; None if all hold or the instance breaks a hypothesis."""
+    """Return the first comparison that fails at an instance, or None if none fails or a hypothesis fails."""
     with suppress(*NO_VALUE), limited(), evaluating() as evaluation, looking_at_invariants() as looked:
         lines = statement.evaluate(
             {n: space.ranges[n].passed(value, instance) for n, value in instance.items()}

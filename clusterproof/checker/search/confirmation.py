@@ -114,7 +114,7 @@ def holds_over_the_reals(statement: Statement, instance: Instance, name: str) ->
 
 
 def is_certain(statement: Statement, evaluation: Evaluation, name: str) -> bool:
-    """Return whether a broken line needs no more digits: an interval, or exact numbers without floats, break it."""
+    """Return whether a broken line needs no confirmation, because an interval or exact numbers break it."""
     line = evaluation.lines[name]
     if not isinstance(line, Sides) or line.failure is not None:
         return True
@@ -136,7 +136,7 @@ def is_inexact(statement: Statement, evaluation: Evaluation, name: str) -> bool:
 def computes_in_floats(function: Any, records: frozenset[type] = frozenset()) -> bool:
     """Return whether a function uses NumPy, floats, or functions that return floats, directly or indirectly.
 
-    Properties and methods of the classes that it uses, and of ``records``, also count.
+    Properties and methods of ``records``, and of the classes that the function uses, also count.
     """
     values, names = _named_by(function, records)
     of_math = {name for name in names if not name.startswith("__") and hasattr(math, name)}
@@ -145,7 +145,7 @@ def computes_in_floats(function: Any, records: frozenset[type] = frozenset()) ->
 
 @cache
 def approximation_in(function: Any) -> str:
-    """Return a module that a function uses and whose functions return approximations; empty if there is none."""
+    """Return the name of an approximating module that a function uses, or an empty string if there is none."""
     values, names = _named_by(function)
     packages = [value for value in values if isinstance(value, ModuleType)]
     with warnings.catch_warnings(action="ignore"):  # for old names such as np.object

@@ -34,16 +34,16 @@ from clusterproof.checker.search.semidefinite import matrix_of, minimum, triangl
 Proof = dict[str, Any]
 """Multipliers for one entry, in the form that the kernel reads."""
 SETTINGS = 64
-"""Largest number of settings of the quantities other than the function of a class."""
+"""Largest number of settings. A *setting* is a choice of all quantities except the function of a class."""
 DIGITS = (1, 2, 3, 4, 6, 8, 10, 12)
 """Numbers of decimals to try for rounding the multipliers, until the rounded multipliers are a proof."""
 TOLERANCES = (1e-10, 1e-8, 1e-7)
 FACES = 12
 """Largest number of faces to try."""
 SINGULAR = 1e-6
-"""Margin below which some multiplier or eigenvalue counts as 0 on the whole face."""
+"""Largest least multiplier or eigenvalue below which some multiplier or eigenvalue counts as 0 on the whole face."""
 FORCED = Fraction(1, 4)
-"""Share by which a bound is raised, in order to find properties that all multipliers have for every bound."""
+"""Share by which a bound is raised to find the face that contains the multipliers for every bound."""
 PRESENT = 1e-4
 """Least size at which a part of the solver's worst case counts as nonzero."""
 SIMPLE = ((200, 1e-4), (12, 3e-3))
@@ -51,14 +51,14 @@ SIMPLE = ((200, 1e-4), (12, 3e-3))
 
 
 def multipliers(statement: kernel.Statement, line: str) -> dict[str, Any] | None:
-    """Search for multipliers of a class's conditions, at every setting and on every path; None if some are not found.
+    """Search for multipliers at every setting and on every path; return None if some are not found.
 
     Parameters
     ----------
     statement
         A statement of the language, with a function of a class.
     line
-        Name of the line; empty if it is the only one.
+        Name of the line, or an empty string if it is the only one.
 
     Returns
     -------
@@ -87,7 +87,7 @@ def written(setting: Mapping[str, Any], proofs: Sequence[Sequence[Proof]]) -> di
 
 
 def proofs_at(paths: Sequence[Sequence[Path]]) -> list[list[Proof]] | None:
-    """Return a proof of every entry on every path; None if some proof is not found."""
+    """Return a proof of every entry on every path, or None if some proof is not found."""
     found = []
     for entries in paths:
         of_path = [proof_of(path) for path in entries]
@@ -98,7 +98,7 @@ def proofs_at(paths: Sequence[Sequence[Path]]) -> list[list[Proof]] | None:
 
 
 def proof_of(path: Path, raised: Fraction = Fraction(0)) -> Proof | None:
-    """Return multipliers that prove an entry with a bound that is raised by the share ``raised``; None if not found."""
+    """Return multipliers that prove an entry with the bound times 1 + ``raised``, or None if none are found."""
     whole = _Face.whole(path, raised)
     for face in _faces(whole):
         if (proof := face.near()) is not None:
@@ -111,7 +111,7 @@ def proof_of(path: Path, raised: Fraction = Fraction(0)) -> Proof | None:
 def exact_face(
     slack: Terms, nonnegative: Conditions, zero: Conditions, vectors: Sequence[Any]
 ) -> np.ndarray | None:
-    """Return the directions on which the form vanishes for exact multipliers; None if no such multipliers are found."""
+    """Return the directions on which the form vanishes for exact multipliers, or None if none are found."""
     without_trace: Any = None
     path = Path(without_trace, (slack,), None, nonnegative, zero, ())
     face = next((each for each in _faces(_Face.whole(path, Fraction(0))) if each.near() is not None), None)
@@ -234,7 +234,7 @@ class _Face:
         return [n for n in self.signed if n not in self.echelon or self.echelon[n].keys() - {self.size}]
 
     def near(self) -> Proof | None:
-        """Return a proof in fractions near the centre; None if none is found."""
+        """Return a proof in fractions near the centre, or None if none is found."""
         for digits in DIGITS if self.free else DIGITS[:1]:
             guess = {n: Fraction(str(round(v, digits))) for n, v in zip(self.free, self._centre, strict=True)}
             x = [guess.get(n, Fraction(0)) for n in range(self.size)]
@@ -337,7 +337,7 @@ def complement_of(rows: Sequence[Sequence[Fraction]], size: int) -> np.ndarray:
 
 
 def rational_rows(rows: np.ndarray, largest: int, tolerance: float) -> list[list[Fraction]] | None:
-    """Return the reduced echelon basis of the rows' span in fractions; None if an entry is not near a fraction."""
+    """Return the reduced echelon basis of the rows' span in fractions, or None if an entry is not near a fraction."""
     from scipy.linalg import qr
 
     _, _, order = qr(rows, pivoting=True)

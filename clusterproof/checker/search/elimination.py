@@ -42,7 +42,7 @@ def null_space(rows: Sequence[Sequence[Fraction]], size: int) -> list[list[Fract
 
 
 def solve(rows: Sequence[Sequence[Fraction]], right: Sequence[Fraction]) -> list[Fraction] | None:
-    """Return x with rows @ x = right for a square matrix; None if it is singular."""
+    """Return x with rows @ x = right for a square matrix, or None if it is singular."""
     from flint import fmpq, fmpq_mat
 
     size = len(rows)

@@ -19,7 +19,7 @@ class _Tried:
         self.need, self.left = need, MOST_ELIMINATIONS
 
     def order(self, matrix: Matrix, rows: Sequence[int], last: Polynomial) -> list[int] | None:
-        """Return an order of the rows that remain after a pivot; None if none is found."""
+        """Return an order of the rows that remain after a pivot, or None if none is found."""
         found: list[int] = []
         for block in blocks(matrix, rows):
             of_block = self._of_block(matrix, block, last)
@@ -59,7 +59,7 @@ def order_of(matrix: Matrix, need: Need) -> list[int] | None:
     Returns
     -------
     list or None
-        The order; the search tries pivots with few terms first. None if no order is found.
+        The order; the search tries pivots with few terms first. It is None if no order is found.
 
     Raises
     ------

@@ -1,4 +1,4 @@
-"""Find instances that random draws miss: solve equations among the hypotheses, and move draws towards thin sets."""
+"""Find instances that random draws miss: solve equations among the hypotheses, and approach thin sets."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ SIMPLEST = 8
 """Number of simple instances through which lines are drawn."""
 GOLDEN = (math.sqrt(5) - 1) / 2
 NARROWINGS = 45
-"""Number of steps in which a quantity's interval shrinks from its full range to the point nearest to a hypothesis."""
+"""Number of steps of the golden-section search for the value of a quantity that is nearest to a hypothesis."""
 DIRECTIONS = (-3, -2, -1, 1, 2, 3, 4, 5)
 """Possible numerators and denominators of the slopes of a line."""
 
@@ -87,7 +87,7 @@ def solutions(
 
 
 def _residual(tried: Tried, instance: dict[str, Any]) -> Fraction | None:
-    """Return the difference between the two sides of the first hypothesis that fails; None if it is not an equation."""
+    """Return the difference of the sides of the first failing hypothesis, or None if this is no equation."""
     sign, left, right = missed(tried.statement, instance) or ("", 0, 0)
     if sign != "==" or Interval in (type(left), type(right)):
         return None
@@ -101,7 +101,7 @@ def _gap(tried: Tried, instance: dict[str, Any]) -> Fraction:
 def _solved(
     tried: Tried, start: dict[str, Any], names: Sequence[str], stream: np.random.Generator
 ) -> dict[str, Any] | None:
-    """Try to solve the equations for one quantity, two, ..., ``AT_ONCE`` quantities; None if no solution is found."""
+    """Solve the equations for one quantity, two, ..., ``AT_ONCE`` quantities; return None if this fails."""
     shuffled = sorted(names, key=lambda _: stream.random())
     for count in range(1, min(AT_ONCE, len(names)) + 1):
         found = _with_solution(tried, start, shuffled[:count])
@@ -117,7 +117,7 @@ def _with_solution(tried: Tried, instance: dict[str, Any], names: Sequence[str])
     *others, last = names
 
     def gap(moved: dict[str, Any]) -> Fraction:
-        """Return the difference in the last equation after the other quantities solved the earlier equations."""
+        """Solve the earlier equations for the other quantities, and return the difference in the last equation."""
         met = _with_solution(tried, moved, others)
         return Fraction(0) if met is None else _gap(tried, met)
 
@@ -147,7 +147,7 @@ def _roots(gap: Gap, instance: dict[str, Any], name: str) -> Iterator[Fraction]:
 def _on_line(
     tried: Tried, start: dict[str, Any], names: Sequence[str], stream: np.random.Generator
 ) -> dict[str, Any] | None:
-    """Return the second solution of an equation of degree 2 on a line through an instance; None if there is none."""
+    """Return the second solution of an equation of degree 2 on a line through an instance, or None if there is none."""
 
     def slope() -> Fraction:
         top, bottom = (DIRECTIONS[int(stream.integers(len(DIRECTIONS)))] for _ in range(2))
@@ -193,7 +193,7 @@ def approach(tried: Tried, stream: np.random.Generator, wanted: int) -> None:
 
 
 def _nearest(tried: Tried, start: dict[str, Any], name: str) -> dict[str, Any] | None:
-    """Return an instance that meets the hypotheses, by golden-section search in one quantity; None if none is found."""
+    """Search for an instance that meets the hypotheses, by golden sections in one quantity; else return None."""
     allowed = tried.space.ranges[name]
     assert isinstance(allowed, Numbers)
 
@@ -202,7 +202,7 @@ def _nearest(tried: Tried, start: dict[str, Any], name: str) -> dict[str, Any] |
         return {**start, name: number}
 
     def shortfall(value: float) -> float:
-        """Return the distance between the sides of the first hypothesis that fails; 0 if all hypotheses hold."""
+        """Return the distance between the sides of the first hypothesis that fails, or 0 if all hypotheses hold."""
         comparison = missed(tried.statement, moved(value))
         return 0.0 if comparison is None else abs(nearest_float(comparison[1]) - nearest_float(comparison[2]))
 

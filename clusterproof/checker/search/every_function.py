@@ -46,11 +46,12 @@ def _at_least_and_bound(measured: Any, *allowed: Any, words: Any = None, **terms
 
 
 BOUNDED = {**WORDS, "at_most": _at_most_and_bound, "at_least": _at_least_and_bound}
-"""Functions that a claim's text calls during tracing; comparisons also return the side to which ratios are relative."""
+"""Functions that a claim's text calls during tracing. A comparison also returns the side by which ratios are
+divided."""
 
 
 def decide(tried: Tried) -> Mapping[str, WorstCase]:
-    """Return the worst case of each line; evaluate functions that break the line, and a function that is admissible.
+    """Return the worst case of each line; evaluate the functions that break a line, and one admissible function.
 
     If the statement cannot be traced, the empty name holds the reason.
     """
@@ -85,7 +86,7 @@ def decide(tried: Tried) -> Mapping[str, WorstCase]:
 
 
 def _families(tried: Tried, settings: Sequence[Instance], name: str) -> dict[str, WorstCase]:
-    """Return multipliers for every line, as quotients of the other quantities; or why a line has no multipliers."""
+    """Return multipliers for every line, as quotients of the other quantities, or the reason why a line has none."""
     try:
         statement = tried.frozen.statement(tried.statement.name)
     except Refused:
@@ -111,7 +112,7 @@ def _families(tried: Tried, settings: Sequence[Instance], name: str) -> dict[str
 def _broken_potential(
     tried: Tried, statement: Statement, settings: Sequence[Instance], name: str
 ) -> BrokenPotential | None:
-    """Search for a function for which the potential of a loop fails after few rounds; None if the text has no loop."""
+    """Search for a function whose potential fails after few rounds; return None if the text has no loop."""
     if "iterate" not in (tried.frozen.text or ""):
         return None
     few = [
@@ -127,7 +128,7 @@ def _broken_potential(
 
 
 def _witness(tried: Tried, settings: Sequence[Instance], name: str, line: str) -> Instance | None:
-    """Return an instance with few rounds that meets the hypotheses of a line; None if no drawn function meets them."""
+    """Draw an instance with few rounds that meets a line's hypotheses; return None if none meets them."""
     few = list(_least_integers(tried.space, settings, name))
     for number in range(WITNESSES):
         for setting in few:

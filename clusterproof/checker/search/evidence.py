@@ -20,14 +20,14 @@ MOST_STATES = 26
 
 
 def evidence_of(tried: Tried, line: str, claim: kernel.Claim) -> tuple[dict[str, Any], kernel.Word] | None:
-    """Return evidence that the kernel accepts for a line, and the verdict; None if no evidence is found.
+    """Return evidence that the kernel accepts for a line, and the verdict, or None if no evidence is found.
 
     Parameters
     ----------
     tried
         State of the search of one of the claim's statements.
     line
-        Name of the line; empty if it is the only one.
+        Name of the line, or an empty string if it is the only one.
     claim
         The claim, in the form that the kernel reads.
     """
@@ -41,7 +41,7 @@ def evidence_of(tried: Tried, line: str, claim: kernel.Claim) -> tuple[dict[str,
 
 
 def refusal_of(tried: Tried, line: str, claim: kernel.Claim) -> str:
-    """Return why the kernel does not accept multipliers for every value; empty if the search found none."""
+    """Return why the kernel rejects multipliers for every value, or an empty string if none were found."""
     worst = tried.worst.get(line)
     if worst is None or worst.family is None:
         return ""
@@ -95,12 +95,12 @@ def _candidates(tried: Tried, line: str, statement: kernel.Statement) -> Iterato
 
 
 def _are_fractions(allowed: Choice) -> bool:
-    """Return whether all options are fractions; integers may be positions in a list and stay numbers."""
+    """Return whether all options are fractions. Integers stay numbers, because they may be positions in a list."""
     return all(type(option) is Fraction for option in allowed.options)
 
 
 def _states(statement: kernel.Statement, line: str, data: Mapping[str, Any]) -> int | None:
-    """Return the number of symbols that a line needs for rounds, states and values; None if it has no formula."""
+    """Return the number of symbols that a line needs for rounds, states and values, or None if it has no formula."""
     used = 0
     try:
         with limited():

@@ -1,4 +1,4 @@
-"""Multipliers that are quotients of the parameters, for the kernel's rule *family*.
+"""Multipliers for the kernel's rule *family*: quotients of polynomials in the parameters.
 
 Semidefinite programs at a grid of parameters give an interval for each multiplier. The search fixes the multipliers one
 by one. It sets each to the simplest quotient that lies in the interval at every point. Such quotients are only
@@ -39,7 +39,7 @@ EXACT = 3e-5
 COSTS = 3
 """Number of cost functions to try, if the first one gives multipliers that are not quotients."""
 SHARES = (0.0, 0.02, 0.2)
-"""Shares to try for shortening an interval at both ends."""
+"""Shares by which an interval is shortened at both ends, in the order in which they are tried."""
 Proof = dict[str, Any]
 
 
@@ -55,7 +55,7 @@ def family_of(statement: kernel.Statement, line: str, hints: Hints | None = None
     statement
         A statement of the language, with a function of a class.
     line
-        Name of the line; empty if it is the only one.
+        Name of the line, or an empty string if it is the only one.
     hints
         The author's own multipliers; the search finds the others.
 
@@ -127,7 +127,7 @@ def _listed(statement: kernel.Statement) -> list[str]:
 
 
 def proof_of(need: Need, hint: Hint) -> Proof | None:
-    """Return multipliers that the kernel accepts; None if none are found."""
+    """Return multipliers that the kernel accepts, or None if none are found."""
     if hint.names is not None and len(hint.fixed) == len(hint.names) and not weight_names(need):
         return _checked(need, hint.fixed, hint.squares)
     programs = Programs(need)
@@ -153,7 +153,7 @@ class _Fitted:
         self.given = {self.names.index(name): ratio for name, ratio in hint.fixed.items()}
 
     def proof(self, costs: int) -> Proof | None:
-        """Return a proof from one of the first ``costs`` cost functions; None if none is found."""
+        """Return a proof from one of the first ``costs`` cost functions, or None if none is found."""
         tried: list[list[int]] = []
         for cost in islice(self._costs(), costs):
             quotients = Quotients(self.programs.need, self.programs.points, self.programs.forms)
@@ -176,7 +176,8 @@ class _Fitted:
         return None
 
     def _supports(self, support: list[int], table: np.ndarray, *, least: bool) -> Iterator[list[int]]:
-        """Yield sets of conditions to try: a least set, least sets without one of its conditions, and the support."""
+        """Yield sets of conditions to try: a least set, other least sets that lack one of its conditions, the
+        support."""
         if least:
             few = self.programs.least(support, table)
             yield few
@@ -196,7 +197,7 @@ class _Fitted:
             yield base * stream.uniform(0.5, 2.0, count)
 
     def _through(self, quotients: Quotients, support: Sequence[int], table: np.ndarray) -> Proof | None:
-        """Return a proof whose quotients match the multipliers at the grid points; None if none is found."""
+        """Return a proof whose quotients match the multipliers at the grid points, or None if none is found."""
         fits = dict(self.given)
         for n in support:
             room = self.near * (1 + np.abs(table[:, n]))
@@ -208,7 +209,7 @@ class _Fitted:
         return self._accepted(fits)
 
     def _determined(self, n: int, support: Sequence[int], fits: Mapping[int, Ratio]) -> Ratio | None:
-        """Return the multiplier that the equation of a function value gives if its other multipliers are fixed."""
+        """Return the multiplier that the equation of a function value determines if all others in it are fixed."""
         slack, *conditions = self.programs.forms
         for key in self.programs.linear:
             own = conditions[n].get(key)

@@ -26,9 +26,9 @@ RAISED = (0.0, 1e-9, 1e-8, 1e-7, 1e-6)
 MOST_PROGRAMS = 12_000
 """Largest number of programs for one need."""
 LARGEST = 1e4
-"""Least absolute value at which a multiplier is rejected."""
+"""Absolute value from which on a multiplier is rejected."""
 FEWEST = 4
-"""Least number of grid points for a fit."""
+"""Least number of grid points to which quotients are fitted."""
 SUM = (-1,)
 """Key of a form's coefficient of the sum of the weights. (The sum is 1.) No function value has this key."""
 
@@ -137,7 +137,7 @@ class Programs:
         return [Fraction(n - count // 2) for n in range(1, count + 1)]
 
     def _meets(self, fact: Any, at: Point) -> bool:
-        """Return whether a hypothesis holds at a point, or contains a symbol that the forms do not contain."""
+        """Return whether a hypothesis holds at a point, or contains a symbol that occurs in no form."""
         if not fact.slack.top.places | fact.slack.bottom.places <= set(self.places):
             return True
         value = value_at(fact.slack, at)
@@ -163,7 +163,7 @@ class Programs:
     def table(
         self, cost: np.ndarray, active: Sequence[int], fixed: Mapping[int, np.ndarray]
     ) -> np.ndarray | None:
-        """Return the cheapest multipliers of ``active`` conditions, one row per point; None if many points have none.
+        """Return the cheapest multipliers of ``active`` conditions per point, or None if many points have none.
 
         Points without a solution leave the grid if they are less than a quarter of it and no multiplier is fixed yet.
         """
@@ -189,7 +189,7 @@ class Programs:
     def interval(
         self, n: int, active: Sequence[int], fixed: Mapping[int, np.ndarray]
     ) -> tuple[np.ndarray, np.ndarray] | None:
-        """Return the least and the largest value of a multiplier at each point; None if some point has none."""
+        """Return the least and the largest value of a multiplier at each point, or None if some point has none."""
         cost = np.array([1.0 if m == n else 0.0 for m in active])
         low, high = [], []
         for place in range(len(self.points)):
@@ -228,7 +228,7 @@ class Programs:
         fixed: Mapping[int, float],
         raised: Sequence[float] = RAISED,
     ) -> np.ndarray | None:
-        """Return the cheapest multipliers of ``active`` conditions at a point, given fixed ones; None if not found."""
+        """Return the cheapest multipliers of ``active`` conditions at a point, or None if they are not found."""
         self.spent += 1
         if self.spent > MOST_PROGRAMS:
             raise TooManyPrograms

@@ -39,9 +39,9 @@ class Findings:
     attained, common
         Number of instances with two equal sides, and the quantities that have the same value at all these instances.
     found, alone, basis
-        ``found``: first evaluation that refutes the line. ``alone``: whether one refutes it without breaking an earlier
-        line. ``basis``: ``"intervals"`` if interval arithmetic or exact numbers decided, or ``"floats"`` if the excess
-        was larger than rounding.
+        ``found``: first evaluation that refutes the line. ``alone``: whether an evaluation refutes it without breaking
+        an earlier line. ``basis``: ``"intervals"`` if interval arithmetic or exact numbers decided, or ``"floats"`` if
+        the excess was larger than rounding.
     echoed
         Earlier lines, in order, that every evaluation breaks if it breaks this line; None before the first evaluation.
     waiting
@@ -65,8 +65,8 @@ class Findings:
     magnitude
         Largest magnitude of a side that is a float.
     grows
-        Name of a quantity with which the largest ratio keeps growing, so that it would exceed 1; empty if there is
-        none.
+        Name of a quantity with which the largest ratio keeps growing, so that the ratio would exceed 1. The string is
+        empty if there is none.
     unlikely
         Probability of at least as many failures in all instances together; None unless it is below the error level.
     """
@@ -172,7 +172,7 @@ def _largest_side(sides: Sides) -> float:
 
 
 def suspicion(line: Any) -> float:
-    """Return how strongly a few repetitions indicate that a line is broken, in standard deviations."""
+    """Return by how many standard deviations a few repetitions exceed the bound of a line."""
     if isinstance(line, Expectation):
         with np.errstate(all="ignore"):
             mean, spread = line.samples.mean(axis=0), line.samples.std(axis=0)

@@ -34,7 +34,7 @@ from clusterproof.checker.kernel.quotients import Quotient
 from clusterproof.common import InvalidArgument
 
 Hints = Mapping[str, Callable[..., Any] | Sequence[str]]
-"""Hints by the name of the need."""
+"""Hints, indexed by the name of the need."""
 Ratio = tuple[Polynomial, Polynomial]
 """Numerator and denominator; the denominator is positive."""
 
@@ -46,9 +46,9 @@ class Hint:
     Attributes
     ----------
     fixed
-        Multipliers by the names of conditions.
+        Multipliers, indexed by the names of conditions.
     names
-        The only conditions that the proof may use; None for all conditions.
+        The only conditions that the proof may use, or None for all conditions.
     squares
         Squares of the differences in hypotheses about symbols, in the form of the evidence.
     """
@@ -59,7 +59,7 @@ class Hint:
 
 
 def named(needs: Iterable[Need]) -> list[tuple[str, Need]]:
-    """Return needs with the names that hints use; from the second loop on, the name contains the number of the loop."""
+    """Return the needs with the names that hints use. From the second loop on, a name contains the loop's number."""
     found, loops, before = [], 1, "start"
     for need in needs:
         kind = need.name.partition(" ")[0]
@@ -93,7 +93,7 @@ def hint_of(name: str, given: Callable[..., Any] | Sequence[str] | None, need: N
     name
         Name of the need.
     given
-        The author's hint; None if there is none.
+        The author's hint, or None if there is none.
     need
         The need.
     spare

@@ -21,7 +21,8 @@ from clusterproof.common import generator
 CORNERS = 256
 """Largest number of corners that are tried first; at most half of the instances are corners."""
 CLIMBING, RARE = 0.25, 0.1
-"""Share of draws that change the tightest instance; it becomes 0.75 below a share ``RARE`` of admissible draws."""
+"""Share of draws that change the tightest instance. If less than a share ``RARE`` of the draws is admissible, it is
+0.75."""
 REDRAWS = 20
 """Number of times that the quantities of a failed hypothesis are drawn again."""
 OTHERS = 3
@@ -31,11 +32,12 @@ EXPONENTS = (1, 2, 3, 4, 5, 6, 8, 9, 10, 12, 15, 16, 20, 30, 31, 40, 60, 100, 20
 FEW = 60
 """Least number of instances for which the equations are solved."""
 MOST_ROUNDS = 6
-"""Number of integers, counted from the least one, in a range without an upper end, if few rounds are enough."""
+"""Number of integers that are drawn, from the least one on, in a range without an upper end, if few rounds are
+enough."""
 THIN = 160
 """Number of attempts to reach a thin set; half of them start near the tightest instance."""
 MOST = 5
-"""Largest numbers, per wanted instance, of draws and of draws that break a hypothesis."""
+"""Largest number of draws per wanted instance, and largest number of draws that break a hypothesis."""
 
 
 def sample(tried: Tried, wanted: int) -> bool:

@@ -68,7 +68,7 @@ Evaluate = Callable[..., Mapping[str, Conclusion]]
 
 
 def by_margin(evaluator: Evaluator, evaluation: Evaluation, name: str, magnitude: float) -> str:
-    """Return the reason why rounding may explain that an instance breaks a line in floats; empty if there is none.
+    """Return why rounding may explain that an instance breaks a line, or an empty string if it does not.
 
     Both sides must be finite, and neither may be an integer computed from floats. Unless the claim states its rounding,
     the excess must be larger than two numbers: 1e-7 times the largest side over the claim's instances, and 1e-14 times
@@ -231,7 +231,7 @@ def _moved(code: Any, stream: np.random.Generator) -> Any:
 
 
 def _sign(sides: Any) -> float:
-    """Return the sign of the largest difference in an equation; 0 for an inequality."""
+    """Return the sign of the largest difference in an equation, or 0 for an inequality."""
     if not sides.identity:
         return 0.0
     gaps = np.concatenate([np.ravel(as_floats(left) - as_floats(right)) for left, right in sides.pairs])

@@ -38,7 +38,7 @@ class Path:
     slacks
         Forms; at least one of them must be nonnegative.
     bound
-        The side to which ratios are relative; None if unknown.
+        The side by which ratios are divided, or None if unknown.
     nonnegative, zero
         Conditions, with the kernel's names.
     vanishing
@@ -62,7 +62,7 @@ class Path:
 
 
 def settings_of(statement: kernel.Statement, most: int) -> list[Instance] | None:
-    """Return all values of the quantities other than the function of a class; None if there are more than ``most``."""
+    """Return all choices of the quantities except the class's function, or None if they are more than ``most``."""
     found: list[Instance] = []
     try:
         for setting in statement.space.every(left_out=statement.space.function):
@@ -86,7 +86,7 @@ def paths_of(
     setting
         Values of the quantities other than the function of a class.
     bounds
-        Whether the second half of a line's slacks are the sides to which ratios are relative.
+        Whether the second half of a line's slacks contains the sides by which ratios are divided.
 
     Raises
     ------

@@ -90,7 +90,7 @@ class Quotients:
         return np.array([float(polynomial_at(top, at) / polynomial_at(bottom, at)) for at in self.points])
 
     def between(self, low: np.ndarray, high: np.ndarray) -> Ratio | None:
-        """Return a simple quotient that lies between two numbers at each point; None if none is found."""
+        """Return a simple quotient that lies between two numbers at each point, or None if none is found."""
         if (low <= 0).all() and (high >= 0).all():
             return constant(0, self.need.width), self.one
         found = self._product_between(low, high)
@@ -173,7 +173,7 @@ class Quotients:
     # ---- quotients
 
     def _product_between(self, low: np.ndarray, high: np.ndarray) -> Ratio | None:
-        """Return a positive multiple of a quotient of products of factors; None if none lies between the numbers."""
+        """Return a positive multiple of a quotient of products of factors, or None if none lies between the numbers."""
         if (high <= 0).any():
             return None
         for top, bottom, values in self.products:
@@ -183,7 +183,7 @@ class Quotients:
         return None
 
     def _polynomial_between(self, low: np.ndarray, high: np.ndarray) -> Ratio | None:
-        """Return a polynomial divided by a product of factors; None if none is found."""
+        """Return a polynomial divided by a product of factors, or None if none is found."""
         bottoms = [p for _, p in self.bottoms]
         for degree in range(DEGREE.get(len(self.places), 4) + 1):
             several = [
@@ -204,7 +204,7 @@ class Quotients:
 
 
 def solved(need: Need, target: Any, terms: Sequence[tuple[Any, Ratio]], own: Any) -> Ratio | None:
-    """Return x in target = sum of coefficients times known quotients + own x; None if a denominator may be 0.
+    """Return x in target = sum of coefficients times known quotients + own x, or None if a denominator may be 0.
 
     Coefficients are numbers or quotients. The quotient is reduced.
     """
@@ -257,7 +257,7 @@ def _simplest(low: float, high: float) -> Fraction | None:
 
 
 def _rounded(basis: np.ndarray, low: np.ndarray, high: np.ndarray) -> list[Fraction] | None:
-    """Return simple coefficients of a sum that lies between two numbers at every point; None if none are found."""
+    """Return simple coefficients of a sum that lies between two numbers at every point, or None if none are found."""
     middle, half = (low + high) / 2, np.maximum((high - low) / 2, 1e-12)
 
     def is_inside(coefficients: np.ndarray) -> bool:
@@ -282,7 +282,7 @@ def _rounded(basis: np.ndarray, low: np.ndarray, high: np.ndarray) -> list[Fract
 
 
 def _centre(basis: np.ndarray, low: np.ndarray, high: np.ndarray, half: np.ndarray) -> np.ndarray | None:
-    """Return coefficients that lie as far inside all intervals as possible; None if there are none."""
+    """Return coefficients that lie as far inside all intervals as possible, or None if there are none."""
     from scipy.optimize import linprog
 
     count = basis.shape[1]

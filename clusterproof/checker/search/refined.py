@@ -44,7 +44,7 @@ def refined(
     target, columns
         Forms; each column belongs to a nonzero unknown.
     weights
-        Number of unknowns, from the first one on, whose sum is 1; 0 if there is no such condition.
+        Number of unknowns, from the first one on, whose sum is 1, or 0 if there is no such condition.
     unknowns, gram
         The solver's results, (c,) and (n, n).
     rank
@@ -53,7 +53,7 @@ def refined(
     Returns
     -------
     list or None
-        The reduced echelon basis; None if there is no solution nearby, or if the solution does not consist of
+        The reduced echelon basis, or None if there is no solution nearby, or if the solution does not consist of
         fractions.
     """
     from scipy.linalg import qr

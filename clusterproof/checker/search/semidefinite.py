@@ -45,7 +45,7 @@ def minimum(
     tolerances: Sequence[float] = TOLERANCES,
     almost: bool = False,
 ) -> Solution | None:
-    """Minimise ``cost @ x`` over all x for which ``vector - matrix @ x`` lies in a cone; None if the solver fails.
+    """Minimise ``cost @ x`` for ``vector - matrix @ x`` in a cone; return None if the solver fails.
 
     Parameters
     ----------
@@ -57,7 +57,7 @@ def minimum(
     tolerances
         Tolerances to try, in this order.
     almost
-        Whether to accept a solution outside the tolerance that the solver reports as almost solved.
+        Whether to accept a solution that the solver calls almost solved, although it misses the tolerance.
     """
     import clarabel
     from scipy.sparse import csc_array

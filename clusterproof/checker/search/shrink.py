@@ -57,7 +57,10 @@ def simplify(tried: Tried, name: str) -> None:
 
 
 def _still_breaks(tried: Tried, name: str, instance: dict[str, Any]) -> bool:
-    """Evaluate an instance; keep it if it refutes the line, and only this line if the previous one refuted only it."""
+    """Evaluate an instance, and keep it if it refutes the line.
+
+    If the previous instance refuted this line alone, the new instance must do so as well.
+    """
     findings, key = tried.lines[name], tried.space.key(instance)
     known = tried.seen.get(key, (name,))
     if known is None or (findings.basis == "floats" and name not in known):

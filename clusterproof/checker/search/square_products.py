@@ -126,7 +126,7 @@ def _powers(limits: Sequence[int], total: int) -> Iterator[Powers]:
 
 
 def without_vanishing(target: Polynomial, parts: Sequence[Part]) -> list[Part]:
-    """Remove monomials whose squares nothing can cancel; return no parts if a term of the target cannot occur.
+    """Remove monomials whose squares no other term can cancel; return no parts if a term of the target cannot occur.
 
     If only diagonal entries of one sign contribute to a coefficient, it is 0 only if all these entries are 0.
     """

@@ -41,7 +41,7 @@ MARGIN = 1e-6
 INFEASIBLE = 1e-5
 """Size of a negative least eigenvalue, relative to the same coefficient, at which no proof of this form exists."""
 KERNELS, ROUNDING = (1e-4, 1e-6, 1e-3, 1e-2), (1e-4, 1e-7)
-"""Relative eigenvalues below which a matrix counts as singular, and errors of its rounded kernel; tried in turn."""
+"""Relative eigenvalues below which a matrix counts as singular, and allowed errors of the null vectors, in order."""
 DIGITS = (1, 2, 3, 4, 6, 8, 10, 12)
 """Numbers of decimals to try for rounding the solver's numbers."""
 BITS = 16
@@ -53,14 +53,14 @@ NO_FORMULA = (kernel.Refused, ArithmeticError, TypeError, ValueError, LookupErro
 
 
 def blocks(statement: kernel.Statement, line: str, data: Mapping[str, Any]) -> list[Blocks] | None:
-    """Search for sums of squares that prove a line if its coefficients' signs do not prove it; None if none are found.
+    """Search for sums of squares that prove a line beyond the test of signs; return None if none are found.
 
     Parameters
     ----------
     statement
         A statement of the language, without functions of a class.
     line
-        Name of the line; empty if it is the only one.
+        Name of the line, or an empty string if it is the only one.
     data
         The evidence, which names the quantities that are symbols.
 
@@ -90,7 +90,7 @@ def blocks(statement: kernel.Statement, line: str, data: Mapping[str, Any]) -> l
 
 @lru_cache(maxsize=1024)
 def _nearest(target: Polynomial, factors: tuple[Polynomial, ...]) -> Blocks | None:
-    """Search for a proof of a polynomial, at first only with factors in its own symbols; None if none is found."""
+    """Search for a proof of a polynomial, first with factors in its symbols; return None if this fails."""
     nothing = constant(0, target.width)
     near = tuple(factor if factor.places <= target.places else nothing for factor in factors)
     found = find_blocks(target, near) if near != factors else None
@@ -98,7 +98,7 @@ def _nearest(target: Polynomial, factors: tuple[Polynomial, ...]) -> Blocks | No
 
 
 def find_blocks(target: Polynomial, factors: Sequence[Polynomial]) -> Blocks | None:
-    """Return blocks that prove a polynomial nonnegative where all factors are nonnegative; None if none are found.
+    """Return blocks that prove a polynomial nonnegative where all factors are nonnegative, or None if none are found.
 
     Parameters
     ----------
@@ -139,7 +139,7 @@ class _Work:
     left = WORK
 
     def solve(self, program: _Program) -> tuple[float, list[np.ndarray]] | None:
-        """Solve a program; None if it has no solution, or if it is too large for the remaining work."""
+        """Solve a program; return None if it has no solution, or if it is too large for the remaining work."""
         self.left -= len(program.products)
         if self.left < 0 or not program.is_solvable:
             return None
@@ -285,7 +285,7 @@ class _Program:
         return {self.powers[int(each)]: n for n, each in enumerate(order[:rank])}
 
     def on_face(self, matrices: Sequence[np.ndarray], tolerance: float, rounding: float) -> _Program | None:
-        """Return the program without the directions on which the matrices vanish; None if there are none."""
+        """Return the program without the directions on which the matrices vanish, or None if there are none."""
         largest = max((float(np.linalg.eigvalsh(each)[-1]) for each in matrices), default=0.0)
         bases: list[Sequence[Polynomial]] = []
         for matrix, basis in zip(matrices, self.bases, strict=True):

@@ -34,7 +34,7 @@ LEAST = 30
 DOUBTED = 10
 """Number of unconfirmed instances of a line after which the search examines no further one."""
 LOOKED_AT = 16
-"""Of the instances at which all lines hold in floats, one in this number is also evaluated over the real numbers."""
+"""Number n such that one in n instances at which all lines hold in floats is also evaluated over the real numbers."""
 LOOKING = 300_000
 """Largest total number of steps over the real numbers for the instances at which all lines hold in floats."""
 IN_VAIN = 3
@@ -57,7 +57,7 @@ After the first number, its evaluation is stopped. After the second, later insta
 
 @dataclass
 class Coverage:
-    """The part of a space that was tried.
+    """The part of the space that the search tried.
 
     Attributes
     ----------
@@ -100,7 +100,7 @@ class Tried:
     instances
         Number of admissible instances that were evaluated.
     seen
-        For each instance, by its key, the lines that it breaks; None if it breaks a hypothesis.
+        For each instance, by its key, the lines that it breaks, or None if it breaks a hypothesis.
     outside
         Instances that break a hypothesis, each with the first hypothesis that it breaks.
     coverage
@@ -120,7 +120,7 @@ class Tried:
     interrupted
         Whether the user has stopped the search.
     broken_potential
-        An instance at which the potential of a loop fails; None if none was found.
+        An instance at which the potential of a loop fails, or None if none was found.
     frozen
         The claim, in the form that the kernel reads.
     """
@@ -179,14 +179,14 @@ class Tried:
         return itertools.takewhile(lambda _: self.is_open, instances)
 
     def evaluate(self, instance: dict[str, Any]) -> tuple[str, ...] | None:
-        """Evaluate an instance once, and return the lines that it breaks; None if it breaks a hypothesis."""
+        """Evaluate an instance once, and return the lines that it breaks; return None if it breaks a hypothesis."""
         key = self.space.key(instance)
         if key not in self.seen:
             self.evaluation(instance)
         return self.seen[key]
 
     def evaluation(self, instance: dict[str, Any]) -> Evaluation | None:
-        """Evaluate an instance, and add its results if it is new; None if it breaks a hypothesis."""
+        """Evaluate an instance, and add its results if it is new; return None if it breaks a hypothesis."""
         key, evaluation = self.space.key(instance), self.conclude(instance)
         if evaluation is not None and key not in self.seen:
             self.keep(evaluation)
@@ -270,7 +270,7 @@ class Tried:
         return broken
 
     def within_limit(self, instance: dict[str, Any], evaluate: Callable[[], Result]) -> Result | None:
-        """Call a function that evaluates an instance; None if values beyond the ranges' ends take too much work."""
+        """Evaluate an instance with a function; return None if values beyond open ends cost too much work."""
         multiples = self.space.multiples(instance)
         if not multiples:
             return evaluate()

@@ -19,11 +19,11 @@ from clusterproof.checker.search.state import LEAST, LOOKING, Tried
 from clusterproof.common.work_limit import SPENT
 
 REFINED = 8
-"""Divisor of the number of evaluations; the quotient may move the tightest instance by smaller and smaller steps."""
+"""Number n such that one in n evaluations may move the tightest instance by smaller and smaller steps."""
 FEW = 12
 """Number of instances to draw after a proof for every value was found."""
 ENTRIES = 2
-"""Divisor of the number of evaluations; the quotient may change vectors and sequences entry by entry."""
+"""Number n such that one in n evaluations may change vectors and sequences entry by entry."""
 
 
 def search(

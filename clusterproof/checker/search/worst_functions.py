@@ -24,9 +24,9 @@ SHARES = tuple(Fraction(1, n) for n in (5, 10, 30, 100, 300, 1000, 10_000, 100_0
 """Shares by which the constants of a class are reduced, so that its conditions hold with a margin."""
 DIGITS = (1, 2, 3, 4, 6, 8)
 SMALL = 1e-7
-"""Share of the largest singular value below which a direction is left out."""
+"""Share of the largest singular value; directions with smaller singular values are left out."""
 LEAST = 1e-7
-"""Least excess that counts, with squared lengths and 1 summing to 1; a smaller excess may be rounding."""
+"""Least excess that counts, if the squared lengths and 1 are scaled to sum 1; a smaller excess may be rounding."""
 SLACK = Fraction(1, 10**6)
 """Share by which a bound is raised if no multipliers prove the bound itself."""
 CASES = 8
@@ -45,14 +45,14 @@ class AtSetting:
     setting
         Values of the other quantities.
     ratio
-        Largest ratio of the measured side to the bound, by a solver; None if it is unbounded or if the solver fails.
+        Largest ratio of the measured side to the bound, by a solver, or None if it is unbounded or if the solver fails.
     proofs
-        Multipliers that prove the line, by path and entry; None if some multipliers are not found.
+        Multipliers that prove the line, by path and entry, or None if some multipliers are not found.
     raised
         Whether multipliers prove the line with the bound times 1 + 1e-6.
     exceeded
-        Largest difference between the measured side and the bound, by a solver, with squared lengths and 1 summing to
-        1. None if it is within rounding.
+        Largest difference between the measured side and the bound, by a solver, if the squared lengths and 1 are scaled
+        to sum 1. The value is None if rounding may explain the difference.
     """
 
     setting: Instance
@@ -73,9 +73,9 @@ class WorstCase:
     complete
         Whether ``at`` contains all settings in the claim's ranges.
     refused
-        Why the function cannot be traced; empty if it can be traced.
+        Why the function cannot be traced, or an empty string if it can be traced.
     not_shown
-        The part of the proof for every value that was not found; empty if it was found or not searched.
+        The part of the proof for every value that was not found, or an empty string if it was found or not searched.
     family
         Evidence of the rule *family*, for every value of the other quantities. If it is given, ``at`` is empty.
     """
@@ -88,12 +88,12 @@ class WorstCase:
 
     @property
     def ratio(self) -> float | None:
-        """Largest ratio of the measured side to the bound, by a solver; None if unknown."""
+        """Largest ratio of the measured side to the bound, by a solver, or None if unknown."""
         return max((each.ratio for each in self.at if each.ratio is not None), default=None)
 
     @property
     def exceeded(self) -> float | None:
-        """Largest difference between the measured side and the bound, by a solver; None if it is rounding only."""
+        """Largest difference between the measured side and the bound, by a solver, or None if it is rounding only."""
         return max((each.exceeded for each in self.at if each.exceeded is not None), default=None)
 
     @property
@@ -113,7 +113,7 @@ class WorstCase:
 
     @property
     def multipliers(self) -> dict[str, Any] | None:
-        """``rule`` and its fields in the evidence; None if some multipliers are missing."""
+        """``rule`` and its fields in the evidence, or None if some multipliers are missing."""
         if self.family is not None:
             return dict(self.family)
         settings = [written(each.setting, each.proofs) for each in self.at if each.proofs is not None]
@@ -210,7 +210,7 @@ class _Rounded:
 
     @classmethod
     def of(cls, path: Path, worst: Worst, digits: int, shrunk: Fraction) -> _Rounded | None:
-        """Round a worst case to fractions; None if its numbers are too small."""
+        """Round a worst case to fractions; return None if its numbers are too small."""
         forms = [*path.slacks, *(form for name, form in path.nonnegative.items() if name != "1")]
         has_constant = any(() in form for form in (*forms, *path.zero.values()))
         scale = worst.values[-1] if has_constant else np.trace(worst.gram)
@@ -295,7 +295,7 @@ def _factor_of(gram: np.ndarray) -> np.ndarray:
 
 
 def _of_clients(gram: np.ndarray, odd: np.ndarray) -> np.ndarray:
-    """Return coordinates; vectors that clients share use those with even indices, and other vectors the odd ones.
+    """Return coordinates: even ones for vectors that the clients share, and odd ones for vectors with mean 0.
 
     ``odd`` (n,) is 1 for vectors whose mean over the clients is 0. No condition has products of both kinds of vectors.
     """

@@ -37,7 +37,7 @@ class Worst:
 
 
 def worst_ratio(path: Path) -> Worst | None:
-    """Return the largest ratio of the measured side to the bound; None if it is unbounded or the solver fails."""
+    """Return the largest ratio of the measured side to the bound, or None if it is unbounded or the solver fails."""
     if path.bound is None:
         return None
     targets = [sum_of([(1, slack), (-1, path.bound)]) for slack in path.slacks]
