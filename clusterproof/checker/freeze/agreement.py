@@ -1,4 +1,4 @@
-"""Compare a function with its text at a few instances, which are drawn when the text is written."""
+"""Compare a function with its text at a few instances that are drawn when the text is written."""
 
 from __future__ import annotations
 
@@ -55,7 +55,7 @@ def instances(statement: Statement) -> Iterator[Mapping[str, Any]]:
 
 
 def names_of_function(statement: Statement, tried: Iterable[Mapping[str, Any]]) -> tuple[str, ...]:
-    """Return the names of the lines that the function returns; empty if no instance meets its hypotheses."""
+    """Return the names of the function's lines, or an empty tuple if no instance meets its hypotheses."""
     with suppress(TooMuchWork), limited_lines(LINES, QUICK):
         for instance in tried:
             with suppress(Exception):
@@ -66,7 +66,7 @@ def names_of_function(statement: Statement, tried: Iterable[Mapping[str, Any]]) 
 def names_of_text(
     own: of_text.Statement, statement: Statement, tried: Iterable[Mapping[str, Any]]
 ) -> tuple[str, ...]:
-    """Return the names of the lines that a text returns on numbers, otherwise on symbols; empty if there are none."""
+    """Return the names of a text's lines on numbers, or else on symbols, or an empty tuple if there are none."""
     with of_kernel.limited():
         for instance in tried:
             with suppress(Exception), of_kernel.evaluating():
@@ -102,8 +102,8 @@ def require_agreement(
     """Require that a text and the function give the same result at each instance.
 
     The function is called only at instances at which the kernel has evaluated the text. The kernel limits the work of
-    each step, but nothing can stop a call of compiled code. Lines are not counted, because this would take several
-    times as long.
+    each step, but nothing can stop a call of compiled code. Executed lines are not counted, because counting would take
+    several times as long.
 
     Raises
     ------

@@ -27,7 +27,8 @@ from clusterproof.checker.kernel.evaluation import limited, printable
 from clusterproof.checker.kernel.statement import Statement as Stated
 
 LINE = re.compile(r", line \d+")
-"""Pattern for the line number in a refusal, which is omitted because it changes; the function's name is enough."""
+"""Pattern for the line number in a refusal. The number is removed, because it changes and the function's name is
+enough."""
 FUEL = 20_000_000
 """Largest number of steps in which the kernel reads the definitions, in all attempts together."""
 

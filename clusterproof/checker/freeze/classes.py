@@ -135,7 +135,7 @@ def require_own_fields(value: Any, name: str) -> None:
 
 
 def _is_made(member: Any, model: Any) -> bool:
-    """Return whether ``dataclass`` created a function, because code, defaults and closure equal the model's."""
+    """Return whether ``dataclass`` created a function: code, defaults and closure equal those in a model class."""
     if type(member) is not FunctionType or type(model) is not FunctionType:
         return False
     own, others = _surroundings(member), _surroundings(model)

@@ -22,7 +22,7 @@ NAMES = {
     ast.DictComp: "dictcomp",
     ast.SetComp: "setcomp",
 }
-"""Names that the symbol table gives to scopes without a name."""
+"""Names that Python's symbol table gives to scopes without a name."""
 CHANGING = (
     *(
         "append",
@@ -39,7 +39,7 @@ CHANGING = (
     ),
     *("reverse", "add", "__setitem__"),
 )
-"""Names of methods that change their object."""
+"""Names of methods that change the object on which they are called."""
 
 
 LARGEST = 1_000_000
@@ -144,7 +144,7 @@ class File:
 
     @cached_property
     def imports(self) -> dict[str, list[tuple[str, str]]]:
-        """The top-level ``from`` imports by the name that they bind: the module, with its dots, and the name there."""
+        """For each name that a top-level ``from`` import binds: the module, with its dots, and the name there."""
         found: dict[str, list[tuple[str, str]]] = {}
         for node in self.tree.body:
             if isinstance(node, ast.ImportFrom):

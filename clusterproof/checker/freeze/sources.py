@@ -18,7 +18,7 @@ from clusterproof.checker.kernel.evaluation import spend
 from clusterproof.checker.kernel.grammar import INERT
 
 WORDED = ("at_most", "at_least", "equal")
-"""Functions from whose calls a text omits the sentence for the report."""
+"""Functions whose calls lose, in a text, the sentence for the report."""
 WIDTH = 100
 """Largest number of columns of a line, if breaking the line is simple."""
 Edit = tuple[tuple[int, int], tuple[int, int], str]
@@ -27,7 +27,7 @@ Edit = tuple[tuple[int, int], tuple[int, int], str]
 FIXED = "fixed"
 """Name of the kernel's function that a text uses for functions with caches."""
 ADDED = (0, 0)
-"""Position of an added statement, which requires that the arguments of a cached function cannot change."""
+"""Position of the added statement in a cached function; the statement requires that the arguments cannot change."""
 
 
 @dataclass
@@ -81,7 +81,7 @@ class Scope:
 
 
 def names_of(node: Any) -> set[str]:
-    """Return the names that occur in a function, without the names in its inner functions."""
+    """Return the names that occur in a function outside its inner functions."""
     found: set[str] = set()
     if isinstance(node, ast.FunctionDef | ast.Lambda):
         own = node.args
@@ -128,8 +128,8 @@ class Writer(ast.NodeTransformer):
     name
         Function that returns the text's name for a global name, or for a variable outside the function.
     attribute
-        Function that returns the text's name for an attribute, given the parts of a dotted name; None if the first part
-        is not a module.
+        Function that returns the text's name for an attribute, given the parts of a dotted name. It returns None if the
+        first part is not a module.
     shared
         Whether a cache keeps the values of the outermost function, so that they must not change.
     """

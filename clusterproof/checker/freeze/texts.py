@@ -49,11 +49,11 @@ from clusterproof.common.calls import exposed
 
 CACHED = type(lru_cache(lambda: None))
 HEAP = 1 << 9
-"""Flag of a class that is not built into Python."""
+"""Flag that Python sets on classes that are not built in."""
 LITERAL = 40
 """Number of steps that a literal costs, so that a text with too many literals is refused."""
 PLAIN = Number | str | bytes | None
-"""Values whose text a message may show."""
+"""Types of values that a message may show in full."""
 TRIED = "what depends on them is tried, and not proved"
 """Reason for refusing statements that the author cannot rewrite in the language."""
 
@@ -61,7 +61,7 @@ TRIED = "what depends on them is tried, and not proved"
 def _known() -> dict[int, str]:
     """Return the names that a text uses for Python's functions and for the functions of claims, by identity.
 
-    A function that a user's file put in the place of one of Python's functions is left out.
+    If a user's file has replaced one of Python's functions, the replacement is left out.
     """
     found = {id(each): name for name, live in WORDS.items() for each in (live, exposed(live))}
     found[id(Fraction)] = "Fraction"
@@ -133,7 +133,7 @@ class Text:
         return own
 
     def emit(self, text: str, node: ast.stmt | None = None) -> None:
-        """Add a definition to the text, perhaps with the node that the text was written from; the kernel reads it."""
+        """Add a definition, perhaps with the node from which it was written, and let the kernel read it."""
         for each in ast.parse(text).body if node is None else (node,):
             self.read.add(each)
         self.parts.append(text)

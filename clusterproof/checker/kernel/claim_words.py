@@ -1,8 +1,8 @@
 """The functions of a claim, such as ``at_most``, defined once for all kinds of numbers.
 
 The kernel computes with exact numbers and symbols, the search with floats and arrays, and the confirmation of
-counterexamples with intervals. The kernel, the search and the confirmation each define hypotheses and lines. This
-module defines the rest.
+counterexamples with intervals. The kernel, the search and the confirmation each define their own hypotheses and lines.
+This module defines everything else.
 """
 
 from __future__ import annotations
@@ -199,4 +199,4 @@ class Words(ABC, Generic[L]):
 
     @abstractmethod
     def refused(self, argument: str, value: Any, rule: str, remedy: str) -> BaseException:
-        """Return the error for a call that has no meaning."""
+        """Return the error for a call that is not allowed at this place."""

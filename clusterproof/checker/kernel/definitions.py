@@ -1,4 +1,4 @@
-"""The definitions of a text: constants, functions and records. Each is read once, and never changes."""
+"""The definitions of a text: constants, functions and records, each of which is read once and never changes."""
 
 from __future__ import annotations
 

@@ -14,13 +14,13 @@ FUEL = 1_250_000
 A step is an operation, weighted by the length of its numbers.
 """
 FORKS = 8
-"""Largest number of branches on comparisons of symbols on one path."""
+"""Largest number of branches on one path; a branch is a comparison of symbols."""
 LONGEST = 300
 """Largest number of characters in a reason."""
 
 
 class Refused(Exception):
-    """Raised if a proof may not do something, or if evidence shows nothing; the message is one printable line."""
+    """Raised for a forbidden step of a text or proof, or for invalid evidence; the message is one line."""
 
     def __init__(self, why: str) -> None:
         super().__init__(printable(why))
@@ -114,8 +114,8 @@ class Evaluation:
     states
         Indices of the symbols that rounds may use.
     decisions
-        For each branch on a comparison of symbols, in order, whether the comparison holds on the current path. None if
-        there are no paths, and branches have no formula.
+        For each branch on a comparison of symbols, in order, whether the comparison holds on the current path. The
+        value is None if there are no paths, and branches have no formula.
     asked
         Number of these branches so far.
     goals
@@ -180,7 +180,7 @@ class Evaluation:
 
     @contextmanager
     def undecided(self) -> Iterator[None]:
-        """Evaluate a part that may or may not run; no older value may change in this part."""
+        """Evaluate a part of the code that may or may not run, in which no older value may change."""
         outer, self.own = self.own, {}
         try:
             yield

@@ -1,4 +1,4 @@
-"""The part of Python that belongs to the language: nodes, operators and comparisons; and remedies for other parts."""
+"""The nodes, operators and comparisons of Python in the language, and remedies for other parts of Python."""
 
 from __future__ import annotations
 
@@ -74,7 +74,7 @@ def call(function: str, *arguments: ast.expr) -> ast.Call:
 
 
 def weight(*nodes: ast.AST) -> ast.Constant:
-    """Return the number of steps that code costs each time it runs, besides operations that count themselves.
+    """Return the number of steps that a piece of code costs per run, besides the operations that count their own steps.
 
     The number is proportional to the length of the code. Counting takes as many steps.
     """

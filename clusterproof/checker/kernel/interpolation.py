@@ -195,7 +195,7 @@ class OperatorClass:
 
     @property
     def only_necessary(self) -> bool:
-        """Whether triplets can satisfy the conditions although no operator of the class has them."""
+        """Whether triplets may satisfy the conditions although no operator of the class has these triplets."""
         stated = [
             self.monotone and self.strong_monotonicity > 0,
             self.cocoercivity is not None,

@@ -1,4 +1,4 @@
-"""Keys of dictionaries: short, because the steps of a dictionary do not depend on their length."""
+"""Keys of dictionaries, which must be short because the counted steps do not depend on their length."""
 
 from __future__ import annotations
 

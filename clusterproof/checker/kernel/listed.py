@@ -48,7 +48,7 @@ class Listed(World):
     Raises
     ------
     Refused
-        If no member has the triplets, if the recorded solution is no solution, or if the start is too far away.
+        If no member has the triplets, if the stored vector is not a solution, or if the start is too far away.
     """
 
     def __init__(self, groups: Sequence[tuple[Any, Class]], reach: Any, code: Any) -> None:
@@ -87,7 +87,7 @@ class Listed(World):
         self._require_solution()
 
     def _require_conditions(self, definition: Class, triplets: Sequence[Triplet]) -> None:
-        """Require that conditions hold which suffice for a member of a class with the triplets."""
+        """Require conditions that suffice for the existence of a member of the class with the triplets."""
         sufficient: Class = definition
         if isinstance(definition, OperatorClass) and definition.only_necessary:
             sufficient = definition.of_gradients

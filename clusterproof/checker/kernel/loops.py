@@ -188,7 +188,7 @@ def aim_at(name: str, shown: Callable[[], list[Fact]]) -> None:
     """Add a named goal: the facts hold on every path through the branches taken. A goal within a goal is ``inner``.
 
     Afterwards the hypotheses, decisions, requirements, divisors, states and requests of this evaluation are removed.
-    The goal contains them, and no other code refers to them.
+    The goal contains all of this, and no other code refers to it.
     """
     record = running()
     before, decisions, asked, depth = record.now, record.decisions, record.asked, record.depth

@@ -113,9 +113,9 @@ def require_multipliers(need: Need, proof: Mapping[str, Any]) -> None:
     need
         The need that the multipliers must prove.
     proof
-        ``multipliers`` by the names of conditions; ``weights`` of a least; ``squares``, each with the index of a
-        hypothesis about symbols, a factor and a direction; and the ``order`` in which vectors are eliminated. Factors
-        are quotients.
+        ``multipliers`` by the names of conditions; ``weights`` of the numbers in a ``least``; ``squares``, each with
+        the index of a hypothesis about symbols, a factor and a direction; and the ``order`` in which vectors are
+        eliminated. Factors are quotients.
 
     Raises
     ------

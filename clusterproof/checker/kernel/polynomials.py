@@ -15,7 +15,7 @@ from clusterproof.checker.kernel.evaluation import Refused, spend
 BITS = 16
 """Number of bits of a packed exponent. The highest bit is always 0, so a sum never reaches the next exponent."""
 LARGEST = 1 << (BITS - 2)
-"""Upper limit; every exponent of a factor must be smaller."""
+"""Limit that every exponent of a factor must stay below."""
 ONE = {0: 1}
 """Numerators of the polynomial 1."""
 
@@ -84,7 +84,7 @@ class Polynomial(Mapping[tuple[int, ...], Fraction]):
         return {power: Polynomial(each, self.denominator, self.width) for power, each in found.items()}
 
     def solved(self, place: int) -> tuple[Fraction, Polynomial] | None:
-        """Write the polynomial as c (x - r), for a number c and a symbol x, and return c and r; None if impossible."""
+        """Return c and r such that the polynomial is c (x - r) for a number c, or None if there are none."""
         parts = self.parts(place)
         factor = parts.get(1)
         if factor is None or parts.keys() - {0, 1} or factor.places:
@@ -168,8 +168,8 @@ def divided(p: Polynomial, q: Polynomial) -> Polynomial | None:
     """Return p / q (q != 0) if it is a polynomial, otherwise None.
 
     The division proceeds by leading terms. If the integers of q have no common divisor, the quotient has integers
-    (Gauss's lemma). A quotient that is a polynomial never leads to an exponent above those of p; one that needs the
-    highest bit is none.
+    (Gauss's lemma). If the quotient is a polynomial, its exponents are at most the exponents of p. A quotient that
+    needs the highest bit is therefore no polynomial.
     """
     content = gcd(*q.numerators.values())
     lead, guard = max(q.numerators), _mask(BITS - 1, p.width)

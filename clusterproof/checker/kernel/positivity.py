@@ -63,8 +63,8 @@ def on_box(p: Polynomial, box: Sequence[Ends]) -> tuple[Polynomial, list[set[int
     Returns
     -------
     tuple
-        The polynomial in s, and for each symbol the exponents that correspond to its ends. None if a symbol without
-        ends occurs.
+        The polynomial in s, and for each symbol the exponents that correspond to its ends. The result is None if a
+        symbol without ends occurs.
     """
     width = len(box)
     spend(width >> 3)

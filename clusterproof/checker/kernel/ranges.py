@@ -107,7 +107,7 @@ class Plain(Range):
 
 @dataclass(frozen=True, eq=False)
 class Interval(Plain):
-    """All numbers from ``low`` to ``high``, although a search may try only some numbers.
+    """All numbers from ``low`` to ``high``; a search may try only some of them.
 
     Attributes
     ----------
@@ -128,7 +128,7 @@ class Interval(Plain):
 
     @property
     def noun(self) -> str:
-        """The word for one value in a description."""
+        """The noun for one value in a description of the range."""
         return "an integer" if self.integers else "a fraction"
 
     def ends(self, so_far: Instance, box: Sequence[Ends] = ()) -> Ends:

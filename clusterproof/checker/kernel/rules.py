@@ -1,7 +1,7 @@
 """The rules: the facts that evidence must show. Each rule is a function that returns whether the evidence shows them.
 
-No rule holds emptily: if a rule is about every instance, at least one instance must meet the hypotheses and have the
-line.
+No rule accepts a statement about nothing: if a rule is about every instance, at least one instance must meet the
+hypotheses and have the line.
 """
 
 from __future__ import annotations
@@ -71,7 +71,7 @@ def exhausted(statement: Statement, line: str, data: Data) -> bool:
 
 @dataclass(frozen=True)
 class Case:
-    """The line on symbols, in one case of the choices and on one path, or None for a path that has only goals."""
+    """The line on symbols, in one case of the choices and on one path; ``sides`` is None without the line."""
 
     sides: Sides | None
     box: Sequence[Ends]

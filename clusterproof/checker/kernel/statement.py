@@ -28,7 +28,7 @@ class Statement:
         The quantities.
     function
         Function of the language that takes the quantities, or records of them. It returns a line, or lines by name.
-        None if the statement is outside the language.
+        The value is None if the statement is outside the language.
     records
         For each parameter that is a record, the record's class and its quantities.
     lines

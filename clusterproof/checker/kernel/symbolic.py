@@ -21,11 +21,12 @@ def symbolic(
     spare: int = 0,
     left_out: str | None = None,
 ) -> Iterator[tuple[dict[str, Any], list[Ends], Callable[[list[bool]], Evaluation]]]:
-    """Yield for each combination of the choices: an instance of symbols, their ends, and a function that begins a path.
+    """For each combination of the choices, yield an instance of symbols, their ends, and a function that begins a path.
 
     A symbol for an integer stands for every real number between the ends, so a proof shows more than necessary. The
     integers in ``listed``, which have two ends, are separate cases. ``between`` contains choices of numbers; one symbol
-    stands for all numbers from the least to the largest option. ``spare`` is the number of further symbols, for states.
+    stands for all numbers from the least to the largest option. ``spare`` is the number of additional symbols that
+    states may use.
     """
     ranges = {name: allowed for name, allowed in space.ranges.items() if name != left_out}
     ranges |= {n: hull(ranges[n]) for n in between if n in ranges}

@@ -122,7 +122,7 @@ class Trace(World):
         return self.vectors, self.values, list(self.further), list(self.keyed), of_oracles
 
     def forget(self, asked: Any) -> None:
-        """Delete all requests since ``asked``; the caller must keep no later point and no later number."""
+        """Delete all requests since ``asked``. The caller must not use a point or number that is newer."""
         self.vectors, self.values, further, keyed, of_oracles = asked
         self.further, self.keyed = list(further), list(keyed)
         for oracle, (triplets, known, proximal) in zip(self.oracles, of_oracles, strict=True):

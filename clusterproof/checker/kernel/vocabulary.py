@@ -36,8 +36,8 @@ class Sides(Untrue):
     Attributes
     ----------
     slacks
-        For each entry, the bound minus the measured side; for an equation, left minus right. For ``least``, a tuple;
-        one of its numbers must be at least 0.
+        For each entry, the bound minus the measured side; for an equation, left minus right. For ``least``, the entry
+        is a tuple of numbers, and one number must be at least 0.
     equation
         Whether the line is an equation.
     facts
@@ -82,7 +82,7 @@ def facts_of(holds: Any) -> list[Fact] | None:
 
 
 def _shape(value: Any) -> tuple[int, ...]:
-    """Return the lengths of nested lists; an empty tuple for a single number."""
+    """Return the lengths of nested lists, or an empty tuple for a single number."""
     if type(value) not in (list, tuple):
         return ()
     shapes = {_shape(part) for part in each(value)} or {()}

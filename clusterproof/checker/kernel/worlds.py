@@ -1,4 +1,4 @@
-"""Points and numbers that depend on functions of a class, and the oracles that give the values of such functions."""
+"""Points and numbers that depend on functions of a class, and the oracles that return values of such functions."""
 
 from __future__ import annotations
 
@@ -150,7 +150,7 @@ class Distance(Abstract):
 
 
 class Oracle(ABC):
-    """One function, set or operator. It always answers equal requests in the same way."""
+    """One function, set or operator. Equal requests always get equal answers."""
 
     def __init__(self, definition: Class) -> None:
         self.definition = definition

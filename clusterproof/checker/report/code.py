@@ -1,4 +1,4 @@
-"""Counterexamples as Python code to paste. The code runs as printed, and fails if the verdict has changed."""
+"""Counterexamples as Python code to paste; the code runs as printed, and fails if the verdict has changed."""
 
 from __future__ import annotations
 

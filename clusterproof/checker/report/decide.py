@@ -56,7 +56,8 @@ def check(claim_id: str, *, seed: int = 0, evaluations: int | None = None) -> Ve
     seed
         Seed of all random numbers; the same seed gives the same verdict and numbers.
     evaluations
-        Number of instances to try, or number of repetitions of each random instance. None for the claim's own number.
+        Number of instances to try, or number of repetitions of each random instance. If None, the claim sets the
+        number.
 
     Raises
     ------
@@ -173,7 +174,7 @@ def _require_lines(claim: Claim[..., Any], names: Sequence[str]) -> None:
 
 
 def _joined(lines: Sequence[Line], main: Line) -> str:
-    """Return the reason of the deciding line; if it is inconclusive, append the reasons of the other lines."""
+    """Return the reason of the deciding line; if this line is inconclusive, append the other lines' reasons."""
     others = [f"{line.name}: {line.reason}" for line in lines if line is not main and line.name]
     return "; ".join([main.reason, *others]) if main.verdict is Kind.INCONCLUSIVE else main.reason
 
@@ -260,10 +261,10 @@ def _with_worst_case(line: Line, worst: WorstCase) -> Line:
 
 
 def _tightness(tried: Tried, findings: Findings) -> dict[str, Tightness] | None:
-    """Return each term's ratio with its instance.
+    """Return the ratio of each term with the instance at which the ratio occurs.
 
     If only special values of some quantities make the two sides equal, the ratio of the whole bound leaves these values
-    out. A member of a class is no such value: that one function attains the bound is what *attained* means.
+    out. A member of a class is no such value, because a bound is *attained* if one function attains it.
     """
     factors = dict(findings.factors)
     only_at: dict[str, Any] = {}

@@ -11,7 +11,7 @@ MOST_CHECKS = 18
 DOUBLED = 5
 """Largest number of times that a number is doubled until the verdict changes."""
 NEAR = 64
-"""Divisor of the claim's own number that gives the difference at which the search ends."""
+"""The search ends at a difference of the claim's own number divided by this number."""
 CERTIFIED, VIOLATED = "certified", "violated"
 
 
@@ -72,7 +72,7 @@ class Improvement:
 
 
 def improve(check: Callable[[Fraction], Checked], own: Fraction) -> Improvement:
-    """Search for the strongest number with which a claim is certified, and the weakest with which it is violated.
+    """Search for the strongest number that makes a claim certified, and the weakest that makes it violated.
 
     Parameters
     ----------
@@ -137,10 +137,10 @@ def _bisect(
 def _near_equality(
     known: dict[Fraction, Checked], low: Fraction, high: Fraction, near: Fraction
 ) -> Fraction | None:
-    """Return a number between two checked numbers that is near the ``until`` of one of these two.
+    """Return a number between two checked numbers, near the number ``until`` of one of them.
 
-    The result lies just beyond ``until``, where the claim may be certified, or just before it. None if there is no such
-    number, or if ``until`` is near the number itself, because its counterexample is then weak.
+    The result lies just beyond ``until``, where the claim may be certified, or just before it. Return None if there is
+    no such number, or if ``until`` is near the checked number, because the counterexample is then weak.
     """
     for value in (low, high):
         until = known[value].until

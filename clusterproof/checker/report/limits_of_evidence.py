@@ -11,7 +11,8 @@ from clusterproof.checker.search.state import Tried
 from clusterproof.common.work_limit import SPENT
 
 FEWEST = 30
-"""Least number of different instances for the verdict *consistent*, unless fewer exist; otherwise *inconclusive*."""
+"""Least number of different instances for the verdict *consistent*, unless fewer exist; with fewer, the verdict is
+*inconclusive*."""
 
 
 def doubts_of(tried: Tried, findings: Findings, key: str) -> list[str]:
@@ -70,7 +71,7 @@ def exclude_each_other(tried: Tried) -> list[str]:
 
 
 def _rejections(tried: Tried, left_out: frozenset[str]) -> list[str] | None:
-    """Return the hypotheses that reject the instances if some hypotheses are left out; None if an instance passes."""
+    """Return the hypotheses that reject the instances if some are left out, or None if an instance passes."""
     names: dict[str, None] = {}
     with leaving_out(left_out):
         for _, instance in tried.outside:

@@ -1,4 +1,4 @@
-"""Store a check's verdict beside the evidence, read it again, and replay it if this takes little work."""
+"""Store a check's verdict beside the evidence, read the verdict again, and replay it if this takes little work."""
 
 from __future__ import annotations
 
@@ -244,7 +244,7 @@ def _instance(line: Line) -> dict[str, Any] | None:
 
 
 def _difference(verdict: Verdict, line: Line) -> str | None:
-    """Return how a line that is evaluated again differs from the stored one, or None if it does not differ."""
+    """Evaluate a line again, and return how it differs from the stored line, or None if it does not."""
     numbers = _instance(line)
     if numbers is None:
         return "it has no instance"
@@ -266,7 +266,7 @@ def _is_close(was: float, now: float) -> bool:
 
 
 def _is_again_quick(verdict: Verdict, line: Line) -> bool:
-    """Return whether evaluating a line again takes little work and gives the same numbers."""
+    """Evaluate a line again within little work, and return whether the numbers are the same."""
     with suppress(TooMuchWork), limited_lines(QUICK):
         return _instance(line) is not None and _difference(verdict, line) is None
     return False

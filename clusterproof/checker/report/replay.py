@@ -142,7 +142,7 @@ def find_line(claim: Claim[..., Any], line: str) -> tuple[Statement, str]:
 
 
 def in_fractions(claim_id: str, counterexample: Mapping[str, Any]) -> str:
-    """Write the two sides of a line at a counterexample as fractions; empty if one is random, inexact or too long."""
+    """Write the sides at a counterexample as fractions, or an empty string if one is random, inexact or too long."""
     numbers = dict(counterexample)
     statement, key = find_line(find_claim(claim_id), numbers.pop("line", ""))
     if statement.random:

@@ -30,9 +30,9 @@ PURE = {
     *("enum", "fractions", "functools", "graphlib", "heapq", "itertools", "math", "numbers", "operator"),
     *("random", "re", "statistics", "string", "textwrap", "types", "typing", "warnings"),
 }
-"""Modules of the standard library that read no files and run no strings as code. Any other module may."""
+"""Modules of the standard library that read no files and run no strings as code; every other module may do so."""
 LIBRARIES_WITHOUT_FILES = {OWN, "numpy", "scipy", "sklearn"}
-"""Libraries that read files only by names that are listed below. Any other library may read files."""
+"""Libraries that read files only through the functions whose names are listed below; every other library may do so."""
 UNKNOWN = {
     *("eval", "exec", "compile", "globals", "__import__", "__builtins__", "__loader__", "__spec__"),
     *("builtins", "importlib", "io", "os", "pathlib", "sys", "environ"),
@@ -47,8 +47,8 @@ READS = ("fetch", "load", "open", "read")
 def key_of(claim: Claim[..., Any]) -> str | None:
     """Return the SHA-256 of everything on which the search of a claim depends, or None if this is unknown.
 
-    The dependencies are unknown if a user's file runs strings as code, or reads files or the environment: by its
-    source, or because it was seen to do so in this process.
+    The dependencies are unknown if a user's file runs strings as code, or reads files or the environment: the file's
+    source contains such a call, or the file was seen to do so in this process.
     """
     if has_read(claim.module):
         return None
@@ -101,7 +101,7 @@ class _File:
 
     @cached_property
     def unknown(self) -> bool:
-        """Whether the file may run strings as code, or read files that no import names."""
+        """Whether the file may run strings as code, or read files other than the imported ones."""
         named = {name for _, _, names in self.imports for name in names}
         for node in ast.walk(ast.parse(self.content)):
             if isinstance(node, ast.Name | ast.Attribute):
@@ -121,7 +121,7 @@ def _may_read(top: str) -> bool:
 
 
 def _statements(tree: ast.AST) -> Iterator[ast.AST]:
-    """Yield the statements of a file, including nested ones, without expressions; they are many and import nothing."""
+    """Yield the statements of a file, including nested ones; expressions are skipped, because they import nothing."""
     waiting = [tree]
     while waiting:
         node = waiting.pop()

@@ -72,7 +72,7 @@ def broken(statement: Statement, evaluation: Evaluation, name: str) -> str:
 
 
 def _unequal(line: Sides, judged: Judgement) -> str:
-    """Write the two sides of the equation that is broken most, or their difference if they are arrays or too close."""
+    """Write the sides of the most broken equation, or the difference if the sides are arrays or too close."""
     pair = line.pairs[judged.place[0] if judged.place else 0]
     if not any(isinstance(side, Point) or np.ndim(side) for side in pair):
         left, right = map(as_float, pair)
@@ -98,7 +98,7 @@ def comparison(judged: Judgement, sign: str) -> str:
 
 
 def digits_apart(first: float, second: float, least: int = 5) -> int:
-    """Return the number of significant digits, at least ``least``, with which two numbers look different."""
+    """Return the number of significant digits, at least ``least``, from which on two numbers differ when written."""
     if first == second:
         return least
     return next((n for n in range(least, 17) if f"{first:.{n}g}" != f"{second:.{n}g}"), 17)
@@ -157,12 +157,12 @@ def _observed(line: Any, count: int | None, trials: int | None) -> str:
 
 
 def _entry(judged: Judgement) -> str:
-    """Name the entry that decides, if the sides are arrays."""
+    """Name the index of the entry that decides, if the sides are arrays."""
     return f" at entry {', '.join(map(str, judged.place))}" if judged.place else ""
 
 
 def holds(tried: Tried, findings: Findings, name: str, proof: str | None) -> str:
-    """State at which instances a line was tried without being refuted, and which part of it was proved."""
+    """State at which instances a line was tried and not refuted, and which part of the line was proved."""
     coverage, complete = tried.coverage, tried.coverage.exhausted and tried.space.complete
     count = whole = plural("instance", findings.instances)
     if complete:
@@ -304,7 +304,7 @@ def doubts_of_worst(worst: WorstCase, noun: str, instances: int) -> list[str]:
 
 
 def _cut_off(tried: Tried) -> list[str]:
-    """Name the time indices that a range limits, such as ``rounds <= 200``."""
+    """Write the limits that ranges set on numbers of rounds, such as ``rounds <= 200``."""
     return [
         f"{written(name)} <= {allowed.high}"
         for name, allowed in tried.space.ranges.items()
@@ -313,7 +313,7 @@ def _cut_off(tried: Tried) -> list[str]:
 
 
 def _repetitions(findings: Findings, name: str) -> str:
-    """Write how often a statement with a failure probability failed."""
+    """Write in how many replicates a statement with a failure probability failed."""
     line = findings.tightest.lines[name] if findings.tightest is not None else None
     level = f" {next(iter(findings.levels)):.3g}" if len(findings.levels) == 1 else ""
     text = f"; {_observed(line, findings.failures, findings.trials)}, "
@@ -360,7 +360,7 @@ def none_admissible(tried: Tried, findings: Findings, names: list[str], *, prove
 
 
 def stopped(tried: Tried) -> str:
-    """Name the instance at which the search was stopped, and the reason; empty if the search was not stopped."""
+    """Name the instance at which the search was stopped and why, or return an empty string if it was not."""
     if not tried.coverage.stopped:
         return ""
     first = tried.coverage.stopped[0]

@@ -33,7 +33,8 @@ STYLES = {
 """Colour of each verdict."""
 TIMES = "\N{MULTIPLICATION SIGN}"
 NEEDED, ATTAINED, LOOSE = 1e-3, 0.999, 100.0
-"""Least share of a bound that counts as used, least share that counts as attained, and ratio that counts as loose."""
+"""Least share of a bound that counts as used, least share that counts as attained, and least ratio that counts as
+loose."""
 
 
 # ---- a report
@@ -167,7 +168,7 @@ def tightness_words(tightness: Mapping[str, Tightness] | None, *, tight: bool = 
 
 
 def _line_words(verdict: Verdict) -> list[str]:
-    """Name the first false line, the lines that are false only where this line is, and the potentials that fail."""
+    """Name the first false line, the lines that are false only together with it, and the potentials that fail."""
     words = [f"{line.verdict}: {line.reason}" for line in verdict.lines if line.role == kernel.POTENTIAL]
     lines = [line for line in verdict.lines if line.role != kernel.POTENTIAL]
     false = [line for line in lines if line.verdict not in HOLDS and line.name]
@@ -186,7 +187,7 @@ def _line_words(verdict: Verdict) -> list[str]:
 
 
 def kind_of_line(verdict: Verdict, line: Line) -> str:
-    """Describe a line's source, and its kind of error unless a false statement; empty if all lines agree."""
+    """Describe a line's source and kind of error, or return an empty string if all lines agree."""
     if len({(each.source, each.error_kind) for each in verdict.lines}) == 1:
         return ""
     failed = line.verdict is Kind.VIOLATED and line.error_kind != "false statement"
@@ -198,7 +199,7 @@ def kind_of_line(verdict: Verdict, line: Line) -> str:
 
 
 def heading(longest: int) -> Text:
-    """Return the heading of the table with the rows of ``row``."""
+    """Return the heading of the table whose rows ``row`` writes."""
     return Text(_join(("claim", "verdict", "measured", "bound"), _widths(longest)), style="bold")
 
 

@@ -68,7 +68,7 @@ def variant(source: str, claim: str, of: str, value: Fraction | str, name: str) 
 
 
 def has_one_comparison(source: str, claim: str, of: str) -> bool:
-    """Return whether one comparison of a claim has a term, in a function that gives its quantities no other values.
+    """Return whether exactly one comparison of a claim has a term, and its function assigns nothing to the quantities.
 
     If so, a formula of the quantities means the same in this comparison as in the signature. If ``of`` is empty, the
     claim must have only one comparison.
@@ -202,7 +202,7 @@ def _word(call: ast.Call) -> str:
 
 
 def _of_claim(decorator: ast.expr) -> str:
-    """Return the name of the claim's function to which a decorator adds a line or step; empty for other decorators."""
+    """Return the claim to which a decorator adds a line or step, by its function's name; otherwise ""."""
     if not (isinstance(decorator, ast.Call) and isinstance(decorator.func, ast.Attribute)):
         return ""
     whose = decorator.func.value

@@ -49,13 +49,13 @@ class Line:
     verdict
         One of the six verdicts.
     reason
-        A sentence with the meaning of the numbers, and with the inequality or instance that decides.
+        A sentence that gives the meaning of the numbers, and the inequality or instance that decides.
     measured, bound
-        The measured side and its bound, at the counterexample or at the tightest instance. None if there are no such
-        numbers.
+        The measured side and its bound, at the counterexample or at the tightest instance. Both are None if there are
+        no such numbers.
     instances, exhausted
-        Number of distinct admissible instances that were evaluated. Whether these instances, or a proof, cover all
-        instances.
+        ``instances``: number of distinct admissible instances that were evaluated. ``exhausted``: whether these
+        instances, or a proof, cover all instances.
     largest
         Largest value of each integer quantity that was tried, such as a number of rounds.
     trials, failures, confidence
@@ -69,7 +69,7 @@ class Line:
     basis
         The basis on which a violated or ill-posed line is refuted: ``"exact"`` (the kernel), ``"intervals"`` (the real
         numbers), ``"statistics"`` (with the error probability) or ``"floats"`` (no proof, but an excess larger than
-        rounding). It is None for other lines.
+        rounding). The basis is None for other lines.
     evidence
         The evidence that the kernel replays, or None if there is none.
     outside

@@ -176,8 +176,7 @@ class _Fitted:
         return None
 
     def _supports(self, support: list[int], table: np.ndarray, *, least: bool) -> Iterator[list[int]]:
-        """Yield sets of conditions to try: a least set, other least sets that lack one of its conditions, the
-        support."""
+        """Yield sets of conditions to try: a least set, least sets that omit one of its conditions, the support."""
         if least:
             few = self.programs.least(support, table)
             yield few
