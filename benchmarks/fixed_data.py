@@ -1,4 +1,4 @@
-"""Rounds on stored regression data, against NumPy over the clients' rows: a loop over clients, and one batch.
+"""Rounds on stored regression data, compared with NumPy on the clients' samples: a loop over clients, and one batch.
 
 Loop and batch compute the gradient from the residuals, one replicate after the other. If a client has more samples than
 parameters, a batch of Gram matrices is timed as well.

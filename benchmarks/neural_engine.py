@@ -1,11 +1,11 @@
 """Rounds of FedAvg on networks, compared with a user's plain loop and with PFLlib's method, in one run.
 
-``python -m benchmarks.neural_engine [--device cpu|cuda] [--engines] [CASE ...]``. All train the same clients from the
-same model: ours by ``FedAvg.step``; ``loop`` in plain torch, one client after the other in one module, on batches that
-are already tensors; ``pfllib`` like that library, with a module and a ``DataLoader`` for each client. A ratio is the
-median of our time over the other's, on one thread, over alternating repetitions. Memory is the largest resident set of
-a separate process that runs one round. With ``--engines``, each engine is timed instead of the one that ``auto``
-chooses. The exit status is 1 if models differ by more than rounding explains, or a target is missed.
+``python -m benchmarks.neural_engine [--device cpu|cuda] [--engines] [CASE ...]``. All three train the same clients from
+the same model. Ours calls ``FedAvg.step``. ``loop`` is plain torch: one client after the other in one module, on
+batches that are already tensors. ``pfllib`` has a module and a ``DataLoader`` for each client, like that library. A
+ratio is the median of our time over the other's, on one thread, over alternating repetitions. Memory is the largest
+resident set of a separate process that runs one round. With ``--engines``, each engine is timed instead of the one that
+``auto`` chooses. The exit status is 1 if models differ by more than rounding explains, or a target is missed.
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ CLASSES, STEP_SIZE, SAMPLES, PASSES = 10, 0.1, 100, 2
 CLIENTS = (10, 50, 100)
 REPEATS = 5
 NOISE = 4
-"""Difference in MiB between two equal processes."""
+"""Difference in MiB between the memory of two equal processes."""
 
 RIVALS = ("loop", "pfllib")
 COLUMNS = "{:22}{:>8}{:>8}{:>15}{:>12}{:>14}{:>12}{:>12}{:>15}"
@@ -63,14 +63,14 @@ size.
 
 @dataclass(frozen=True)
 class Case:
-    """A network, here and in ``torch.nn``, whose clients have 100 samples each.
+    """A network in our form and in ``torch.nn``, for clients with 100 samples each.
 
     Attributes
     ----------
     network, module
         The network in both forms.
     batch_size
-        Number of samples of a step.
+        Number of samples per step.
     """
 
     network: Network
@@ -265,7 +265,7 @@ def _peak() -> float:
 
 
 def compare(setting: Setting, engine: str) -> tuple[float, float, list[str]]:
-    """Print a row, and return our ratios to the rivals and the failures as sentences."""
+    """Print a row; return the ratios of our time to the others' times, and a sentence on each failure."""
     exact = replace(setting, dtype=torch.float64)
     differences, wrong = {}, []
     for each in (exact, setting):

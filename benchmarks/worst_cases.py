@@ -43,7 +43,7 @@ STRONGLY = functions(smoothness=1, strong_convexity=MU)
 
 @dataclass(frozen=True)
 class Example:
-    """A worst case, stated twice.
+    """A worst case, stated for Clusterproof and for PEPit.
 
     Attributes
     ----------
@@ -289,7 +289,7 @@ def polyak_step(f: Any) -> tuple[Any, Any]:
 
 
 def path_of(each: Example, scale: Fraction = Fraction(1)) -> Path:
-    """Trace an example, which has one path, with its bound multiplied by a number."""
+    """Trace an example, which must have one path, with the bound multiplied by a number."""
     reach = each.allowed.distance({})
     with evaluating() as evaluation:
         trace = Trace(each.allowed.classes({}), reach)

@@ -1,4 +1,4 @@
-"""Record of the files that a user's code opens for reading, with their SHA-256; a result may depend on them.
+"""Record the files that a user's code opens for reading, with their SHA-256, because results may depend on these files.
 
 Python reports each file that it opens. Files that a library opens without Python, as Polars does, remain unknown.
 """
@@ -52,7 +52,7 @@ def has_read(owner: str) -> bool:
 
 
 def digests_of_opened() -> dict[str, str]:
-    """Return the SHA-256 of each file that was opened for reading since ``watch``, by its absolute path.
+    """Return the SHA-256 of each file that was opened for reading since ``watch``, indexed by absolute path.
 
     The result omits code, files that no longer exist, and files of Python, of installed packages and of the system.
     """

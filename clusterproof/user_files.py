@@ -1,4 +1,4 @@
-"""Loading of users' Python files: each searches its own folder first, shares no module, and is reloaded after a change.
+"""Load users' Python files: each file searches its own folder first, shares no module, and is reloaded after a change.
 
 A file and the neighbours that it imports become modules below the name ``NAME_DIGEST``, with a digest of their paths
 and contents. So two files may each have a ``helper.py``, and an edited file is a new module. Import statements in these
@@ -142,7 +142,7 @@ def sources_of(path: str | os.PathLike[str], folder: Path | None = None) -> dict
 
 
 def digests_of(path: str | os.PathLike[str], folder: Path | None = None) -> dict[str, str]:
-    """Return the SHA-256 of each of ``sources_of``, by relative path."""
+    """Return the SHA-256 of each file that ``sources_of`` returns, indexed by relative path."""
     return {name: hashlib.sha256(text).hexdigest() for name, text in sources_of(path, folder).items()}
 
 

@@ -183,7 +183,7 @@ def _one_of(text: str | None, path: str | None) -> None:
 
 
 TURN = anyio.Lock()
-"""Lock of the call that runs."""
+"""Lock that lets one call run at a time."""
 
 
 class _Folder:
@@ -228,7 +228,7 @@ class _Folder:
 
 
 def _result(command: str, answer: Answer, folder: str) -> CallToolResult:
-    """Return a command's result: a summary line, its page or record, and the record; without the folder's name."""
+    """Return a command's result without the folder's name: a summary line, the page or the record, and the record."""
     output, error = (each.replace(folder, "") for each in (answer.output, answer.error))
     record = answer.record and json.loads(json.dumps(answer.record).replace(folder, ""))
     if command == "conform" and record:

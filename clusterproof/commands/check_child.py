@@ -1,4 +1,4 @@
-"""The process that imports a user's file, freezes its claims and searches them; its parent judges its results."""
+"""The process that imports a user's file, freezes its claims and searches them; the parent judges the results."""
 
 from __future__ import annotations
 

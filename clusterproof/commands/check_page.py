@@ -60,7 +60,7 @@ class Repair:
     claim, word
         Id of the claim, and its verdict.
     tightness
-        The bound divided by the bounded value, where it is tightest, or None if the claim has no bound.
+        The least quotient of the bound and the bounded value, or None if the claim has no bound.
     """
 
     claim: str
@@ -70,7 +70,7 @@ class Repair:
 
 @dataclass(frozen=True)
 class Finding:
-    """The facts about one claim on the page.
+    """The facts about one claim that the page prints.
 
     Attributes
     ----------
@@ -81,7 +81,7 @@ class Finding:
     tightness
         See ``Repair``; only for a claim that holds.
     repairs
-        Claims that replace this one, if this run has judged them.
+        Claims that replace this one and that this run has judged.
     """
 
     claim: str
@@ -174,7 +174,7 @@ def page(
 
 
 def _by_importance(found: Sequence[Finding]) -> list[Finding]:
-    """Order claims: all that are false as printed, the first of each other heading, then the papers' by turns."""
+    """Order claims: all that are false as printed, one for each other heading, then the papers in turn."""
     of_heading: Counter[str] = Counter()
     of_paper: Counter[str] = Counter()
     places = []

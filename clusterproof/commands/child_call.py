@@ -1,4 +1,4 @@
-"""One command line in its own process, which has imported everything, can be stopped, and cannot fake a success."""
+"""A command line in a separate process, which has imported everything, can be stopped, and cannot fake a success."""
 
 from __future__ import annotations
 

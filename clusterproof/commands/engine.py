@@ -1,4 +1,4 @@
-"""Compute the units of ``table`` and ``sweep``, and show the progress."""
+"""Compute the training runs and simulations (*units*) of ``table`` and ``sweep``, and show the progress."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ MOST = 1024
 """Largest number of local processes."""
 
 GPU_UNIT = 4 * 2**30
-"""Bytes of a GPU's memory for each training run if several share the GPU."""
+"""Bytes of memory that each training run gets if several runs share a GPU."""
 
 SHOWN = 20
 """Largest number of failed units that are reported individually."""

@@ -143,7 +143,7 @@ def _checked(file: Path, source: str, claim: str, of: str, value: Fraction, evid
 
 
 def _record(file: Path, text: str, name: str, evidence: Path | None) -> dict[str, Any] | str:
-    """Write a file, and return the record of its claim from a separate process; a message if there is none."""
+    """Write a file, and return the record of its claim from a separate process, or a message if there is none."""
     file.write_text(text, encoding="utf-8")
     report = file.with_name("verdict.json")
     report.unlink(missing_ok=True)

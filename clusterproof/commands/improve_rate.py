@@ -23,9 +23,9 @@ from clusterproof.theory.rates.outcome import NAME
 
 CLUSTER_DYNAMICS = "cfl-mgd"
 DYNAMICS = ("momentum", "condition", "proportion", "function_class")
-"""Options that only the cluster dynamics needs, apart from the class."""
+"""Options, apart from the class, that only a rate of the cluster dynamics needs."""
 SPELLING = {"client_class": "class", "function_class": "class", "condition_number": "condition"}
-"""Spelling of options, by the names of arguments."""
+"""Name of the command-line option for each argument."""
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -42,7 +42,7 @@ COLUMNS = {
 @Parameter(name="*")
 @dataclass(frozen=True, kw_only=True)
 class Setting(RoundOptions):
-    """The algorithm's options, the class of the clients and the start.
+    """The options of the algorithm, the class of the clients' losses, and the start.
 
     Parameters
     ----------
@@ -152,7 +152,7 @@ def _title(algorithm: str, values: Mapping[str, Any]) -> str:
 
 
 def _symbols(algorithm: str, values: Mapping[str, Any]) -> str:
-    """Return the setting in symbols; leave out symbols that the algorithm lacks, or that have their usual values."""
+    """Write the setting in symbols; leave out symbols that the algorithm lacks, or that have default values."""
     symbols = {"smoothness": "L", "strong_convexity": "mu", "proximal": "m", "step_size": "eta"}
     symbols |= {"local_steps": "K", "server_step_size": "eta_g", "sampling": "theta", "option": "option"}
     symbols |= {"probability": "p", "heterogeneity": "zeta*", "distance": "D"}

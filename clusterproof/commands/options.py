@@ -56,7 +56,7 @@ def option(
 
 
 def _kinds(annotation: Any) -> list[Any]:
-    """Return the classes that make up a type."""
+    """Return the classes that a type annotation contains."""
     parts = chain.from_iterable(map(_kinds, get_args(annotation)))
     return [get_origin(annotation) or annotation, *parts]
 

@@ -144,7 +144,7 @@ def check_claims(folder: str, fails: Set[str], fresh: str) -> Part:
 
 
 def replay_evidence(folder: str, evidence: str, fresh: str) -> Part:
-    """Replay the stored evidence for the claims of a folder; reject texts that differ from the texts in ``fresh``."""
+    """Replay the stored evidence for a folder's claims; reject texts that differ from the texts in ``fresh``."""
     status, said, _ = carry_out(["check", folder, "--replay", "--evidence", evidence])
     reason = said or ("the log names each record" if status else "")
     if not status and (changed := changed_claims(Path(evidence), Path(fresh))):

@@ -207,7 +207,7 @@ def add_command(to: App, name: str, *, everything: bool = False) -> None:
 
 
 def _defaults_of_runs(name: str) -> dict[str, str]:
-    """Return the descriptions of options whose defaults depend on the algorithm."""
+    """Return the help of the options whose defaults depend on the algorithm."""
     page = defaults_of(name)
     on_task = f"by default on the {page.task} task, else"
     words = {"task": f"Name of the task; {page.task} by default."}

@@ -31,7 +31,7 @@ def record_of(task: Mixture, trace: Trace, seconds: float, target: str, page: Pa
     -------
     dict
         The record has these entries. ``settings`` holds algorithm, task, rounds, seed and replicates, and ``seconds``
-        the duration. ``rows`` tells to what a row of errors belongs: a cluster, a model, the pooled model, or the
+        the duration. ``rows`` states what each row of errors belongs to: a cluster, a model, the pooled model, or the
         clients of a cluster. ``first_errors`` and ``last_errors`` are the median distances to the optimum over
         replicates (and a cluster's clients), one per row. They are None if the optima of the task are unknown.
         ``bound`` is the bound of ``bound_claim`` on the last errors, one per row, with probability 1 -

@@ -46,11 +46,11 @@ EVIDENCE = SHOWN | {
     "dual": "For every function of the class, the right side minus the left side is a sum of multiples of the "
     "conditions of the class, and of a positive semidefinite form.",
 }
-"""Sentences on the evidence for a line, by the kernel's rule."""
+"""For each rule of the kernel, a sentence on the evidence for a line."""
 AT_A_POINT = {"function": "gradient", "operator": "image", "set": "normal vector"}
-"""The vector that is known at a point, by the kind of a member of a class."""
+"""Name of the vector that is known at a point, for each kind of class."""
 LONGEST = 200
-"""Largest number of characters of a counterexample that is printed on one line, and of its sides in fractions."""
+"""Largest number of characters of a counterexample, and of the two sides in fractions, that are printed on one line."""
 
 
 @dataclass(frozen=True)
@@ -226,7 +226,7 @@ def _with_inconclusive_lines(verdict: Verdict) -> Verdict:
 
 
 def _show_text(verdict: Verdict) -> None:
-    """Print the text of a claim, which the kernel reads and which proofs concern."""
+    """Print the text of a claim, which the kernel reads, and to which proofs refer."""
     if verdict.text:
         text = textwrap.indent(verdict.text.rstrip(), "    ")
         print(f"\nThe text that the kernel, the checker of proofs, reads\n{text}")

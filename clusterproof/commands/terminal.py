@@ -32,7 +32,7 @@ STANDARD_INPUT = "-"
 """File name that stands for standard input."""
 
 PAUSE = 10.0
-"""Seconds between two lines of progress at first. Later this time is a tenth of the elapsed time."""
+"""Seconds between two lines of progress at first; later, the interval is a tenth of the elapsed time."""
 
 
 def read_integer(_type: Any, tokens: Sequence[Token]) -> int:
@@ -79,7 +79,7 @@ class QuietConsole(Console):
         super().__init__(stderr=stderr, width=width, highlight=False, color_system=None if plain else "auto")
 
     def on_broken_pipe(self) -> NoReturn:
-        """Raise instead of exiting."""
+        """Raise an error instead of exiting."""
         raise BrokenPipeError
 
 
@@ -89,7 +89,7 @@ def console() -> Console:
 
 
 def columns() -> int | None:
-    """Return the width of the terminal; None in a pipe, where lines have any length."""
+    """Return the width of the terminal, or None in a pipe, where lines have any length."""
     return console().width if sys.stdout.isatty() else None
 
 

@@ -109,7 +109,7 @@ def argmin_smallest_index(losses: Array) -> Array:
 
 
 def one_hot(assignments: Array, clusters: int, *, dtype: Any) -> Array:
-    """Return the indicators r_ip (..., k, P) of assignments (..., k), as numbers of type ``dtype``."""
+    """Return indicators r_ip (..., k, P): 1 if client i is assigned to p, otherwise 0, as numbers of type ``dtype``."""
     xp = array_namespace(assignments)
     indices = xp.arange(clusters, dtype=assignments.dtype, device=device(assignments))
     return xp.astype(assignments[..., None] == indices, dtype)
@@ -145,6 +145,6 @@ def replace_rows(values: Array, indices: Array, updates: Array) -> Array:
 
 
 def sums_by_cluster(values: Array, membership: Array) -> Array:
-    """Return the sums (..., P, d) of the clients' rows (..., k, d) by cluster; ``membership`` is ``one_hot``."""
+    """Sum the clients' rows (..., k, d) in each cluster, (..., P, d); ``one_hot`` returns ``membership``."""
     xp = array_namespace(values, membership)
     return xp.matmul(xp.matrix_transpose(membership), values)

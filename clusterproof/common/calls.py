@@ -99,7 +99,7 @@ def checked(function: Callable[Arguments, Result]) -> Callable[Arguments, Result
 
 
 class CheckedCalls(ABCMeta):
-    """Metaclass that makes a call that does not fit a class's parameters raise ``InvalidArgument``."""
+    """Metaclass whose classes raise ``InvalidArgument`` if a call does not fit the parameters."""
 
     if not TYPE_CHECKING:
 

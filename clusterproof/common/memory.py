@@ -11,7 +11,7 @@ from pathlib import Path
 
 
 def total_memory() -> int:
-    """Return this machine's memory in bytes; ``sys.maxsize`` if the system does not report it, as on Windows."""
+    """Return this machine's memory in bytes, or ``sys.maxsize`` if the system does not report it, as on Windows."""
     try:
         return os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
     except (AttributeError, OSError, ValueError):

@@ -9,7 +9,7 @@ import numpy as np
 
 
 def generator(seed: int, *axes: str | int) -> np.random.Generator:
-    """Return the random generator of a seed (at least 0) and named axes.
+    """Return the random generator for a seed (at least 0) and named axes.
 
     The same seed and axes give the same bits on every computer; other axes give independent streams. Axes are, for
     example, the task, the algorithm, the purpose or the replicate.

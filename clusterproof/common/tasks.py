@@ -8,7 +8,7 @@ from typing import Any
 from clusterproof.common.validation import InvalidArgument
 
 READERS: list[Callable[[Mapping[str, Any]], Any]] = []
-"""Functions that make a task from its settings; a package of tasks adds its own when imported."""
+"""Functions that make a task from settings; a package of tasks adds its own functions when it is imported."""
 
 
 def task_from(settings: Mapping[str, Any]) -> Any:

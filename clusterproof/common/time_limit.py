@@ -9,7 +9,8 @@ from contextlib import contextmanager
 from types import FrameType
 
 UNRAISABLE = ("__del__", "gc_callback")
-"""Names of functions whose exceptions the interpreter discards, besides the callbacks of weak references."""
+"""Names of functions whose exceptions the interpreter discards; it also discards exceptions in callbacks of weak
+references."""
 
 AGAIN = 0.01
 """Seconds until the next check of the time, if one of these functions was running."""

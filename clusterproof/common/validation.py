@@ -19,7 +19,7 @@ class InvalidArgument(ValueError):
     argument
         Name of the argument as the user wrote it.
     value
-        The given value, or None if it is missing, an ellipsis if it is too long to show.
+        The given value; None if it is missing, and an ellipsis if it is too long to show.
     rule
         Rule that the value breaks, as the end of a sentence about it: "must be greater than 0".
     remedy
@@ -73,7 +73,7 @@ def _shortened(value: object) -> str:
 
 
 def _capitalised(text: str) -> str:
-    """Capitalise the first letter of a sentence, unless its first word is a name in code."""
+    """Capitalise the first letter of a sentence, unless the first word is a name in code."""
     first = text.partition(" ")[0].rstrip(",;:")
     return text[:1].upper() + text[1:] if first.isalpha() and first.islower() else text
 

@@ -26,9 +26,8 @@ SPENT, SPENT_ON_ONE = (
 )
 """Messages for a search, and for an instance, that exceeds its largest number of lines."""
 QUICK = 1.0
-"""Seconds of processor time after which an evaluation restarts with its lines counted.
-
-No machine executes ``MOST_OF_ONE`` lines in this time, so its speed does not decide which evaluations are stopped.
+"""Seconds of processor time after which an evaluation restarts with its lines counted. No machine executes
+``MOST_OF_ONE`` lines in this time, so a machine's speed does not decide which evaluations are stopped.
 """
 EVERY, OFTEN, LONG = 64, 16, 10_000_000
 """One of ``EVERY`` evaluations is counted; after an evaluation of more than ``LONG`` lines, one of ``OFTEN``."""
@@ -115,9 +114,9 @@ IMPORTS = (importlib._bootstrap._find_and_load.__code__,)  # type: ignore[attr-d
 def limited_lines(most: int, safety: float = SAFETY) -> Iterator[list[int]]:
     """Raise ``TooMuchWork`` in the block after ``most`` lines of the functions that it calls.
 
-    An operation on fractions counts as many lines as take the time of its greatest common divisor. A single
-    call that executes no lines is stopped after ``safety`` seconds of processor time. The lines also count towards an
-    enclosing limit, which may be reached first.
+    An operation on fractions counts as the number of lines that take as long as computing the greatest common divisor.
+    A single call that executes no lines is stopped after ``safety`` seconds of processor time. The lines also count
+    towards an enclosing limit, which may be reached first.
 
     Yields
     ------

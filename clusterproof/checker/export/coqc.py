@@ -1,4 +1,4 @@
-"""Run Rocq on the files of a folder, if it is installed."""
+"""Run Rocq, if it is installed, on the files of a folder."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ def missing() -> str:
 
 
 def check(out: Path) -> None:
-    """Let Rocq check every file of a folder, and the axioms on which all theorems depend."""
+    """Let Rocq check every file of a folder, and list the axioms on which the theorems depend."""
     command = ["make", "--silent", "--keep-going", f"--jobs={os.cpu_count() or 1}"]
     subprocess.run(command, cwd=out, capture_output=True, check=False)
 

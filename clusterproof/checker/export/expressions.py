@@ -32,11 +32,12 @@ class Record:
     branches
         The comparisons that values decided, and whether they hold.
     names
-        By the identity of an expression: the expression, and the first source variable that had it as its value.
+        For each expression, by its identity: the expression, and the first source variable that had this value.
     width, symbols
         ``width``: number of the kernel's symbols. ``symbols``: by the name of a quantity, its value in these symbols.
     places, solved
-        By the name of a quantity: its index if it stands for a state, and the value that an equation gives it.
+        Both are indexed by the name of a quantity. ``places``: index of a quantity that stands for a state. ``solved``:
+        the value that an equation determines.
     whole_part
         Function that returns the quantity for the whole part of a quotient.
     unknowns, said, goals
@@ -106,7 +107,7 @@ class Expression(Abstract):
         return self._joined("*", other, self) if short is None else short
 
     def _product(self, other: Any) -> Expression | None:
-        """Return the product if a factor is 0 or 1; otherwise None."""
+        """Return the product if a factor is 0 or 1, and otherwise None."""
         return self if _is(other, 1) else of_number(self.record, 0) if _is(other, 0) else None
 
     def __truediv__(self, other: Any) -> Expression:
@@ -148,7 +149,7 @@ class Expression(Abstract):
 
 
 class Decided(Fact):
-    """A comparison that can be used as a number, like Python's truth values, if its truth value is known."""
+    """A comparison that can be used as a number, like Python's truth values, provided that its truth value is known."""
 
     def __bool__(self) -> bool:
         if not isinstance(self.slack, Symbolic) or self.equation:
@@ -191,10 +192,10 @@ class Decided(Fact):
 
 
 class Symbolic(Expression):
-    """An expression that depends on a quantity without a value; a branch on its comparison is followed both ways."""
+    """An expression that depends on a quantity without a value; both branches of a comparison are followed."""
 
     def is_whole(self) -> bool:
-        """Return whether the expression is a symbol for an integer; the kernel has checked that it is one."""
+        """Return whether the expression is a symbol that stands for an integer, as the kernel has checked."""
         return True
 
     def __floordiv__(self, divisor: int) -> Expression:

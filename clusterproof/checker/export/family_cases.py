@@ -1,4 +1,4 @@
-"""The cases of a claim about functions with parameters: their traces, and the facts to show about each."""
+"""The cases of a claim about functions with parameters: the trace of each case, and the facts to show about it."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ class Case:
 
 @dataclass
 class _Statement:
-    """A statement for the kernel's rule, which stores the traces."""
+    """A statement that the kernel's rule evaluates, and that stores the traces."""
 
     source: Source
     line: str

@@ -195,7 +195,7 @@ def points_of(view: View) -> list[Traced]:
 
 
 def depending(roots: Sequence[Traced], leaves: set[int]) -> set[int]:
-    """Return all values in the roots that contain one of the leaves, by identity."""
+    """Return all values in the roots that contain one of the leaves; values are compared by identity."""
     found = set(leaves)
     for node in in_order(list(roots)):
         if any(id(part) in found for part in operands(node)):

@@ -1,4 +1,4 @@
-"""Proofs by induction: the paths of a computation, and the values and loops about which only stated facts are known."""
+"""Proofs by induction: the paths of a computation, and values and loops that are known by stated facts only."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ class Path:
     unknowns
         Values about which only stated facts are known, in order.
     own
-        Facts that the claim supposes, or that a branch decides, on the path; for a hypothesis that fails, its name.
+        Facts that the claim supposes, or that a branch decides, on the path; for a failing hypothesis, the name.
     known
         All facts that are known at the end of the path, in the kernel's order.
     values, shown
@@ -58,7 +58,7 @@ class Unknown:
     leaves
         The numbers in the value, state or whole part.
     paths
-        The paths that lead to the value. For a loop, the paths through a round. Empty for a whole part.
+        The paths that lead to the value. For a loop, the paths through a round. A whole part has none.
     said
         The facts that are stated about the leaves.
     start, count
@@ -127,7 +127,7 @@ def known(record: Record, make: Callable[[], Any], says: Callable[[Any], Any]) -
 def iterate(
     record: Record, step: Callable[..., Any], start: Any, rounds: Symbolic | Many, invariant: Any
 ) -> Any:
-    """Return the state after a symbolic number of rounds, or after one round per entry, by its invariant."""
+    """Return the state after a symbolic number of rounds, or after one round per entry, known by its invariant."""
     entries = rounds if isinstance(rounds, Many) else None
     rounds = rounds.length if isinstance(rounds, Many) else rounds
     unknown = Unknown(count=rounds)

@@ -1,4 +1,4 @@
-"""A statement's line as formulas of its quantities: the space, the hypotheses with their texts, and the two sides."""
+"""A line of a statement as formulas of the quantities: the space, the named hypotheses, and the two sides."""
 
 from __future__ import annotations
 
@@ -104,15 +104,15 @@ class Formulas:
 
 
 class Exporter:
-    """Exporter that runs a statement on named quantities.
+    """Object that runs a statement on named quantities, and returns the formulas of its lines.
 
     Parameters
     ----------
     text, name
         Text of a claim, and name of one of its statements.
     evidence
-        The evidence. It contains the integers ``listed``, which have a value in each case; the choices ``between``,
-        which are symbols; and ``states``, the number of symbols for states.
+        The evidence. Its field ``listed`` names the integers that have a value in each case. ``between`` names the
+        choices that become symbols. ``states`` is the number of symbols for states.
     """
 
     def __init__(self, text: str, name: str, evidence: Mapping[str, Any] | None = None) -> None:
@@ -249,9 +249,9 @@ class Exporter:
         return self._evaluated(line, chosen, Evaluation(), on_symbols=True, partial=True)
 
     def without_branches(self, line: str, chosen: Mapping[str, Any]) -> Formulas | None:
-        """Return the formulas of a line on symbols, with min, max and abs; other choices of numbers are symbols, too.
+        """Return the formulas of a line on symbols, with min, max and abs; choices of numbers are symbols.
 
-        None if the source still branches, or needs a number where a symbol stands.
+        The result is None if the source still branches, or needs a number in place of a symbol.
         """
         evidence, self._evidence, self._is_whole = self._evidence, {}, True
         evaluation = Evaluation(decisions=[])
@@ -412,5 +412,5 @@ class Exporter:
 
 
 def _is_it(one: Quantity) -> Quantity:
-    """Return a quantity that has one value in a case."""
+    """Return a quantity with the value that it has in a case."""
     return replace(one, low=None, high=None, options=(one.expression.value,))

@@ -1,4 +1,4 @@
-"""The hypotheses about a member of a class, and the proofs that the conditions at its points follow from them."""
+"""The hypotheses about a member of a class, and proofs that they imply the conditions at the member's points."""
 
 from __future__ import annotations
 
@@ -11,7 +11,8 @@ from clusterproof.checker.kernel.evaluation import Refused
 from clusterproof.checker.kernel.interpolation import Class, FunctionClass, OperatorClass, is_symbol
 
 RIGHT = "(conj (fun z' => eq_refl) eq_refl)"
-"""Proof that a triplet belongs to a function, because the file writes its gradient and value with this function."""
+"""Proof that a triplet belongs to a function; it is immediate, because the file writes the triplet with this
+function."""
 RIGHT_OPERATOR = "(fun z' => eq_refl)"
 
 

@@ -231,7 +231,7 @@ class Place:
         return steps
 
     def below(self, small: Any, large: Any, sum_: Sum) -> tuple[list[str], str]:
-        """Return steps, and the proof by these steps that one number is at most another; both depend on functions."""
+        """Return steps, and a proof that uses them: one number, which depends on functions, is at most another."""
         k = self._evidence(sum_)
         self._define(f"small_{k}", "form", self._form(small))
         self._define(f"large_{k}", "form", self._form(large))
@@ -242,7 +242,7 @@ class Place:
     def least_below(
         self, numbers: Sequence[Any], weights: Sequence[str], large: Any, sum_: Sum
     ) -> tuple[list[str], str]:
-        """Return steps, and the proof by these steps that one of several numbers is at most another number."""
+        """Return steps, and a proof that uses them: one of several numbers is at most another number."""
         k = self._evidence(sum_)
         pairs = [f"({weight}, {self._form(each)})" for weight, each in zip(weights, numbers, strict=True)]
         self._define(f"numbers_{k}", "list (formula * form)", listed(pairs))

@@ -180,7 +180,7 @@ def shared_name(point: str) -> str:
 
 
 def composed(name: str, cases: Sequence[Proved]) -> list[str]:
-    """Write the theorem that the propositions of all cases hold."""
+    """Write the theorem that combines the propositions of all cases."""
     lines = [line for case in cases for line in case.before]
     lines += [PROOF, *(line for case in cases for line in case.definitions), "", f"Theorem {name} :"]
     for k, case in enumerate(cases, start=1):

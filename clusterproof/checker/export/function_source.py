@@ -161,7 +161,7 @@ class Source:
     # ---- evaluations
 
     def evaluate(self, instance: Mapping[str, Any]) -> dict[str, Any]:
-        """Return the lines, within a running evaluation, as the kernel's statement does."""
+        """Return the lines within a running evaluation, as the kernel's statement does."""
         self.loops = []
         self.asked = Asked(instance[self.function]._world)
         given = {**quantities(instance), self.function: Followed(instance[self.function], self.asked)}
@@ -169,7 +169,7 @@ class Source:
             return self.stated.evaluate(given)
 
     def at(self, setting: Mapping[str, Any]) -> tuple[dict[str, Any], Evaluation]:
-        """Return the lines at a setting, and the record of the evaluation; no lines if a hypothesis fails."""
+        """Return the lines at a setting (none if a hypothesis fails), and the record of the evaluation."""
         world = problem(self.of_class.trace(setting))
         with evaluating(Evaluation(decisions=[])) as evaluation:
             try:
@@ -179,7 +179,7 @@ class Source:
 
 
 class _Followed:
-    """A loop of traced values, which passes the kernel's values to the kernel's loop and receives its results."""
+    """A loop on traced values: it passes the kernel's values to the kernel's loop, and receives the loop's results."""
 
     def __init__(self, source: Source, loop: Loop, step: Any, start: Any, invariant: Any) -> None:
         self._source, self._loop = source, loop

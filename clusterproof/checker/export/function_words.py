@@ -91,7 +91,7 @@ class Symbols:
 
 
 class Frame:
-    """Names of a case: of its functions, quantities and points, and all names in use.
+    """Names in a case: names of functions, quantities and points, and the set of all names in use.
 
     Parameters
     ----------
@@ -221,7 +221,7 @@ class Words:
             self.vectors.append(node)
 
     def _split(self, common: Sequence[Traced], own: Sequence[Traced], at_solution: Traced) -> None:
-        """Take as base vectors the means of the clients' vectors and the rests; at the solution, the mean is 0."""
+        """Use the mean of each clients' vector, and the rest, as base vectors; at the solution, the mean is 0."""
         trace = self.view.trace
         for vector in own:
             mean = mean_of(trace, vector)
@@ -391,7 +391,7 @@ class Words:
         )
 
     def matrix(self, form: Form) -> list[list[Fraction]]:
-        """Return the upper rows of a form's matrix in the free base vectors; the form contains no function values."""
+        """Return the upper rows of the matrix of a form in the free base vectors; the form has no function values."""
         size = len(self.bases) - len(self.vectors)
         rows = [[Fraction(0)] * (size - i) for i in range(size)]
         free = self._free_vectors()

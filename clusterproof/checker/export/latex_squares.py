@@ -1,4 +1,4 @@
-"""A sum of squares in LaTeX: each square with its factors, by the names of the quantities."""
+"""A sum of squares in LaTeX: each square with its factors, written with the names of the quantities."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ def squares_in(
 
 
 def _eliminated(matrix: list[list[Fraction]]) -> Iterator[tuple[Fraction, list[Fraction]]]:
-    """Yield the pivots and rows by which a positive semidefinite form is a sum of squares."""
+    """Yield the pivots and rows that write a positive semidefinite form as a sum of squares."""
     size = len(matrix)
     for k in range(size):
         pivot = matrix[k][k]

@@ -73,7 +73,7 @@ def _row(one: Exported) -> str:
 
 
 def _to_be_read(proof: str) -> list[str]:
-    """Return the definitions of the library that occur in the statements of a file."""
+    """Return the library's definitions that occur in the statements of a file."""
     plain = COMMENT.sub("", proof)
     stated = re.findall(r"^Definition[^.]*?: (?:Prop|R) :=.*?\.$", plain, re.DOTALL | re.MULTILINE)
     theorem = list(re.finditer(r"^Theorem .*?\.$", plain, re.DOTALL | re.MULTILINE))[-1][0]

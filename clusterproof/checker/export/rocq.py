@@ -1,4 +1,4 @@
-"""Write the Rocq file of a line. The head of the file states the theorem, its omissions, and its assumptions."""
+"""Write the Rocq file of a line; its head states the theorem, the omitted parts of the claim, and the axioms."""
 
 from __future__ import annotations
 
@@ -58,7 +58,7 @@ NARROWER = """The space may be narrower than the hypotheses and the statement in
    exclude 0, numbers may be fixed, and functions may be of one family. The theorem is about the space. The source may
    compute a consequence of the statement, or a criterion for it, such as a root in place of an algorithm that
    diverges. That step is in the docstring, and is not proved here."""
-"""What a theorem may say less than the claim's statement."""
+"""Parts of a claim's statement that the Rocq theorem may omit."""
 BELIEVED = """You must believe Rocq, its real numbers (the axioms that make prints), and that the definitions below
    say what the source above says, which you compare. Where the source computes with numbers alone, the result
    stands here: 1 for max(1, 0). The statement uses words of statements.v; the lemmas of prelude.v are
@@ -90,13 +90,13 @@ BELIEVED_OF_PROGRAMS = """You must believe Rocq (no axioms are used), that langu
    is: it changes by a new value of its variable. A function keeps the values that the variables around it have
    where it is made. The words= of a line are left out."""
 OF_PROGRAMS = {"instance": broken, "exhausted": exhausted, "nowhere": nowhere}
-"""Functions that write the theorems of evidence that Rocq computes again, by its rule."""
+"""For each rule that Rocq decides by computation, the function that writes the theorem."""
 OF_FUNCTIONS = {"dual": dual, "family": family}
-"""Functions that write the theorems of evidence about functions of a class, by its rule."""
+"""For each rule about functions of a class, the function that writes the theorem."""
 
 
 def program_rule(record: Mapping[str, Any]) -> str:
-    """Return the rule of a record; return ``nowhere`` for an empty finite space, because Rocq computes this case."""
+    """Return the rule of a record, but ``nowhere`` for an empty finite space, which Rocq decides by computation."""
     return "nowhere" if record["rule"] == "empty" and record.get("listed") else str(record["rule"])
 
 

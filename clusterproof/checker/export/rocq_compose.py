@@ -1,4 +1,4 @@
-"""One theorem for a line: its cases are all cases, each case holds, and some instance meets the hypotheses."""
+"""One theorem for a line: the cases cover the space, each case holds, and some instance meets the hypotheses."""
 
 from __future__ import annotations
 
@@ -39,8 +39,8 @@ class Case:
     scope
         Names of the section.
     applied
-        Function that writes a proposition of the module for use outside its section; empty if the proposition does not
-        exist.
+        Function that writes a proposition of the module for use outside its section. It returns an empty string if the
+        proposition does not exist.
     proof
         Name of the lemma, or an empty string if there is none.
     """
@@ -148,7 +148,7 @@ def composed(
 
 
 def _in_space(case: Case, witness: Witness) -> tuple[str, str] | None:
-    """Return that some values are in the space of a case without hypotheses, and the proof by an instance's section."""
+    """Return the proposition that a case's space contains some values, and the proof from an instance's section."""
     space, made = case.applied("space"), witness.made
     own, others = (list(scope.quantities.values()) for scope in (case.scope, made.scope))
     own = [name for name in own if name in space.split()]
@@ -300,7 +300,7 @@ def _by_branches(paths: Sequence[Path], known: Sequence[str]) -> Iterator[str]:
 
 
 def by_branches(paths: Sequence[Path], leaf: Callable[[int, str], str]) -> Iterator[str]:
-    """Split by the branches of some paths; ``leaf`` writes the step for a path, given the proof that it is taken."""
+    """Split at the branches of some paths; ``leaf`` writes the step for a path, given a proof that it is taken."""
 
     def decisions(place: int) -> Sequence[tuple[Any, bool]]:
         path = paths[place][1].formulas.path

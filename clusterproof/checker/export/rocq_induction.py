@@ -1,4 +1,4 @@
-"""A theorem about a loop: lemmas over the reals for its start, its round and the conclusion, and their composition.
+"""A theorem about a loop: lemmas over the reals for the start, a round and the conclusion, which the theorem combines.
 
 If only stated facts are known about a value, the file describes all paths on which the source computes the value.
 """
@@ -28,7 +28,7 @@ def by_induction(formulas: Formulas, blocks: Blocks) -> Told:
 
 
 def _everything(path: Path) -> Iterator[tuple[Sequence[Fact], Sequence[Any], Sequence[Expression]]]:
-    """Yield the facts, numbers and states of the paths from which a path's known facts follow, then its own."""
+    """Yield facts, numbers and states: first of the paths on which a path's known facts rest, then of the path."""
     for unknown in path.unknowns:
         for inner in (*unknown.start, *unknown.paths):
             yield from _everything(inner)
@@ -108,7 +108,7 @@ class Told:
         self.lines = [*others, *self.lines, *theorem("Lemma certified", statement, *proof)]
 
     def applied(self, name: str) -> str:
-        """Write a proposition for use outside the module, with its quantities; empty without this proposition."""
+        """Write a proposition for use outside the module, with its quantities; return "" if it does not exist."""
         return self.scope.application(name, self._needs[name]) if name in self._needs else ""
 
     def _new(self, word: str) -> str:
@@ -272,7 +272,7 @@ def _used_by(values: Mapping[str, tuple[Expression, str]], text: str) -> dict[st
 
 
 def _section(formulas: Formulas, path: Path) -> tuple[Scope, dict[str, tuple[Expression, str]]]:
-    """Return the values in a line, and those from which the known facts of its path follow, with their definitions."""
+    """Return the values in a line, and the values on which its path's known facts rest, with their definitions."""
     names = dict(formulas.record.names)
     entries_of(formulas, names)
     parts = list(_everything(path))

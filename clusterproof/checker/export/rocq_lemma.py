@@ -91,7 +91,7 @@ class Lemma:
         self.made = Section(own, on_symbols=True, states=states, decided=decided)
 
     def squares(self, slack: Quotient, blocks: Blocks) -> Sequence[Mapping[str, Any]]:
-        """Return the next squares of the evidence if a number needs them to be at least 0; otherwise nothing."""
+        """Return the evidence's next squares if the proof that a number is at least 0 needs them, otherwise nothing."""
         with suppress(Refused):  # Rocq's checker also ignores it
             target = slack_of(slack, self._box, self._known) if slack.top else slack.top
             return () if is_nonnegative(target, self._box) else next(blocks, ())

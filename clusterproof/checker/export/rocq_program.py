@@ -1,4 +1,4 @@
-"""A claim's text as a program of ``language.v``: its definitions, and the ranges of a statement's quantities."""
+"""A claim's text as a program of ``language.v``: the definitions, and the ranges of a statement's quantities."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ def refuse(node: Any, what: str) -> Refused:
 
 
 class Program:
-    """Writer of a statement as a program.
+    """Writer that turns a statement into a program.
 
     Parameters
     ----------
@@ -396,7 +396,7 @@ def _own_nodes(body: Sequence[ast.AST]) -> Iterable[ast.AST]:
 
 
 def _require_own_lists(function: ast.FunctionDef) -> None:
-    """Require that a function changes only its own lists, each with one name, because Rocq's lists are values."""
+    """Require that a function changes only lists that it creates, each under one name, as Rocq's lists are values."""
     changed, assigned = set[str](), dict[str, list[ast.expr]]()
     for node in _own_nodes(function.body):
         match node:

@@ -234,7 +234,7 @@ class Section:
         return " ".join(["env", *(f"({self.scope.text(values[name])})" for name in self.scope.quantities)])
 
     def decided(self, values: Mapping[str, Any], claim: str) -> tuple[list[str], str]:
-        """Write definitions, and the proof by these definitions of a proposition that the quantities' values decide."""
+        """Write definitions, and use them to prove a proposition that the values of the quantities decide."""
         nodes = [node for _, node in self.scope.entries]
         known = evaluated(nodes, values)
         program = listed(
@@ -267,7 +267,7 @@ def proposition(name: str, written: Sequence[str], words: Sequence[str]) -> str:
 
 
 def _sides(root: Any) -> Iterator[Any]:
-    """Yield the two sides of a slack; for any other expression, the expression itself."""
+    """Yield the two sides of a slack, or the expression itself if it is no slack."""
     if isinstance(root, Expression):
         yield from sides_of(root) if root.operator == "-" else (root,)
 

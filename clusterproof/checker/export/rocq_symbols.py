@@ -1,4 +1,4 @@
-"""Theorems about every number of a box: by coefficients, sums of squares and induction, or because no number exists."""
+"""Theorems about every number of a box: from coefficients, sums of squares or induction, or for want of instances."""
 
 from __future__ import annotations
 
@@ -144,4 +144,4 @@ RULES = {
     "induction": on_symbols,
     "empty": empty,
 }
-"""Functions that write the theorems of evidence, by its rule."""
+"""For each rule on symbols, the function that writes the theorem."""

@@ -22,11 +22,11 @@ LIBRARY = [
     Path(__file__).with_name(name)
     for name in ("statements.v", "clients.v", "prelude.v", "duals.v", "language.v")
 ]
-"""Libraries that the Rocq files import, in order; the first has only definitions, the last is about programs."""
+"""Libraries that the Rocq files import, in order: the first has only definitions, and the last is about programs."""
 FUNCTIONS = {"min": "Rmin", "max": "Rmax", "abs": "Rabs"}
 """Rocq's functions, by the operator of an expression."""
 PROOF = "(* ---- For the proof. To read what is stated, go on at the theorem. *)"
-"""The comment before definitions and lemmas that are no part of the statement."""
+"""The comment before definitions and lemmas that do not belong to the statement."""
 OWN = """
     Axiom CoFixpoint Definition Fixpoint Hypothesis Parameter Theorem Variable Type Set Prop SProp R Q Z S O
     as at by cofix else end exists exists2 fix for forall fun if IF in let match mod

@@ -14,7 +14,7 @@ PROPER = ("quantity", "leaf", "point")
 
 @contextmanager
 def naming(names: dict[int, tuple[Any, str]], kind: type) -> Iterator[None]:
-    """Store for each value of a type, by identity, the first variable of the compiled source that has it as its value.
+    """For each value of a type, store by identity the first variable of the compiled source that has this value.
 
     A value of this type has ``parts`` and an ``operator``.
     """

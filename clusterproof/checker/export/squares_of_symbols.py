@@ -54,7 +54,8 @@ class Ratios:
 
 
 Factors = dict[str, tuple[Any, int, Any]]
-"""Positive polynomials of flint by their text (they cannot be hashed), with powers and positive lower bounds.
+"""Positive polynomials of flint, indexed by their strings (flint's polynomials have no hash), with powers and positive
+lower bounds.
 
 The lower bound is the polynomial itself, or a share of a product of polynomials that are positive by hypothesis.
 """
@@ -122,7 +123,7 @@ class _Search:
         return None
 
     def _square(self, i: int, rest: Mapping[tuple[int, int], Any]) -> Square | None:
-        """Return the square with which a vector is eliminated, if the sign of its factor can be proved."""
+        """Return the square that eliminates a vector, if the sign of the square's factor can be proved."""
         reduced, (top, bottom) = self._ratios.reduced, rest[i, i]
         row = {j: reduced(a * bottom, b * top) for (k, j), (a, b) in rest.items() if k == i}
         common = self._ratios.one
@@ -153,7 +154,7 @@ class _Search:
         return sign, found
 
     def _sign(self, p: Any) -> tuple[int, Any]:
-        """Return the sign of a polynomial, and a positive lower bound of its absolute value; 0 if no sign is proved."""
+        """Return the sign of a polynomial (0 if unproved), and a positive lower bound of the absolute value."""
         key = str(p)
         if key not in self._signs:
             self._signs[key] = self._found_sign(p)

@@ -26,11 +26,11 @@ BEGINS = {
     "dual": "In every real inner product space, for all values of these quantities",
     "family": "In every real inner product space, for all values of these quantities",
 }
-"""Beginnings of the sentence, by the rule of the evidence; others begin as ``exhausted`` does."""
+"""Beginning of the sentence for each rule; the sentences for other rules begin as for ``exhausted``."""
 FALSE = ("instance",)
 NONE = ("nowhere", "empty")
 EXISTING = ("exhausted", "signs", "squares", "induction")
-"""Rules whose theorems state that some values meet the hypotheses."""
+"""Rules whose theorems also state that some values meet the hypotheses."""
 WIDTH = 110
 
 
@@ -87,7 +87,7 @@ def _hypotheses(tree: ClaimTree, record: Mapping[str, Any]) -> Iterator[str]:
 
 
 def _conclusion(tree: ClaimTree, record: Mapping[str, Any]) -> Iterator[str]:
-    """Yield the conclusion with the names of its terms, and the terms; nothing if the source has several lines."""
+    """Yield the conclusion with the names of its terms, and the terms, unless the source has several lines."""
     calls = _of_line(tree, record, tuple(SIGNS))
     if len(calls) != 1:
         return
@@ -126,7 +126,7 @@ def _is_call(node: ast.AST, words: tuple[str, ...]) -> bool:
 
 
 def _of_line(tree: ClaimTree, record: Mapping[str, Any], words: tuple[str, ...]) -> list[ast.Call]:
-    """Return the calls of some words in the entry of a line, or everywhere if the statement has a single line."""
+    """Return the calls of the given functions in the entry of a line, or everywhere if there is a single line."""
     if not record["line"]:
         return _calls(tree, record["statement"], words)
     entries = [

@@ -1,4 +1,4 @@
-"""The expressions that a claim computes with functions of a class, as its source writes them, with the kernel's values.
+"""The expressions that a claim computes from functions of a class, as the source writes them, with the kernel's values.
 
 The kernel's values distinguish points and give the conditions. A theorem states the expressions beside these values.
 """
@@ -57,7 +57,7 @@ class Traced(Abstract):
 
     @property
     def is_scalar(self) -> bool:
-        """Whether the traced value depends on no function."""
+        """Whether the traced value is independent of the functions."""
         return type(self.value) not in (Point, Form)
 
     def _joined(self, operator: str, left: Any, right: Any) -> Traced:

@@ -15,7 +15,7 @@ Chosen = Mapping[str, Any]
 
 
 def is_word(value: Any) -> bool:
-    """Return whether an option is written as a string; only numbers are not."""
+    """Return whether an option is written as a string, which is true unless the option is a number."""
     return type(value) not in (int, Fraction)
 
 
@@ -71,7 +71,7 @@ class WholeSpace:
     pattern
         Names of the parts of the space in a proof.
     parts
-        By quantity and kind (integer, low, high, options), the name of this part of the space in a proof.
+        Name, in a proof, of each part of the space, indexed by quantity and kind (integer, low, high, options).
     """
 
     def __init__(self, quantities: Sequence[Quantity]) -> None:
@@ -117,7 +117,7 @@ class WholeSpace:
         return written(value)
 
     def nested(self, cases: Sequence[Chosen], leaf: Callable[[Chosen], str], so_far: Chosen) -> str:
-        """Write that one of the cases holds: one level for each choice, with the leaf innermost."""
+        """Write the disjunction that one of the cases holds, nested with one level per choice; leaves are innermost."""
         name = self._next(cases, so_far)
         if name is None:
             return leaf(so_far)
