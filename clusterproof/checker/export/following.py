@@ -201,7 +201,7 @@ def _facts(said: Any) -> list[Fact]:
     for part in said if type(said) in (tuple, list) else (said,):
         of_part = facts_of(plain(part))
         if of_part is None:
-            raise Outside("what is said of a value fails")
+            raise Outside("a stated fact about a value fails")
         found += of_part
     return found
 

@@ -25,10 +25,10 @@ Each row of the table below is one theorem. You can check all theorems without t
    Compare it with the paper. No program can do this for you.
 2. Read the last theorem of the file for Rocq. The comment above it states the theorem in words, with the names of
    `claim.txt`. Read the definitions that the theorem names: they stand before the data and lemmas of the proof. Compare
-   them with `claim.txt`, which the first comment repeats. The first comment also says what is left out.
-3. A counterexample is a program, a claim and an instance: its source as a tree, the ranges of its quantities, and
-   their values. `language.v` says what programs compute, with rational numbers and without axioms. Read it once, from
-   `evaluate` on, with the functions that the program names.
+   them with `claim.txt`, which the first comment repeats. The first comment also lists what is left out.
+3. A counterexample is a program, a claim and an instance: the source as a tree, the ranges of the quantities, and their
+   values. `language.v` defines what programs compute, with rational numbers and without axioms. Read this file once,
+   from `evaluate` on, with the functions that the program names.
 4. For the other theorems, read the definitions of `statements.v` that the table names; this file is short and contains
    only definitions. For claims on any number of clients, also read the definitions in `clients.v`. The lemmas of
    `prelude.v` and `duals.v` are proved, and no statement uses their definitions.
@@ -36,13 +36,13 @@ Each row of the table below is one theorem. You can check all theorems without t
 
 ## What is not proved
 
-No program proves that `claim.txt` says what the paper says, or that the definitions for Rocq say what `claim.txt` says.
-A theorem may say less than the claim's docstring. Its ranges may be narrower, and its source may compute a consequence
-of the statement or a criterion for it, such as a root in place of an algorithm that diverges. The comment above each
-theorem says in words what it states.
-If a theorem is about every function of a class, Rocq does not prove that its settings (or the cases of its choices) are
-all, or that some function meets the hypotheses. `replay.py` lists the settings and finds such a function. For a
-counterexample with a function of a class, a cited theorem says that some function has the listed points and gradients.
+No program proves that `claim.txt` has the meaning of the paper, or that the definitions for Rocq have the meaning of
+`claim.txt`. A theorem may state less than the claim's docstring. The ranges may be narrower, and the source may compute
+a consequence of the statement or a criterion for it, such as a root in place of an algorithm that diverges. The comment
+above each theorem states it in words. If a theorem is about every function of a class, Rocq does not prove that its
+settings (or the cases of its choices) are all, or that some function meets the hypotheses. `replay.py` lists the
+settings and finds such a function. For a counterexample with a function of a class, a cited theorem states that some
+function has the listed points and gradients.
 
 ## Index
 

@@ -29,9 +29,9 @@ SHOWN = {
    language.v lists. The program is the source above as a tree, which Rocq runs. Names and texts stand in quotes;
    f $ [a; b] is a call, x <~ a assigns, and a .: "x" is an attribute.""",
     "signs": """the conclusion holds for all real numbers of the space that meet the hypotheses, and some numbers meet
-   them. The theorem says this about the whole space. Rmin, Rmax and Rabs are Rocq's. If the source branches elsewhere,
-   or counts with a quantity that is chosen from a list, the theorem says that one of the cases applies, and what holds
-   in this case. The branches of a case are the conditions that the source decides there.""",
+   them. The theorem states this about the whole space. Rmin, Rmax and Rabs are Rocq's. If the source branches
+   elsewhere, or counts with a quantity that is chosen from a list, the theorem states that one of the cases applies,
+   and what holds in this case. The branches of a case are the conditions that the source decides there.""",
     "induction": """the conclusion holds for all real numbers of the space that meet the hypotheses, however often the
    source's loops (iterate) repeat, and some numbers meet the hypotheses. A round is one pass of such a loop: the
    relation between the states before and after it. If the proof uses only some facts about a value, the value is given
@@ -60,7 +60,7 @@ NARROWER = """The space may be narrower than the hypotheses and the statement in
    diverges. That step is in the docstring, and is not proved here."""
 """Parts of a claim's statement that the Rocq theorem may omit."""
 BELIEVED = """You must believe Rocq, its real numbers (the axioms that make prints), and that the definitions below
-   say what the source above says, which you compare. Where the source computes with numbers alone, the result
+   have the meaning of the source above, which you compare. Where the source computes with numbers alone, the result
    stands here: 1 for max(1, 0). The statement uses words of statements.v; the lemmas of prelude.v are
    proved. A name of the source begins with the_ if Rocq or the prelude has the same name. It ends with a number if
    several values have the same name, and for the entries of a sequence (from 0)."""

@@ -57,7 +57,8 @@ class Frozen:
         Raises
         ------
         Refused
-            If the statement is outside the language. The message says where, why, and what to write instead.
+            If the statement is outside the language. The message gives the place, the reason, and what to write
+            instead.
         """
         if self.text is None or name in self.outside:
             raise Refused(self.outside[name])

@@ -1,8 +1,8 @@
 """Write a claim of the running program as a text for the kernel, which does not trust this code.
 
 Each name in the source of a function is looked up in the running program, and its definition is written as in its own
-source. A value that differs from its source, or that may change, is refused. The message names the value and says what
-to write instead.
+source. A value that differs from its source, or that may change, is refused. The message names the value, and what to
+write instead.
 """
 
 from __future__ import annotations

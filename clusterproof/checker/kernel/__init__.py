@@ -26,13 +26,13 @@ It imports only the standard library, and trusts no code that searches, freezes 
    f(x) is outside (a ``suppose`` fails), or it is a dictionary with exactly the lines L. Each of these lines is
    excluded (the hypothesis of ``given`` fails, or a hypothesis inside it), or it consists of comparisons of two sides,
    entry by entry, which must all hold. A single line may stand alone, under the empty name.
-9. A line is *certified* if it holds for every x for which f(x) is not outside and the line is not excluded, and if
-   there is such an x. It is *violated* if it fails for one such x (*ill-posed* if it is marked as ill-posed). It is
-   *vacuous* if there is no such x, or if it is certified and the claim declares that it then says nothing. Otherwise it
-   is *open*. ``iterate`` is a loop, and ``known`` is the value that its function returns. Invariants, and facts about a
-   ``known`` value, serve only proofs; they do not change f(x). The *potential* of a statement states that every
-   invariant of a loop on numbers holds at the start and after each round. It has its own verdict: violated if it fails
-   for one x for which f(x) has all lines.
+9. Call an instance x *admissible* for a line if f(x) is not outside and the line is not excluded. A line is *certified*
+   if it holds for every admissible x, and if there is an admissible x. The line is *violated* if it fails for one
+   admissible x (*ill-posed* if it is marked as ill-posed). The line is *vacuous* if there is no admissible x, or if it
+   is certified and the claim declares that it then says nothing. Otherwise it is *open*. ``iterate`` is a loop, and
+   ``known`` is the value that its function returns. Invariants, and facts about a ``known`` value, serve only proofs;
+   they do not change f(x). The *potential* of a statement states that every invariant of a loop on numbers holds at the
+   start and after each round. It has its own verdict: violated if it fails for one x for which f(x) has all lines.
 10. A claim is violated if a line of any role is violated, otherwise ill-posed if a line is ill-posed. Otherwise it is
     open if a line of its statements is open, and vacuous if one of them is vacuous. Otherwise it is certified if all
     lines of its lemmas are also certified, and open if not. A step that is not false decides nothing. A potential

@@ -1,7 +1,7 @@
 """The rule for every function of a class at every value of the parameters, and after any number of rounds.
 
 *Theorem.* A statement has parameters t, which are numbers in ranges between ends, and a function f of a class. Let B be
-the box of all t between the ends, and T the set of those t in B that meet the hypotheses on t. The statement's function
+the box of all t between the ends, and T the set of all t in B that meet the hypotheses on t. The statement's function
 is evaluated once, on symbols t and on a trace of the class. Points are linear combinations of free vectors v. Numbers
 are linear combinations of inner products of these vectors, of function values and of 1. All coefficients are quotients
 of polynomials in t. The line of the statement holds for every t in T and every f if the following is shown:
@@ -10,9 +10,9 @@ of polynomials in t. The line of the statement holds for every t in T and every 
    are at least 0. For functions, the smoothness is larger than the strong convexity (if they are equal, there are
    other conditions). For operators, mu <= L and mu beta <= 1, so that no class is empty; their conditions only
    multiply by constants, and hold at every t. A symbolic proximal step is positive, and a symbolic distance is at
-   least 0. Each divisor, and each requirement, of a function or a round is shown from the facts that are known *where
-   it is used*, also for symbols of a round. Facts that are supposed later, or only for another line, are not used.
-   This is also shown on paths that end outside the hypotheses.
+   least 0. Each divisor and each requirement of a function or a round is shown from the facts that are known *where it
+   is used*. This also holds for symbols of a round. Facts that are supposed later, or only for another line, are not
+   used. This is also shown on paths that end outside the hypotheses.
 2. *Conditions are true.* At each t in T, the numbers c_j(t, f) are at least 0 (interpolation, hypotheses, the current
    branch), and the numbers e_k(t, f) are 0. Two points count as one point only if they are equal identically in t;
    otherwise less is known.

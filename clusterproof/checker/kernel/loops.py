@@ -2,8 +2,8 @@
 
 On numbers, ``iterate`` is a loop, and the rule *potential* evaluates its invariant in every round. If the number of
 rounds is a symbol, the loop returns unknown symbols, and the invariant is supposed to hold for them. The rule must then
-show two goals. The start satisfies the invariant after 0 rounds. If a state satisfies it after n rounds, with n at most
-rounds - 1, then the next state satisfies it after n + 1 rounds. Hypotheses, decisions and divisors of a round are not
+show two goals. The start satisfies the invariant after 0 rounds. If a state satisfies the invariant after n <= rounds -
+1 rounds, then the next state satisfies it after n + 1 rounds. Hypotheses, decisions and divisors of a round are not
 known outside the round.
 """
 

@@ -60,7 +60,7 @@ def read(text: str, words: Vocabulary = WORDS, *, fuel: int = FUEL) -> Claim:
     Raises
     ------
     Refused
-        If the text states no claim of the language. The message says where, why, and what to write.
+        If the text states no claim of the language. The message gives the place, the reason, and what to write.
     """
     require_plain(text)
     with limited(fuel):

@@ -77,7 +77,7 @@ def judge(text: str, records: Iterable[Any], *, fuel: int = FUEL) -> Judgement:
     Raises
     ------
     Refused
-        If the text states no claim of the language. The message says where, why, and what to write.
+        If the text states no claim of the language. The message gives the place, the reason, and what to write.
     """
     return judge_claim(read(text, fuel=fuel), records, fuel=fuel)
 

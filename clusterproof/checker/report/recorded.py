@@ -44,7 +44,8 @@ class Replayed:
     why
         Why the stored verdict is rejected.
     shown, again, recorded
-        Numbers of lines: proved again by the kernel, evaluated again at one instance, and only read.
+        Numbers of lines that the kernel proved again, that were evaluated again at one instance, and that were only
+        read.
     stale
         Whether files have changed since the search of a line that the kernel does not prove.
     """

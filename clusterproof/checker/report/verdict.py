@@ -75,8 +75,8 @@ class Line:
     outside
         The reason why the statement is not in the kernel's language, or an empty string if it is.
     tightness
-        For the whole bound (``"all"``) and for each term, ``"ratio"`` and ``"instance"``: the ratio of the bound to the
-        measured side at the tightest instance, and this instance. If the two sides are equal only for special values of
+        For the whole bound (``"all"``) and for each term: ``"ratio"``, the ratio of the bound to the measured side at
+        the tightest instance, and ``"instance"``, this instance. If the two sides are equal only for special values of
         some quantities, ``"only_at"`` of ``"all"`` gives these values, and the ratio leaves them out. None without a
         bound.
     worst, worst_exact

@@ -140,7 +140,8 @@ def _faces(first: _Face) -> Iterator[_Face]:
 def _forced(whole: _Face) -> _Face:
     """Return the face that contains all multipliers for every bound; the search uses a bound raised by a quarter.
 
-    Sums of functions can be tilted, as in f + <v, .> and h - <v, .>, so that the products in worst cases are unbounded.
+    A sum f + h does not change if a linear function is added to f and subtracted from h, so the products in worst cases
+    are unbounded.
     """
     larger = _Face(whole.path, whole.coordinates, whole.raised + FORCED, whole.basis, whole.active)
     for face in _faces(larger):

@@ -96,7 +96,7 @@ class Programs:
         self.null: dict[int, np.ndarray] = {}
 
     def _places(self) -> list[int]:
-        """Return the indices of all symbols that occur in the forms, or in the endpoints of those symbols' ranges."""
+        """Return the indices of all symbols that occur in the forms, or in the ends of these symbols' ranges."""
         values = [value for form in self.forms for value in form.values() if type(value) is Quotient]
         used: set[int] = set()
         while values:

@@ -1,11 +1,11 @@
 """Hints for the rule *family*: multipliers by the claim's author, or conditions to use; the kernel checks the proof.
 
-A hint belongs to one named part of the proof, called a *need*. A loop has the need ``start 0``, which is the first
-comparison of its invariant at the start, and ``round 0``, which is this comparison after a round. The second comparison
-gives ``start 1`` and ``round 1``, and so on. The needs of the second loop are ``loop 2, start 0`` and so on; the needs
-of a loop within a round are ``inner start 0`` and so on. A value of ``known`` has ``value 0`` and so on. The claim's
-line has the need ``line 0``, and also ``line 1`` if it consists of two comparisons. Comparisons that contain
-only numbers need no multipliers and are not counted. A hint has one of two forms:
+A hint belongs to one named part of the proof, called a *need*. A loop has two needs for each comparison of its
+invariant: ``start 0`` is the first comparison at the start, and ``round 0`` is the first comparison after a round. The
+second comparison has the needs ``start 1`` and ``round 1``, and so on. The needs of the second loop are ``loop 2, start
+0`` and so on; the needs of a loop within a round are ``inner start 0`` and so on. A value of ``known`` has ``value 0``
+and so on. The claim's line has the need ``line 0``, and also ``line 1`` if it consists of two comparisons. Comparisons
+that contain only numbers need no multipliers and are not counted. A hint has one of two forms:
 
 * A list of names of conditions: the search uses no other conditions.
 * A function that returns multipliers by the names of conditions. The search finds the multipliers that are None. The

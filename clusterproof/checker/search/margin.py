@@ -71,7 +71,7 @@ def by_margin(evaluator: Evaluator, evaluation: Evaluation, name: str, magnitude
     """Return why rounding may explain that an instance breaks a line, or an empty string if it does not.
 
     Both sides must be finite, and neither may be an integer computed from floats. Unless the claim states its rounding,
-    the excess must be larger than two numbers: 1e-7 times the largest side over the claim's instances, and 1e-14 times
+    the excess must be larger than 1e-7 times the largest side over the claim's instances, and larger than 1e-14 times
     the largest number of the ranges. The line must stay broken in each rounding mode of the processor, with the values
     of elementary functions moved in the same direction. The line must also stay broken after relative changes of 1e-12,
     1e-9 and 1e-6. These changes affect the quantities, within their ranges, and the floats that the function draws.
