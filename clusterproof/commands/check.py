@@ -310,7 +310,7 @@ def _in_order(answers: Iterator[tuple[int, Verdict | str]]) -> Iterator[tuple[in
 def chosen_of(
     names: Sequence[str], paper: str | None, stated: Sequence[Sequence[str]], all_claims: bool
 ) -> list[Claim[..., Any]]:
-    """Return the requested claims; without --all, claims that take long only if their full id is given.
+    """Return the requested claims; without --all, include claims that take long only if the full id is given.
 
     Parameters
     ----------

@@ -74,7 +74,7 @@ class Call:
         return self.process.exitcode is None
 
     def stop(self) -> None:
-        """End the process and its children, and wait until it has ended."""
+        """End the process and its children, and wait for the end."""
         if hasattr(os, "killpg"):
             with suppress(ProcessLookupError, PermissionError):  # the process does not lead a group yet
                 os.killpg(self.process.pid, signal.SIGKILL)

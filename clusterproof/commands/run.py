@@ -164,7 +164,7 @@ def run_algorithm(
 
 @contextmanager
 def _naming(own: Mapping[str, str]) -> Iterator[None]:
-    """Name the option of a user's algorithm or measure, by its reference, in errors of its code."""
+    """In errors of a user's algorithm or measure, name the option, and give the code's reference as the value."""
     try:
         with naming_user_code(own):
             yield

@@ -1,4 +1,4 @@
-"""The command ``show``: a claim as a page, with its verdict, a counterexample to check by hand, and its repair."""
+"""The command ``show``: a claim as a page, with the verdict, a counterexample to check by hand, and the repair."""
 
 from __future__ import annotations
 

@@ -219,7 +219,7 @@ TABLES = ("out", "parquet", "csv")
 
 
 def check_outputs(*, out: Path | None = None, evidence: Path | None = None, **files: Path | None) -> None:
-    """Check before a computation that its folders and files, by the names of their options, can be written.
+    """Check before a computation that the folders and files, indexed by the names of options, can be written.
 
     Raises
     ------
@@ -306,7 +306,7 @@ def ids_and_files(
 
 @cache
 def standard_input() -> Path:
-    """Write the text on standard input to a temporary Python file, which this process removes, and return its path.
+    """Write the text on standard input to a temporary Python file, which this process removes, and return the path.
 
     Raises
     ------

@@ -1,4 +1,4 @@
-"""Quantities that consist of several numbers, such as arrays: how the search draws, changes and simplifies them."""
+"""Quantities that consist of several numbers, such as arrays, with functions that draw, change and simplify values."""
 
 from __future__ import annotations
 

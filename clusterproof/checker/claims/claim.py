@@ -37,7 +37,7 @@ ID = re.compile(r"[a-z0-9][a-z0-9._-]*/[a-z0-9][a-z0-9._-]*")
 
 
 class Claim(Generic[P, R]):
-    """A theorem in code. Calling it evaluates its function, so that a repaired claim can reuse the two sides.
+    """A theorem in code. A call evaluates the claim's function, so that a repaired claim can reuse the two sides.
 
     Attributes
     ----------
@@ -146,7 +146,7 @@ class _Claims(Registry[Claim[..., Any]]):
 
 
 def _asking(name: str) -> Any:
-    """Wrap a method of the dictionary, so that it imports the library's claims before it handles an unknown key."""
+    """Wrap a method of the dictionary: for an unknown key, the wrapper first imports the library's claims."""
     of_one = name in ("__contains__", "__getitem__", "get")
 
     def method(self: _Claims, *given: Any) -> Any:
@@ -404,7 +404,7 @@ def _natural(text: str) -> list[tuple[bool, int, str]]:
 
 
 def find_claim(claim_id: str) -> Claim[..., Any]:
-    """Look a claim up by its id, or by the id of one of its lines, ``paper/name#line``.
+    """Look up a claim by its id, or by the id of a line, ``paper/name#line``.
 
     Raises
     ------
@@ -435,7 +435,7 @@ def _what_to_name(name: str) -> str:
 
 
 def arguments_of(claim_id: str) -> str:
-    """Return the arguments that name a claim on the command line: its id and, for a user's claim, its file."""
+    """Return the arguments that name a claim on the command line: the id and, for a user's claim, the file."""
     file = file_of(find_claim(claim_id).module)
     return claim_id if file is None else shlex.join([claim_id, file])
 

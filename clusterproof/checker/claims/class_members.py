@@ -106,7 +106,7 @@ class Drawn:
         return _DrawnWorld(groups, reach, self)
 
     def further_point(self, number: int) -> Vector:
-        """Return a further point. If all drawn points are used up, make another point from them and store it."""
+        """Return a further point. If all drawn points are used up, combine drawn points to a new one, and store it."""
         while number >= len(self.further):
             half = plus((ZERO,) * len(self.start), plus(self.further[-1], self.start, -1), Fraction(1, 2))
             object.__setattr__(self, "further", (*self.further, plus(self.further[-3], half)))
@@ -137,7 +137,7 @@ class _TakesFloats(World):
     """Whether the claim has used a float. From then on, all numbers are floats and are compared as floats."""
 
     def exact(self, value: Any) -> Any:
-        """Return a factor as a fraction that equals it, also if the factor is a float."""
+        """Return a factor as a fraction of the same value, also if the factor is a float."""
         if not isinstance(value, float | np.floating):
             return super().exact(value)
         if not np.isfinite(value):
@@ -214,7 +214,7 @@ class _DrawnOracle(Oracle):
         return self._world.at(tuple(inner(row, x) for row in rows))
 
     def at(self, point: Point) -> Triplet:
-        """Return the triplet that the formula gives at the point, and store it."""
+        """Compute, store and return the triplet at the point."""
         gradient, value = self._at(point)
         return self._asked[0].setdefault(point.key, (point, self._outwards(gradient), value))
 

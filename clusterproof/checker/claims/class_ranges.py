@@ -111,7 +111,7 @@ class OfClass(Range, kernel_ranges.OfClass):
             return False
 
     def require(self, value: Member, so_far: Instance) -> None:
-        """Require that the recorded points of a function satisfy the conditions of its class.
+        """Require that the stored points of a function satisfy the conditions of the class.
 
         Raises
         ------
@@ -166,7 +166,7 @@ def noun_in(space: Space) -> str:
 
 
 def require_members(space: Space, instance: Instance) -> None:
-    """Require that the recorded points of an instance's functions satisfy the conditions of their classes.
+    """Require that the stored points of an instance's functions satisfy the conditions of the classes.
 
     Raises
     ------

@@ -82,7 +82,7 @@ def _distance(allowed: Interval, width: Any, stream: np.random.Generator) -> Any
 
 
 def _unit(number: Any) -> int:
-    """Return 1, or the power of two by which a number must be divided so that it is at most the largest float."""
+    """Return 1, or the power of two by which a too large number must be divided to become a float."""
     return 1 << max(int(abs(number)).bit_length() - FLOAT_BITS, 0)
 
 

@@ -11,7 +11,7 @@ from clusterproof.common import InvalidArgument
 
 
 def place_of(error: BaseException, function: Callable[..., Any]) -> str:
-    """Return a function's file, and the line that raised an error, or else its first line; empty without a file."""
+    """Return a function's file with the line that raised an error, or else its first line; "" without a file."""
     code = getattr(function, "__code__", None)
     if code is None:
         return ""

@@ -46,7 +46,7 @@ WIDE = 2**62
 
 
 class End(kernel_ranges.End):
-    """End of a range that the user's function computes from the quantities that its parameters name."""
+    """End of a range, computed by the user's function from the quantities that the function's parameters name."""
 
     def value(self, so_far: Instance, box: Sequence[Any] = ()) -> Any:
         """Return the value of the end; an error of the function gets a note with file and line."""

@@ -134,7 +134,7 @@ def with_unit(sides: Sides, instance: Mapping[str, Any]) -> Sides:
 
 
 class Tried(Words[Sides]):
-    """The functions that a claim calls, for a search: they accept exact numbers, floats and NumPy's arrays."""
+    """The functions that a claim calls in a search; they accept exact numbers, floats and NumPy's arrays."""
 
     def suppose(self, name: Any, holds: Any = None) -> None:  # noqa: D102 - as of Words, set below
         if holds is None and not isinstance(name, str):
@@ -256,7 +256,7 @@ WORDS = {
     **{"suppose": suppose, "given": given, "at_most": at_most, "at_least": at_least, "equal": equal},
     **{"least": least, "iterate": iterate, "known": known},
 }
-"""The functions that a claim calls, by their names in its text; kept before a user's file can replace them."""
+"""The functions that a claim calls, indexed by name; stored before a user's file can replace them."""
 
 
 def _without_wrapping(side: Value) -> Value:

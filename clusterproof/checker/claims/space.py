@@ -202,7 +202,7 @@ class Space:
         return [instance for _, instance in ranked]
 
     def corners(self) -> Iterator[dict[str, Any]]:
-        """Yield every instance in which each quantity lies at an end of its interval, or is one of its options."""
+        """Yield every instance in which each quantity is an end of an interval, or an option of a choice."""
 
         def extend(instance: dict[str, Any], names: Sequence[str]) -> Iterator[dict[str, Any]]:
             if not names:

@@ -189,7 +189,7 @@ def member(code: Mapping[str, Any], noun: str) -> str:
 
 
 def short(value: Any) -> str:
-    """Write a quantity; if its string is long, name only the type of the object, or cut it at an entry."""
+    """Write a quantity; if the string is long, name only the object's type, or cut the string at an entry."""
     text = _listed(value) if isinstance(value, list) else str(value)
     if len(text) <= LONG:
         return text

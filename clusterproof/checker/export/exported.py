@@ -1,4 +1,4 @@
-"""A line that the kernel decides, and its files in the referee's folder."""
+"""A line that the kernel decides, and the line's files in the referee's folder."""
 
 from __future__ import annotations
 

@@ -49,7 +49,7 @@ SHOWN = {
 
 
 class Described(Protocol):
-    """The description of a claim by its author: its id, its place in the paper, its title, and further text."""
+    """The author's description of a claim: id, place in the paper, title, and further sentences."""
 
     @property
     def id(self) -> str: ...  # noqa: D102 - the class says it

@@ -38,7 +38,7 @@ class Notation:
 
 
 def ranges_of(exporter: Exporter, notation: Notation) -> Iterator[str]:
-    """Yield for each quantity its name with its range, such as "integer n with 1 <= n <= 3"."""
+    """Yield the name and the range of each quantity, such as "integer n with 1 <= n <= 3"."""
     try:
         ends = {q.name: (q.low, q.high) for q in exporter.whole()}
     except (Refused, TypeError):

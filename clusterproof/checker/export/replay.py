@@ -20,7 +20,7 @@ from clusterproof.checker.kernel import Refused, judge  # noqa: E402 - found by 
 
 
 def word_of(folder: Path) -> tuple[str, str, str]:
-    """Return a line's name and the verdict that its evidence shows; or ``open``, and why it shows no verdict."""
+    """Return a line's name, and the verdict that the evidence shows; or ``open``, and why no verdict is shown."""
     record = json.loads((folder / "evidence.json").read_text())
     name = record.pop("name")
     try:

@@ -280,7 +280,7 @@ def paths_of(cases: Sequence[Case], chosen: Chosen, names: Mapping[str, str]) ->
 
 
 def _ways(paths: Sequence[Path]) -> str:
-    """Write that one of the paths is taken, and its proposition; with loops, write what holds if a path is taken."""
+    """Write that one path is taken and its proposition holds; with loops, write what holds if a path is taken."""
     if _has_loops(paths):
         told = [[case.applied("branches"), case.says()] for _, case in paths if case.proof]
         return " /\\ ".join(f"({' -> '.join(part for part in way if part)})" for way in told) or "True"
@@ -289,7 +289,7 @@ def _ways(paths: Sequence[Path]) -> str:
 
 
 def _by_branches(paths: Sequence[Path], known: Sequence[str]) -> Iterator[str]:
-    """Prove that one of the paths is taken, and its proposition, from the proofs of the paths' spaces."""
+    """Prove that one of the paths is taken and that its proposition holds, from the proofs of the paths' spaces."""
     if _has_loops(paths):
         pairs = [(pair, space) for pair, space in zip(paths, known, strict=True) if pair[1].proof]
         proofs = [f"({lemma_of(*pair, space, '')})" for pair, space in pairs]

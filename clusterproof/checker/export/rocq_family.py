@@ -319,7 +319,7 @@ class _Proof:
         return Traced("leaf", ("passed",), made[0].slack)
 
     def _free_numbers(self, said: Said) -> dict[int, str]:
-        """Return the symbols that stand for the numbers of a state, by their indices."""
+        """Return the symbols that stand for the numbers of a state, indexed by number."""
         found = {}
         for leaf, name in zip(said.leaves, self._of.state, strict=True):
             if (

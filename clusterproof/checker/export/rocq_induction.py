@@ -200,7 +200,7 @@ class Told:
     # ---- proofs
 
     def _path(self, path: Path, supposed: Sequence[str]) -> list[str]:
-        """Prove the facts to show at the end of a path, from the paths that lead to its values."""
+        """Prove the facts to show at the end of a path, from the paths that lead to the path's values."""
         several = zip(path.unknowns, supposed, strict=True)
         lines = [line for unknown, name in several for line in self._said(unknown, name)]
         return [*lines, f"exact {self._applied(path)}."]

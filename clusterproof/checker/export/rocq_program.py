@@ -74,7 +74,7 @@ class Program:
     # ---- a statement
 
     def claim(self) -> list[str]:
-        """Write the fields of the statement's claim: the ranges, the function, and the records that it takes."""
+        """Write the fields of the statement's claim: the ranges, the function, and the function's records."""
         _, function, ranges, records = self._statement_of
         assert isinstance(function, ast.Name)
         own = [f"({quoted(key)}, {self._range(node)})" for key, node in fields(ranges).items()]

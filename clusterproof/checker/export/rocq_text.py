@@ -38,7 +38,7 @@ OWN = """
     case cases nth map holds stated line
 """
 DECLARED = r"(?:Definition|Fixpoint|Lemma|Theorem|Inductive|Record) (\w\w+)|\| ([A-Z]\w+)"
-"""Pattern for names that the library declares, and for its constructors."""
+"""Pattern for the names and constructors that the Rocq library declares."""
 TAKEN = {
     *OWN.split(),
     *(a or b for a, b in re.findall(DECLARED, "".join(each.read_text() for each in LIBRARY[:-1]))),

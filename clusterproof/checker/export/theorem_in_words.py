@@ -1,4 +1,4 @@
-"""The theorem of a file in English: its quantities with their ranges, its hypotheses, and its conclusion."""
+"""The theorem of a file in English: the quantities with their ranges, the hypotheses, and the conclusion."""
 
 from __future__ import annotations
 
@@ -76,7 +76,7 @@ def _wrapped(part: str) -> list[str]:
 
 
 def _hypotheses(tree: ClaimTree, record: Mapping[str, Any]) -> Iterator[str]:
-    """Yield the hypotheses of a statement, and of a line that has its own."""
+    """Yield the hypotheses of a statement, and the additional hypotheses of a line."""
     for call in _calls(tree, record["statement"], ("suppose",)):
         if isinstance(call.args[0], ast.Constant | ast.JoinedStr) and len(call.args) > 1:
             yield f"{_quoted(call.args[0])}: {_plain(call.args[1])}"

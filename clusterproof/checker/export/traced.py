@@ -360,7 +360,7 @@ class Followed:
 
     @property
     def distance(self) -> Any:
-        """The distance between start and solution; only its square is known."""
+        """The distance between start and solution; only the square can be used."""
         apart = self.start - self.solution
         return Distance(apart @ apart)
 

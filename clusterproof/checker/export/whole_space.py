@@ -152,7 +152,7 @@ class WholeSpace:
         return next((name for name in self.names if name in cases[0] and name not in so_far), None)
 
     def _all_values(self, name: str, values: Sequence[Any]) -> list[str]:
-        """Add the hypothesis E' that a quantity has one of the values, and split it."""
+        """Add the hypothesis E' that a quantity has one of the values, and split the proof by this value."""
         own = self.names[name]
         pattern = "E'"
         for _ in values[1:]:

@@ -1,4 +1,4 @@
-"""The text of a claim: its definitions, its statements, and why some statements are outside the language."""
+"""The text of a claim: definitions, statements, and the reasons why some statements are outside the language."""
 
 from __future__ import annotations
 
@@ -212,5 +212,5 @@ def _names(names: Sequence[str]) -> str:
 
 
 def may_be_rewritten(why: str) -> bool:
-    """Return whether the author could rewrite a statement so that it is in the language."""
+    """Return whether the author could rewrite a statement in the language."""
     return bool(why) and not why.endswith(TRIED)

@@ -1,4 +1,4 @@
-"""Check that a class of the running program is exactly the frozen dataclass in its source."""
+"""Check that a class of the running program is exactly the frozen dataclass that the source defines."""
 
 from __future__ import annotations
 
@@ -126,7 +126,7 @@ def function_of(member: Any) -> FunctionType | None:
 
 
 def require_own_fields(value: Any, name: str) -> None:
-    """Require that a record has only the values of its fields, and remove cached values of its properties."""
+    """Require that a record has only values of fields, and remove the cached values of properties."""
     kept = getattr(value, "__dict__", {})
     for key in {*kept} - {each.name for each in fields(value)}:
         if type(vars(type(value)).get(key)) is not cached_property:

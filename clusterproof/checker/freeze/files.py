@@ -47,7 +47,7 @@ LARGEST = 1_000_000
 
 
 class File:
-    """A source file in its current state: its nodes, the code compiled from them, and its symbol table."""
+    """A source file in the current state: the nodes, the code compiled from the nodes, and the symbol table."""
 
     def __init__(self, path: str) -> None:
         self.name = Path(path).name
@@ -249,7 +249,7 @@ def is_compiled_from(code: CodeType, node: ast.FunctionDef | ast.Lambda) -> bool
 
 
 def _place(node: ast.FunctionDef | ast.Lambda) -> tuple[str, int]:
-    """Return the name of a function, and its first line, with its decorators."""
+    """Return the name of a function, and the first line, decorators included."""
     lines = [node.lineno, *(each.lineno for each in getattr(node, "decorator_list", ()))]
     return getattr(node, "name", "<lambda>"), min(lines)
 

@@ -119,7 +119,7 @@ def children(node: Any) -> list[Any]:
 
 
 class Writer(ast.NodeTransformer):
-    """Transformer that gives a node the names of a text, both as a tree and as edits of its source.
+    """Transformer that replaces the names in a node by the names of a text, in the tree and as edits of the source.
 
     Parameters
     ----------
@@ -256,7 +256,7 @@ class Writer(ast.NodeTransformer):
         return self.function(node, "")
 
     def function(self, node: Any, name: str) -> Any:
-        """Write a function with the given name: its defaults in the outer scope, the rest in its own scope."""
+        """Write a function with the given name: the defaults in the outer scope, the rest in the function's scope."""
         own = node.args
         own.defaults = [self.visit(each) for each in own.defaults]
         own.kw_defaults = [each and self.visit(each) for each in own.kw_defaults]
@@ -334,7 +334,7 @@ def write_expression(node: ast.expr, file: File | None, edits: Sequence[Edit]) -
 def write_function(
     node: ast.FunctionDef, file: File, original: ast.FunctionDef, edits: Sequence[Edit]
 ) -> str:
-    """Return a function: its header, and each statement as in its source if the source is plain."""
+    """Return a function: the header, and each statement as in the source if the source is plain."""
     lines = [_header(node)]
     statements = {(each.lineno, each.col_offset): each for each in node.body}
     if ADDED in statements:

@@ -388,7 +388,7 @@ class Text:
         return ast.parse(self.literal(value, f"{place}: a default"), mode="eval").body
 
     def function(self, function: FunctionType, own: str, *, shared: bool = False) -> tuple[str, ast.stmt]:
-        """Write a function with the given name; if ``shared``, a cache keeps its results, so they must not change.
+        """Write a function with the given name; if ``shared``, a cache keeps the results, which must not change.
 
         Returns
         -------
@@ -463,7 +463,7 @@ def _said(code: CodeType) -> str:
 
 
 def _uncached(value: Any) -> FunctionType:
-    """Return the function of a cache, and empty the cache, because it may hold results for other constants."""
+    """Return the function of a cache, and empty the cache, which may hold results for earlier constants."""
     CACHED.cache_clear(value)
     inner = value.__wrapped__
     if type(inner) is not FunctionType or not any(each is inner for each in gc.get_referents(value)):

@@ -65,7 +65,7 @@ class Words(ABC, Generic[L]):
         self.know(facts)
 
     def given(self, name: Any, holds: Any, make: Callable[[], L | Excluded]) -> L | Excluded:
-        """State a line that has its own hypothesis, which the other lines do not need.
+        """State a line that has an additional hypothesis, which the other lines do not need.
 
         Parameters
         ----------

@@ -25,7 +25,7 @@ RESERVED = frozenset(("suppose", "given", "at_most", "at_least", "equal", *ENDIN
 """Names that no variable may have, because a reader would confuse the variable with the function."""
 Vocabulary = Mapping[str, Callable[..., Any]]
 WORDS: Vocabulary = {**vocabulary.WORDS, "iterate": loops.iterate, "known": loops.known}
-"""Functions that a claim may call, by name. (A program that writes proofs for other software passes its own.)"""
+"""Functions that a claim may call, by name. (A program that exports proofs passes other functions.)"""
 
 
 class Definitions:
@@ -146,7 +146,7 @@ class Definitions:
         return str(name)
 
     def _require_outside_class(self, node: Any, names: set[str]) -> None:
-        """Reject defaults that use a name of their class, because Python would look it up in the class first."""
+        """Reject defaults that use a name of the class, because Python would look the name up in the class first."""
         if isinstance(node, ast.FunctionDef):
             defaults = [*node.args.defaults, *filter(None, node.args.kw_defaults)]
         else:

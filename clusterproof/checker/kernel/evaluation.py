@@ -253,7 +253,7 @@ def running() -> Evaluation:
 
 
 def made(value: Any) -> Any:
-    """Return a list, dictionary or generator that was just created; it may change in the part that created it."""
+    """Return a list, dictionary or generator that was just created; only the current part may change it."""
     found = _EVALUATION.get()
     if found is not None and found.own is not None:
         found.own[id(value)] = value

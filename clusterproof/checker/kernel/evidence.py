@@ -158,4 +158,4 @@ FIELDS: dict[str, Decode] = {
     ),
     "empty": record({}, {"listed": true}),
 }
-"""For each rule, the fields that its evidence has besides the fields in ``HEAD``."""
+"""For each rule, the fields of the evidence besides the fields in ``HEAD``."""

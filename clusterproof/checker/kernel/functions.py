@@ -35,7 +35,7 @@ NAMES = {kind: name for name, kind in KINDS.items()}
 
 
 def noun_of(kinds: Collection[type[Class]]) -> str:
-    """Return the word for a sum of members of classes: a sum with an operator is an operator, and so on."""
+    """Return the noun for a sum of members of classes: a sum with an operator is an operator, and so on."""
     return next(NAMES[kind] for kind in (OperatorClass, FunctionClass, SetClass) if kind in kinds)
 
 
@@ -120,7 +120,7 @@ class Problem:
 
     @property
     def distance(self) -> Any:
-        """The upper bound on |start - solution|; without a bound, an object that knows only its square."""
+        """The upper bound on |start - solution|; without a bound, an object that has only a square."""
         if self._world.reach is not None:
             return self._world.reach
         apart = self.start - self.solution

@@ -28,7 +28,7 @@ from clusterproof.checker.kernel.vocabulary import Line, Sides
 
 
 def needs(case: Case) -> Iterator[tuple[Fact, Sequence[Fact], Sequence[Ends]]]:
-    """Yield each fact that must be proved in a case, with the facts that are known at its place and the box.
+    """Yield each fact that must be proved in a case, with the facts that are known at the same place, and the box.
 
     Raises
     ------
@@ -52,7 +52,7 @@ def needs(case: Case) -> Iterator[tuple[Fact, Sequence[Fact], Sequence[Ends]]]:
 
 
 def targets(need: tuple[Fact, Sequence[Fact], Sequence[Ends]]) -> Iterator[Polynomial]:
-    """Yield the polynomials that must be nonnegative so that a fact holds, unless their coefficients show this."""
+    """Yield the polynomials that must be nonnegative so that a fact holds; skip those whose coefficients show it."""
     fact, known, box = need
     for slack in (fact.slack, -fact.slack)[: 1 + fact.equation]:
         target = slack_of(slack, box, known) if slack.top else slack.top

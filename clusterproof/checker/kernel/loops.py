@@ -261,7 +261,7 @@ class _Loop:
 
 
 def solved(fact: Fact) -> tuple[int, Quotient] | None:
-    """Return the last symbol of an equation, by its index, and its value, or None if this value is not a polynomial."""
+    """Return the index of the last symbol of an equation and the symbol's value, or None if this is no polynomial."""
     if type(fact.slack) is not Quotient:
         return None
     top, width = fact.slack.top, fact.slack.width

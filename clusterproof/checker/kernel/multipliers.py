@@ -1,4 +1,4 @@
-"""Multipliers that are quotients of symbols, and the check that they prove a number to be at least 0 on a box."""
+"""Multipliers that are quotients of symbols, and the check that they prove a number nonnegative on a box."""
 
 from __future__ import annotations
 

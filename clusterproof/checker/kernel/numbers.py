@@ -21,7 +21,7 @@ LONGEST_PLACE = 1024
 
 
 class Abstract:
-    """A symbol, or a quantity that depends on a function of a class; it cannot be compared by == or used as a key.
+    """A symbol, or a quantity that depends on a function of a class; neither can be compared with == or be a key.
 
     A function of the language therefore performs the same operations, in the same order, on symbols as on numbers. The
     return value on symbols is the function's formula.
@@ -116,7 +116,7 @@ def words(value: Any) -> int:
 
 
 def cost_of_sum(left: Any, right: Any) -> int:
-    """Return the steps that a sum of long numbers takes: products with denominators, otherwise their length.
+    """Return the steps that a sum of long numbers takes: products with denominators, or else the numbers' length.
 
     The steps of a sum of symbols are counted where it is computed.
     """

@@ -21,7 +21,7 @@ def step(more: int) -> bool:
 
 
 def each(several: Any, more: int = 0) -> Iterator[Any]:
-    """Return the entries of an iterable; each entry costs a step, and ``more`` steps for the code that it repeats."""
+    """Return the entries of an iterable; each entry costs a step, and ``more`` steps for the repeated code."""
     spend(8)
     if type(several) not in _REPEATED:
         raise Refused(f"{type(several).__name__} is not repeated over in the language")

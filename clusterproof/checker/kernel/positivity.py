@@ -1,4 +1,4 @@
-"""Proofs that a polynomial is nonnegative on a box, by its coefficients or as a sum of squares, in fractions.
+"""Proofs in fractions that a polynomial is nonnegative on a box, from the coefficients or as a sum of squares.
 
 The module uses three theorems.
 
@@ -170,7 +170,7 @@ def slack_of(quotient: Quotient, box: Sequence[Ends], facts: Sequence[Fact] = ()
 
 
 def bounded(box: Sequence[Ends], facts: Sequence[Fact], places: Collection[int]) -> list[Ends]:
-    """Return a box in which facts give some symbols their ends: polynomials in the symbols before them."""
+    """Return a box in which facts give ends of some symbols; the ends are polynomials in earlier symbols."""
     found, width = list(box), len(box)
     for fact in facts:
         spend(1)
@@ -206,7 +206,7 @@ def by_place(
 def require_divisors(
     divisors: Iterable[Used], later: Sequence[Fact] | None, box: Sequence[Ends], places: Collection[int]
 ) -> None:
-    """Require that each divisor has one sign where it was used, by its coefficients or by a strict hypothesis.
+    """Require that coefficients or strict hypotheses show the sign of each divisor where the divisor was used.
 
     Parameters
     ----------

@@ -44,7 +44,7 @@ METHODS: dict[str, Callable[[Any], Any]] = {
     "staticmethod": staticmethod,
     "classmethod": classmethod,
 }
-"""Kind of member that a function in a class becomes, by its decorator."""
+"""Kind of member that a function in a class becomes, indexed by the function's decorator."""
 
 
 def new_record(

@@ -1,4 +1,4 @@
-"""Strings that contain values, and sentences: strings with symbols or other values, which cannot be compared."""
+"""Strings that contain values, and *sentences*, which contain symbols or other values and cannot be compared."""
 
 from __future__ import annotations
 

@@ -20,7 +20,7 @@ RULES = {
     for each in (instance, exhausted, signs, squares, dual, empty, induction, potential, family)
 }
 POTENTIAL = "potential"
-"""Name of the step that states that the invariants of loops hold; it is a line only if it is violated."""
+"""Name of the step that states that the invariants of loops hold; the step is a line only if it is violated."""
 Place = tuple[str, str]
 """The names of a statement and of one of its lines."""
 
@@ -35,7 +35,7 @@ class Word(StrEnum):
     ILL_POSED = "ill-posed"
     """One instance breaks the line, and the claim's author states that the line then has no single meaning."""
     VACUOUS = "vacuous"
-    """No instance meets the hypotheses; or the line is certified, and the author states that it then says nothing."""
+    """No instance meets the hypotheses; or the line is certified, and by the author's statement then says nothing."""
     OPEN = "open"
     """The evidence decides nothing."""
 

@@ -138,7 +138,7 @@ class Form(Linear):
 
 
 class Distance(Abstract):
-    """The distance |start - solution|; only its square is known."""
+    """The distance |start - solution|; only the square can be used."""
 
     def __init__(self, square: Any) -> None:
         self.square = square

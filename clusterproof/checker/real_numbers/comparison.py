@@ -112,7 +112,7 @@ def over_the_reals(
 
 
 def _try(statement: Statement, evaluate: Callable[[], Any], bits: int) -> Any:
-    """Return the result of an evaluation, or an answer that explains why it fails."""
+    """Return the result of an evaluation, or an answer that explains why the evaluation fails."""
     try:
         return evaluate()
     except Undecided as undecided:

@@ -185,7 +185,7 @@ def shortened(value: Any) -> Any:
 
 
 def decimal(text: str) -> Any:
-    """Return the number that a decimal states; if it has many digits, an interval of all numbers that round to it."""
+    """Return the number that a decimal states, or for many digits the interval of all numbers that round to it."""
     value = Fraction(text)
     digits = text.lower().partition("e")[0].replace(".", "").lstrip("-0")
     if len(digits.rstrip("0")) < ALL_DIGITS:

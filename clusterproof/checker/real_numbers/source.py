@@ -92,6 +92,6 @@ def _codes(code: CodeType) -> Iterator[CodeType]:
 
 
 def file_of(names: dict[str, Any]) -> str:
-    """Return the file of a module, given its names, or an empty string if it has none."""
+    """Return the file of the module with the given names, or an empty string if there is none."""
     module = sys.modules.get(names.get("__name__", ""))
     return str(names.get("__file__") or getattr(module, "__file__", None) or "")

@@ -1,4 +1,4 @@
-"""Decide a claim: search its statements, then judge each of its lines."""
+"""Decide a claim: search the claim's statements, then judge each line."""
 
 from __future__ import annotations
 
@@ -348,7 +348,7 @@ def _refuted(claim: Claim[..., Any], tried: Tried, key: str, name: str, word: Ki
 
 
 def written(statement: Statement, found: Evaluation, seed: int, line: str) -> dict[str, Any]:
-    """Return a counterexample as plain values: its quantities, the line, and the seed of its random numbers."""
+    """Return a counterexample as plain values: the quantities, the line, and the seed of random numbers."""
     example = statement.space.encode(found.instance)
     if line:
         example["line"] = line

@@ -245,7 +245,7 @@ def _instance(line: Line) -> dict[str, Any] | None:
 
 
 def _difference(verdict: Verdict, line: Line) -> str | None:
-    """Evaluate a line again, and return how it differs from the stored line, or None if it does not."""
+    """Evaluate a line again, and return the difference from the stored line, or None if there is none."""
     numbers = _instance(line)
     if numbers is None:
         return "it has no instance"

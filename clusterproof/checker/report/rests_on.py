@@ -39,7 +39,7 @@ UNKNOWN = {
     *("getattr", "vars", "__dict__", "attrgetter", "methodcaller"),
     *("fromfile", "fromregex", "genfromtxt", "memmap", "DataSource", "datasets", "ctypeslib"),
 }
-"""Names with which a user's file can run code that is not in its source, or read other files or the environment."""
+"""Names with which a user's file can run code that is not in the source, or read further files or the environment."""
 READS = ("fetch", "load", "open", "read")
 """Beginnings of further names with which a user's file can read other files."""
 
@@ -82,7 +82,7 @@ def key_of(claim: Claim[..., Any]) -> str | None:
 
 
 class _File:
-    """A source file: its digest and its imports."""
+    """The digest and the imports of a source file."""
 
     def __init__(self, content: bytes) -> None:
         self.digest = hashlib.sha256(content).hexdigest()

@@ -130,7 +130,7 @@ def _exact_excess(sides: Sides, judged: Judgement) -> str:
 
 
 def estimate(line: Expectation, judged: Judgement, replicates: str) -> str:
-    """Write an estimated expectation, its interval (or why it has none), and the number of replicates."""
+    """Write an estimated expectation, the interval (or why there is none), and the number of replicates."""
     digits = digits_apart(judged.measured, judged.allowed)
     if judged.interval is not None:
         ends = judged.interval.lower, judged.interval.upper
@@ -336,7 +336,7 @@ def _beyond(reached: Mapping[str, int]) -> str:
 
 
 def none_admissible(tried: Tried, findings: Findings, names: list[str], *, proved: bool) -> str:
-    """State that no instance meets the hypotheses, which hypotheses exclude each other, and whether this is proved."""
+    """State that no instance meets the hypotheses, which hypotheses conflict, and whether this is proved."""
     if (words := stopped(tried)) and not proved:
         return f"{words}; no instance was evaluated before"
     if tried.instances:

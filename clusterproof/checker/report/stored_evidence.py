@@ -139,7 +139,7 @@ def require_writable(papers: Iterable[str], folder: Path) -> None:
 
 
 def write_evidence(verdicts: Iterable[Verdict], records: Iterable[dict[str, Any]], folder: Path) -> None:
-    """Write verdicts and their evidence into a folder; entries of its files on other claims do not change.
+    """Write verdicts and evidence into a folder; entries on other claims in the folder's files do not change.
 
     Parameters
     ----------

@@ -116,7 +116,7 @@ class Line:
 
     @property
     def word(self) -> str:
-        """The verdict; a violation that only floats show is marked, because it does not count as a false statement."""
+        """The verdict; a violation that only floats show is marked, because the line then does not count as false."""
         return word_of(self.verdict, self.basis)
 
 
@@ -203,7 +203,7 @@ def line_of(verdict: Verdict, name: str) -> Verdict:
 
 
 def with_facts(claim: Claim[..., Any], line: Line) -> Line:
-    """Return a line with its source, its kind of error, and the claims that repair it.
+    """Return a line with the source, the kind of error, and the claims that repair the line.
 
     The source of a potential is ``ours``, even in the proof of a printed claim.
     """

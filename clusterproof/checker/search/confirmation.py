@@ -31,7 +31,7 @@ APPROXIMATE = (
     "cvxpy",
     "torch",
 )
-"""Modules whose functions return approximations; more digits would not reveal their error."""
+"""Modules whose functions return approximations; more digits would not reveal the error of an approximation."""
 EXACT = {"comb", "factorial", "gcd", "isqrt", "lcm", "perm", "prod", "floor", "ceil", "trunc"}
 """Functions of ``math`` that return integers."""
 

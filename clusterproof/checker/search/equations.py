@@ -127,7 +127,7 @@ def _with_solution(tried: Tried, instance: dict[str, Any], names: Sequence[str])
 
 
 def _roots(gap: Gap, instance: dict[str, Any], name: str) -> Iterator[Fraction]:
-    """Yield the values of a quantity that solve an equation, if its degree in the quantity is 1 or 2."""
+    """Yield the values of a quantity that solve an equation of degree 1 or 2 in the quantity."""
     value = instance[name]
     here, ahead, behind, beyond = (gap({**instance, name: value + step}) for step in (0, 1, -1, 2))
     square, slope = (ahead + behind) / 2 - here, (ahead - behind) / 2

@@ -29,7 +29,7 @@ class Evaluation:
 
 @dataclass(frozen=True)
 class Evaluator:
-    """Evaluator of the instances of one statement; equal instances give equal evaluations.
+    """Object that evaluates the instances of one statement; equal instances give equal evaluations.
 
     Attributes
     ----------
@@ -96,7 +96,7 @@ class Evaluator:
         return replace(self, sizes=(replicates,))
 
     def _judge(self, lines: dict[str, Conclusion], instance: Instance) -> dict[str, Judgement]:
-        """Judge one sample; if it breaks a line by an asymptotic interval, a second sample must also break it."""
+        """Judge one sample; if an asymptotic interval shows that a line is broken, a second sample must agree."""
         share = self.significance / self.settings
         if not any(isinstance(each, Expectation) for each in lines.values()):
             return judge(lines, share, instance)

@@ -100,7 +100,7 @@ def _are_fractions(allowed: Choice) -> bool:
 
 
 def _states(statement: kernel.Statement, line: str, data: Mapping[str, Any]) -> int | None:
-    """Return the number of symbols that a line needs for rounds, states and values, or None if it has no formula."""
+    """Return the number of symbols for rounds, states and values in a line, or None without a formula."""
     used = 0
     try:
         with limited():

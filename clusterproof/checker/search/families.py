@@ -222,7 +222,7 @@ class _Fitted:
     def _by_intervals(
         self, quotients: Quotients, support: Sequence[int], share: float | None
     ) -> Proof | None:
-        """Search for a proof: fix one multiplier after another at a quotient that lies in its interval.
+        """Search for a proof: fix one multiplier after another at a quotient that lies in the multiplier's interval.
 
         Each interval is shortened by ``share`` at both ends. If this is None, a quotient at an end comes first, because
         ends are often simple.

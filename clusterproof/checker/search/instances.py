@@ -122,7 +122,7 @@ def numbers_of_the_source(tried: Tried) -> Iterator[dict[str, Any]]:
 
 
 def powers_of_ten(tried: Tried) -> Iterator[dict[str, Any]]:
-    """Yield instances in which a quantity, or its distance from an end of its range, is a power of ten."""
+    """Yield instances in which a quantity, or the distance from an end of the range, is a power of ten."""
     space, stream = tried.space, stream_of(tried, "powers of ten")
     numbers = [(name, each) for name, each in space.ranges.items() if isinstance(each, Rationals | Reals)]
     for (name, allowed), exponent in itertools.product(numbers, EXPONENTS):

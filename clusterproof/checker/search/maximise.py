@@ -15,7 +15,7 @@ from clusterproof.checker.search.state import Tried
 FAR = (10, 100, 1000)
 """Multiples of an open end to which the search moves the tightest instance."""
 HALVINGS = 60
-"""Number of times that the step of a quantity is halved, starting from the width of its range."""
+"""Number of times that the step of a quantity is halved; the first step is the width of the range."""
 SLOWING, DOUBLINGS = 0.8, 10
 """Ratio of two increments below which growth slows down, and number of doublings for which growth is extrapolated."""
 
@@ -131,7 +131,7 @@ def _open_ranges(ranges: Mapping[str, Any]) -> Iterator[tuple[str, Interval]]:
 
 
 def _grows(tried: Tried, line: str, start: Instance, name: str) -> bool:
-    """Return whether the ratio grows so steadily towards an open end that it would exceed 1."""
+    """Return whether the ratio grows so steadily towards an open end that the ratio would exceed 1."""
     ratios = []
     for share in (8, 4, 2, 1):
         instance = tried.space.at_multiple(start, name, Fraction(1, share))

@@ -45,7 +45,7 @@ LIMITS = (100, 1000, 3000)
 FACTORS = 10
 """Largest number of polynomials with a known sign that serve as factors."""
 WHOLE = 3
-"""Largest number of denominators with more than two factors that serve as denominators as they are."""
+"""Largest number of denominators with more than two factors that are tried unchanged."""
 MOST_REPEATED = 5
 """Largest power of a factor with several symbols."""
 LONGEST = 40

@@ -1,4 +1,4 @@
-"""Numbers in the source code of a statement. If a theorem fails at a single number, its code often contains it."""
+"""Numbers in the source code of a statement; a number at which a theorem fails often stands in the code."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ MOST = 50
 
 
 def numbers_in(function: Callable[..., Any]) -> list[int]:
-    """Return the integers in a function, and in the functions of its module that it uses, the largest first.
+    """Return the integers in a function, and in functions of the same module that it uses, the largest first.
 
     Small integers come last, because the search draws or lists them anyway.
     """

@@ -1,4 +1,4 @@
-"""Products of factors that a proof may need, each with the monomials of the sum of squares by which it is multiplied.
+"""Products of factors that a proof may need; a sum of squares, whose monomials are listed, multiplies each product.
 
 For each weight w under which the target and the factors are homogeneous, a torus acts on the symbols by x_i -> s^w_i
 x_i. The average of a proof over this action is again a proof, so each square needs only monomials of one degree. This
@@ -24,7 +24,7 @@ MOST_UNKNOWNS = 2500
 
 @dataclass(frozen=True)
 class Part:
-    """A product of factors, given by their indices, and the monomials of its sum of squares."""
+    """A product of factors (given by indices), and the monomials of the sum of squares that multiplies it."""
 
     factors: tuple[int, ...]
     weight: Polynomial
@@ -116,7 +116,7 @@ def _parts(
 
 
 def _powers(limits: Sequence[int], total: int) -> Iterator[Powers]:
-    """Yield tuples of exponents: each is at most its limit, and their sum is at most ``total``."""
+    """Yield tuples of exponents that are at most the given limits, and whose sum is at most ``total``."""
     if not limits:
         yield ()
         return

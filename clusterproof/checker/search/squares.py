@@ -139,7 +139,7 @@ class _Work:
     left = WORK
 
     def solve(self, program: _Program) -> tuple[float, list[np.ndarray]] | None:
-        """Solve a program; return None if it has no solution, or if it is too large for the remaining work."""
+        """Solve a program; return None if there is no solution, or if the program exceeds the remaining work."""
         self.left -= len(program.products)
         if self.left < 0 or not program.is_solvable:
             return None

@@ -30,7 +30,7 @@ from clusterproof.common.work_limit import SPENT, SPENT_ON_ONE, TooMuchWork, Wor
 Result = TypeVar("Result")
 
 LEAST = 30
-"""Least number of instances before the search confirms that a line is broken if floats break it."""
+"""Number of instances that the search evaluates before it decides whether rounding explains a broken line."""
 DOUBTED = 10
 """Number of unconfirmed instances of a line after which the search examines no further one."""
 LOOKED_AT = 16
@@ -42,7 +42,7 @@ IN_VAIN = 3
 STOPPED = 2
 """Number of instances within the ranges that take too much work, at which the search ends."""
 MEMORY = 2 * 2**30
-"""Number of bytes that a search may use. (A list that doubles in each line reaches it after a few lines of Python.)"""
+"""Number of bytes that a search may use. (A list that doubles in each line needs more after a few lines of Python.)"""
 RANDOM = (
     "its sides are computed from random numbers, which chance may explain: state expectation(...), or at_most(..., "
     "failure=...), or draw the object by drawn(...)"
@@ -154,7 +154,7 @@ class Tried:
 
     @property
     def rejected(self) -> Counter[str]:
-        """Number of instances that break a hypothesis, by the first hypothesis that they break."""
+        """For each hypothesis, the number of instances for which it is the first broken hypothesis."""
         return Counter(hypothesis for hypothesis, _ in self.outside)
 
     @property
@@ -179,14 +179,14 @@ class Tried:
         return itertools.takewhile(lambda _: self.is_open, instances)
 
     def evaluate(self, instance: dict[str, Any]) -> tuple[str, ...] | None:
-        """Evaluate an instance once, and return the lines that it breaks; return None if it breaks a hypothesis."""
+        """Evaluate an instance once, and return the broken lines, or None if a hypothesis is broken."""
         key = self.space.key(instance)
         if key not in self.seen:
             self.evaluation(instance)
         return self.seen[key]
 
     def evaluation(self, instance: dict[str, Any]) -> Evaluation | None:
-        """Evaluate an instance, and add its results if it is new; return None if it breaks a hypothesis."""
+        """Evaluate an instance, and add the results if it is new; return None if a hypothesis is broken."""
         key, evaluation = self.space.key(instance), self.conclude(instance)
         if evaluation is not None and key not in self.seen:
             self.keep(evaluation)
@@ -194,7 +194,7 @@ class Tried:
         return evaluation
 
     def conclude(self, instance: dict[str, Any], evaluator: Evaluator | None = None) -> Evaluation | None:
-        """Evaluate an instance without adding its results; if it breaks a hypothesis, note it, and return None."""
+        """Evaluate an instance without adding the results; if a hypothesis is broken, note it, and return None."""
         if self.is_spent:
             if self.work.is_spent:
                 self.stop(instance, SPENT)

@@ -68,7 +68,7 @@ def search(
 
 
 def look_at_all(tried: Tried, name: str, wanted: int) -> None:
-    """Evaluate a line over the real numbers at all instances, if they are few and no instance breaks it in floats."""
+    """If the instances are few and floats break a line at none, evaluate the line over the real numbers at all."""
     findings, tightest = tried.lines[name], tried.lines[name].tightest
     is_complete = tried.coverage.exhausted and tried.space.complete and not findings.unanswered
     if (

@@ -21,7 +21,7 @@ from clusterproof.checker.search.paths import Path, Terms
 from clusterproof.checker.search.worst_ratio import Worst, worst_excess, worst_ratio
 
 SHARES = tuple(Fraction(1, n) for n in (5, 10, 30, 100, 300, 1000, 10_000, 100_000))
-"""Shares by which the constants of a class are reduced, so that its conditions hold with a margin."""
+"""Shares by which the constants of a class are reduced, so that the conditions of the class hold with a margin."""
 DIGITS = (1, 2, 3, 4, 6, 8)
 SMALL = 1e-7
 """Share of the largest singular value; directions with smaller singular values are left out."""
