@@ -21,7 +21,7 @@ def median_seconds(
     Parameters
     ----------
     functions
-        Functions to time, by name.
+        Functions to time, indexed by name.
     repeats
         Number of timed repetitions of each.
     clock
@@ -30,7 +30,7 @@ def median_seconds(
     Returns
     -------
     dict
-        The median over repetitions of the mean duration of a call in seconds, by name.
+        The median over repetitions of the mean duration of a call in seconds, indexed by name.
     """
     found = interleaved_seconds(functions, repeats, clock)
     return {name: statistics.median(values) for name, values in found.items()}
@@ -41,7 +41,7 @@ def interleaved_seconds(
     repeats: int,
     clock: Callable[[], float] = time.perf_counter,
 ) -> dict[str, list[float]]:
-    """Return the mean duration of a call in each repetition, by name, see ``median_seconds``."""
+    """Return the mean duration of a call in each repetition, indexed by name; see ``median_seconds``."""
     calls = {}
     for name, function in functions.items():
         function()

@@ -141,7 +141,9 @@ def values_from_texts(argument: str, texts: Iterable[str]) -> dict[str, Any]:
         name, equals, written = text.partition("=")
         name = name.strip().replace("-", "_")
         if not equals or not name:
-            raise InvalidArgument(argument, brief(text), "must be NAME=VALUE", "write it as kappa=100")
+            raise InvalidArgument(
+                argument, brief(text), "must be NAME=VALUE", "write it as, for example, kappa=100"
+            )
         if name in values:
             raise InvalidArgument(argument, brief(text), f"gives {name} twice", "leave one of the two out")
         value = _literal(written.strip())

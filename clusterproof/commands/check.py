@@ -236,7 +236,7 @@ class Heard:
     sentences: list[str] = field(default_factory=list)
 
     def answers(self, said: Iterator[tuple[str, Any]]) -> Iterator[tuple[int, Verdict | str]]:
-        """Yield the verdicts and failures, by the index of their claim."""
+        """Yield the verdicts and failures, indexed by the index of their claim."""
         for kind, content in said:
             if kind == "verdict":
                 index, verdict, self.remarks[index] = content

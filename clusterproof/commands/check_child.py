@@ -141,7 +141,7 @@ def _decoded(line: bytes) -> tuple[str, Any]:
             return kind, msgspec.convert(content, dict[str, Any])
         return kind, msgspec.convert(content, list[str])
     except (msgspec.ValidationError, msgspec.DecodeError, UnicodeError, RecursionError) as error:
-        rule = f"must leave the process that searches it alone ({error})"
+        rule = f"must not interfere with the process that searches it ({error})"
         raise InvalidArgument(
             "file", "the file of claims", rule, "remove what writes to its channels"
         ) from error

@@ -57,9 +57,9 @@ class Recorded:
     Attributes
     ----------
     records
-        Accepted verdicts, by claim.
+        Accepted verdicts, indexed by claim.
     stale
-        Reasons why other verdicts were not accepted, by claim.
+        Reasons why other verdicts were not accepted, indexed by claim.
     old
         Claims of the catalogue whose stored verdict belongs to other versions of files.
     """
@@ -239,7 +239,7 @@ def print_replay(chosen: Sequence[str], ids: Sequence[str], folders: Mapping[str
         The given names: lines of claims, claims, patterns and files. If lines of a claim are named, only these lines of
         the claim are replayed. Claims without evidence are listed if there are names, and otherwise counted.
     folders
-        Folder of the evidence file of each claim's paper, by claim.
+        Folder of the evidence file of each claim's paper, indexed by claim.
     """
     started = time.process_time()
     kept = {

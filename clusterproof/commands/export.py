@@ -72,7 +72,7 @@ def export(
     if not found:
         rule = "must have a line that the kernel decides: certified, vacuous or exactly violated"
         shown = shlex.join([open_claims[0], *files])
-        remedy = f"`clusterproof show {shown}` says what it rests on"
+        remedy = f"`clusterproof show {shown}` prints the evidence for each line"
         raise InvalidArgument("names", ", ".join(names), rule, remedy)
     exported = write_folder(found, out)
     answers = _answers(exported, out)
@@ -115,5 +115,5 @@ def _require_checked(claim: Claim[..., Any], folder: Path | None, again: str) ->
     except Refused:
         changed = True
     if changed or not checked:
-        rule = "must be checked as it is now" if checked else "must be checked first"
+        rule = "must be checked again, because its text has changed" if checked else "must be checked first"
         raise InvalidArgument("names", claim.id, rule, f"`clusterproof check {again}` decides and records it")

@@ -211,7 +211,7 @@ def _sampling(
     if sampling is not None:
         raise InvalidArgument("sampling", sampling, "cannot be combined with --clients", "leave one out")
     if clients is None or participants is None or not 1 <= participants <= clients or clients < 2:
-        rule = "must be given with --clients, at least 1 and at most their number, of two or more"
+        rule = "must be an integer from 1 to --clients, which must be at least 2"
         raise InvalidArgument(
             "participants", participants, rule, "write, for example, --clients 10 --participants 5"
         )

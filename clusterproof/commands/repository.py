@@ -164,7 +164,7 @@ def changed_claims(stored: Path, fresh: Path) -> list[str]:
 
 
 def texts_in(folder: Path) -> dict[str, str]:
-    """Return the texts in an evidence folder, by claim."""
+    """Return the texts in an evidence folder, indexed by claim."""
     found: dict[str, str] = {}
     for path in sorted(folder.glob("*.json")):
         found |= read_evidence(path.stem, folder).texts

@@ -347,5 +347,5 @@ def files_in(folder: str) -> list[str]:
     )
     if not found:
         rule = "must have a Python file, other than those that begin with an underscore"
-        raise InvalidArgument("folder", folder, rule, "clusterproof new FILE.py writes one")
+        raise InvalidArgument("folder", folder, rule, "to create a file, type: clusterproof new FILE.py")
     return found

@@ -131,7 +131,7 @@ def _carry_out(
         for name, value in {**own, **given}.items():
             if value is not None and name not in free:
                 flags = ", ".join("--" + name.replace("_", "-") for name in configurations.CHANGEABLE)
-                rule = "does not go with --resume, which continues a run as it was begun"
+                rule = "cannot be combined with --resume, which continues a run unchanged"
                 shown = str(value) if isinstance(value, Path) else value
                 raise InvalidArgument(name, shown, rule, f"leave it out; {flags} may be changed")
         stored = stored_configuration(resume, code).sections

@@ -194,9 +194,9 @@ def check_descent(step_size: float, clusters: int | None, averaging: str, local_
     check_number("step_size", step_size, above=0, remedy="1 / task.smoothness is a safe choice")
     if clusters is not None:
         check_count("clusters", clusters, at_least=1, remedy="leave it out to use the task's number")
-    remedy = "option I is 'gradient', II is 'model'"
+    remedy = "write 'gradient' for option I, or 'model' for option II"
     check_choice("averaging", averaging, ("gradient", "model"), remedy=remedy)
-    check_count("local_steps", local_steps, at_least=1, remedy="1 is one gradient step a round")
+    check_count("local_steps", local_steps, at_least=1, remedy="1 is one gradient step per round")
     if averaging == "gradient" and local_steps > 1:
         raise InvalidArgument(
             "local_steps",

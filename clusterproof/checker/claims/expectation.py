@@ -243,7 +243,7 @@ def expectation(
     except (TypeError, ValueError):
         array = np.empty(0)
     if array.size == 0 or array.ndim == 0:
-        rule = "must be numbers, not empty, with replicates as the first axis"
+        rule = "must be a nonempty array of numbers, with replicates as the first axis"
         raise InvalidArgument("samples", brief(samples), rule, "draw at least one replicate")
     if range is not None and not (isinstance(range, tuple | list) and len(range) == 2):
         raise InvalidArgument(

@@ -278,7 +278,7 @@ def _broadcast(arrays: list[np.ndarray]) -> list[np.ndarray]:
     except ValueError:
         same = []
     if not same or same[0].shape not in shapes:
-        rule = "must have the shape of one side, to which the others broadcast"
+        rule = "must have shapes that broadcast to the shape of one side"
         raise InvalidArgument("measured", sorted(shapes), rule, "compare entry by entry")
     return same
 

@@ -407,7 +407,7 @@ def choice(*values: Any) -> Choice:
     """
     if unlike := [each for each in values if not isinstance(each, Hashable)]:
         raise InvalidArgument(
-            "values", unlike[0], "must be a number, text or tuple", "write choice(*values) for a list"
+            "values", unlike[0], "must be a number, a string or a tuple", "write choice(*values) for a list"
         )
     if not values or len({(type(value), value) for value in values}) < len(values):
         raise InvalidArgument(

@@ -170,7 +170,7 @@ class Tried(Words[Sides]):
     def facts(self, holds: Any) -> list[Any] | None:
         """Return an empty list if a hypothesis holds, otherwise None; numbers need no facts."""
         if holds is None or isinstance(holds, str):
-            rule = "must be true or false, not a text"
+            rule = "must be true or false, not a string"
             raise InvalidArgument("holds", holds, rule, 'write suppose("x > 0", x > 0)')
         if isinstance(holds, Sides) and holds.identity:
             holds = _are_equal(holds.pairs)

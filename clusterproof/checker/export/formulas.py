@@ -86,7 +86,7 @@ class Formulas:
     is_lower
         Whether the line states that the measured side is at least the bound.
     terms
-        The summands of the bound, by name.
+        The summands of the bound, indexed by name.
     record
         Branches and names.
     path

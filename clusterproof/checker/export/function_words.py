@@ -239,7 +239,7 @@ class Words:
 
     @property
     def named(self) -> dict[int, str]:
-        """All defined names, by the identity of their values."""
+        """All defined names, indexed by the identity of their values."""
         return {**self._given, **self._named}
 
     # ---- in Rocq's notation

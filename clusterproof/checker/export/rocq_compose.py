@@ -30,7 +30,7 @@ class Case:
     Attributes
     ----------
     chosen
-        The values of the choices and of listed integers, by name.
+        The values of the choices and of listed integers, indexed by name.
     formulas
         Formulas of the case.
     definitions, lines

@@ -24,7 +24,7 @@ LIBRARY = [
 ]
 """Libraries that the Rocq files import, in order: the first has only definitions, and the last is about programs."""
 FUNCTIONS = {"min": "Rmin", "max": "Rmax", "abs": "Rabs"}
-"""Rocq's functions, by the operator of an expression."""
+"""Rocq's functions, indexed by the operator of an expression."""
 PROOF = "(* ---- For the proof. To read what is stated, go on at the theorem. *)"
 """The comment before definitions and lemmas that do not belong to the statement."""
 OWN = """

@@ -98,7 +98,7 @@ class File:
 
     @cached_property
     def _at(self) -> dict[tuple[str, int], list[ast.FunctionDef | ast.Lambda]]:
-        """The nodes of functions, by name and first line."""
+        """The nodes of functions, indexed by name and first line."""
         found: dict[tuple[str, int], list[ast.FunctionDef | ast.Lambda]] = {}
         for node in self.nodes:
             found.setdefault(_place(node), []).append(node)

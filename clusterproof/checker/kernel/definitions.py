@@ -25,7 +25,7 @@ RESERVED = frozenset(("suppose", "given", "at_most", "at_least", "equal", *ENDIN
 """Names that no variable may have, because a reader would confuse the variable with the function."""
 Vocabulary = Mapping[str, Callable[..., Any]]
 WORDS: Vocabulary = {**vocabulary.WORDS, "iterate": loops.iterate, "known": loops.known}
-"""Functions that a claim may call, by name. (A program that exports proofs passes other functions.)"""
+"""Functions that a claim may call, indexed by name. (A program that exports proofs passes other functions.)"""
 
 
 class Definitions:

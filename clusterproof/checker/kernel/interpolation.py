@@ -219,7 +219,7 @@ class OperatorClass:
 Class = FunctionClass | SetClass | OperatorClass
 """A class of functions, sets or operators."""
 KINDS: dict[str, type[Class]] = {"function": FunctionClass, "set": SetClass, "operator": OperatorClass}
-"""The kinds of classes, by their names in a text."""
+"""The kinds of classes, indexed by their names in a text."""
 
 
 def is_symbol(constant: Any) -> bool:

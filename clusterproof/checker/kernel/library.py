@@ -257,4 +257,4 @@ LIBRARY: dict[str, Callable[..., Any]] = {
     "math.lcm": _whole_numbers(math.lcm),
     "math.prod": _multiply_up,
 }
-"""Functions of the language, by the names that Python gives them."""
+"""Functions of the language, indexed by the names that Python gives them."""

@@ -67,4 +67,4 @@ RANGES: dict[str, Callable[..., Range]] = {
     "sequences": _sequences,
     "member": _member,
 }
-"""Functions that create the range of a quantity, by name."""
+"""Functions that create the range of a quantity, indexed by name."""

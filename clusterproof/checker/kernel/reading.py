@@ -53,7 +53,7 @@ def read(text: str, words: Vocabulary = WORDS, *, fuel: int = FUEL) -> Claim:
     text
         Definitions, a claim, and statements.
     words
-        Functions that a claim may call, by name.
+        Functions that a claim may call, indexed by name.
     fuel
         Number of steps that the definitions may take.
 

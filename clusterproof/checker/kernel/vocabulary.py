@@ -193,4 +193,4 @@ def _require_exact(how: Mapping[str, Any]) -> None:
 
 EXACT = Exact()
 WORDS: dict[str, Callable[..., Any]] = {name: getattr(EXACT, name) for name in NAMES}
-"""The functions that a claim may call, by name, for the kernel."""
+"""The functions that a claim may call, indexed by name, for the kernel."""

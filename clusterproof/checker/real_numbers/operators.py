@@ -125,7 +125,7 @@ OPERATIONS: dict[str, Operation] = {
     "__power": _operator(power, operator.pow),
     "__inner": matmul,
 }
-"""Operations, by the names that the kernel's grammar gives to operators."""
+"""Operations, indexed by the names that the kernel's grammar gives to operators."""
 COMPARISONS: dict[str, Operation] = {
     sign: _operator(function, function)
     for sign, function in (

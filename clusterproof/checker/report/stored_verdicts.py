@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
 
 def read_verdicts() -> dict[str, dict[str, Any]]:
-    """Return the fields of the catalogue's stored verdicts, by the id of the claim or of the line."""
+    """Return the fields of the catalogue's stored verdicts, indexed by the id of the claim or of the line."""
     from clusterproof.checker.report.verdict import records
 
     return {each["claim"]: dict(each) for verdict in stored_verdicts() for each in records(verdict)}

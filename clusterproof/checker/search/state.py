@@ -96,7 +96,7 @@ class Tried:
     evaluator
         Evaluator of the statement.
     lines
-        Findings for each line, by name.
+        Findings for each line, indexed by name.
     instances
         Number of admissible instances that were evaluated.
     seen

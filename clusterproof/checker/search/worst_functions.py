@@ -47,7 +47,7 @@ class AtSetting:
     ratio
         Largest ratio of the measured side to the bound, by a solver, or None if it is unbounded or if the solver fails.
     proofs
-        Multipliers that prove the line, by path and entry, or None if some multipliers are not found.
+        Multipliers that prove the line, indexed by path and entry, or None if some multipliers are not found.
     raised
         Whether multipliers prove the line with the bound times 1 + 1e-6.
     exceeded

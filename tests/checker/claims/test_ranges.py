@@ -172,7 +172,7 @@ def test_an_end_may_be_a_function_of_earlier_quantities() -> None:
         (lambda: choice(1, np.int32(3)), "must not be NumPy's integers, which wrap around"),
         (
             lambda: choice([1, 2]),
-            "values is [1, 2], but it must be a number, text or tuple. Write choice(*values)",
+            "values is [1, 2], but it must be a number, a string or a tuple. Write choice(*values)",
         ),
         (lambda: integers("a", "b"), "low is 'a', but it must be a number"),  # type: ignore[arg-type]
         (lambda: reals(0, None), "high is missing: it must be a number"),  # type: ignore[arg-type]

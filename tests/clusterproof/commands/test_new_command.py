@@ -108,5 +108,8 @@ def test_what_a_check_decides_is_exported_by_the_command_that_it_suggests(
     assert "not in it, as the kernel decides no line: own/open" in printed
     Path("own.py").write_text(text.replace("Fraction(1, 2)", "1"))  # which is true
     assert main(shlex.split(second.replace("FOLDER", "other"))) == 2
-    assert f"must be checked as it is now. `clusterproof {first}`" in capsys.readouterr().err
+    assert (
+        f"must be checked again, because its text has changed. `clusterproof {first}`"
+        in capsys.readouterr().err
+    )
     assert not Path("other").exists()
