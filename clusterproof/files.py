@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 TOML = 2**20
-"""Largest size of a TOML file in bytes, which the standard library parses in a second."""
+"""Largest size of a TOML file in bytes; the standard library parses a file of this size in a second."""
 TEXT = 64 * 2**20
 """Largest size in bytes of a report in JSON, or of a Python file."""
 LARGE = 2 * 2**30

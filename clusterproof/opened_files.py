@@ -34,7 +34,7 @@ def watch() -> None:
 
 @contextmanager
 def reading(owner: str) -> Iterator[None]:
-    """Record whether the code of a module reads something besides code in this block, see ``has_read``."""
+    """Record whether the code of a module reads something besides code in this block; see ``has_read``."""
     watch()
     read: list[str] = []
     _running.append(read)

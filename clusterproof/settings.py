@@ -54,7 +54,7 @@ def from_settings(kind: Callable[..., Made], values: Mapping[str, Any], prefix: 
 
 
 def checked_settings(types: Mapping[str, Any], values: Mapping[str, Any], prefix: str = "") -> dict[str, Any]:
-    """Return settings as values of their types, see ``converted``.
+    """Convert settings to their types; see ``converted``.
 
     Parameters
     ----------

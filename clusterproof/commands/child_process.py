@@ -39,7 +39,7 @@ def in_child(argument: str, *codes: str | None) -> None:
     Parameters
     ----------
     argument, codes
-        Name and values of the argument that names the user's code; without one, nothing happens.
+        Name and values of the argument that names the user's code; if no value names code, nothing happens.
 
     Raises
     ------

@@ -44,7 +44,8 @@ def improve_claim(
 
     The command checks the claim repeatedly, each time with another number in place of its own, in a separate process.
     For a false claim this finds the repair. The best factor may depend on the claim's quantities; if a simple formula
-    of them is certified, it is printed. The potential of a loop stays as it is.
+    of these quantities is certified as a factor, the command prints the formula. The potential of a loop stays as it
+    is.
 
     With --algorithm in place of a claim, the command searches for the best rate of a built-in method and certifies the
     claims that state it. The options below --json belong to the method.

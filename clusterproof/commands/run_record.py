@@ -32,8 +32,8 @@ def record_of(task: Mixture, trace: Trace, seconds: float, target: str, page: Pa
     dict
         The record has these entries. ``settings`` holds algorithm, task, rounds, seed and replicates, and ``seconds``
         the duration. ``rows`` states what each row of errors belongs to: a cluster, a model, the pooled model, or the
-        clients of a cluster. ``first_errors`` and ``last_errors`` are the median distances to the optimum over
-        replicates (and a cluster's clients), one per row. They are None if the optima of the task are unknown.
+        clients of a cluster. ``first_errors`` and ``last_errors`` have one number per row: the median, over replicates
+        (and a cluster's clients), of the distance to the optimum. They are None if the optima of the task are unknown.
         ``bound`` is the bound of ``bound_claim`` on the last errors, one per row, with probability 1 -
         ``failure_probability``. It is the tightest bound whose hypotheses hold, or None if no claim applies to the run.
         ``purity``, ``adjusted_rand_index`` and ``cluster_count`` are medians over replicates, for the final

@@ -48,7 +48,7 @@ def modules_below(package: str, *, direct: bool = False) -> list[ModuleType]:
 
 
 def classes_below(package: str, base: type[Kind], *, direct: bool = False) -> Iterator[type[Kind]]:
-    """Yield the concrete subclasses of ``base`` that the modules below a package define, see ``modules_below``."""
+    """Yield the concrete subclasses of ``base`` that the modules below a package define; see ``modules_below``."""
     for module in modules_below(package, direct=direct):
         for value in vars(module).values():
             defined = isinstance(value, type) and value.__module__ == module.__name__

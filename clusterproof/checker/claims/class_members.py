@@ -62,8 +62,8 @@ class Drawn:
     formulas
         The basis and the formula of each function.
     asked
-        Triplets of each function that the claim requested: first those at points, then at proximal points and linear
-        minima.
+        Triplets of each function that the claim requested: first the triplets at points, then at proximal points and
+        linear minima.
     """
 
     groups: Groups

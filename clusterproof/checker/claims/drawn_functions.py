@@ -108,7 +108,7 @@ def _slope(
     scale: Fraction,
     stream: np.random.Generator,
 ) -> Slope:
-    """Draw a derivative of size at most ``limit``, with curvatures from ``low`` to ``high`` (None: also jumps)."""
+    """Draw a derivative of size at most ``limit``, with curvatures ``low`` to ``high`` (None: jumps are allowed)."""
     top = low + _magnitude(stream) if high is None else high
     if limit is not None:
         if high is None:  # a multiple of |t - at|, its derivative limited at both sides

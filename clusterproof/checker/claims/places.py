@@ -33,7 +33,7 @@ def called(function: Callable[..., Any], *arguments: Any, **named: Any) -> Any:
     Raises
     ------
     InvalidArgument
-        If the function passes its random generator as a seed.
+        If the function passes a random generator as a seed.
     """
     try:
         return function(*arguments, **named)

@@ -112,7 +112,7 @@ class Space:
 
     @property
     def complete(self) -> bool:
-        """Whether the listed values are all values of the ranges."""
+        """Whether the lists of the ranges contain every value."""
         return all(allowed.complete for allowed in self.ranges.values())
 
     def arguments(self, instance: Instance) -> dict[str, Any]:
@@ -286,7 +286,7 @@ class Space:
         return [name for name, allowed in self.ranges.items() if isinstance(allowed, Several)]
 
     def named_in(self, hypothesis: str) -> list[str]:
-        """Return the quantities whose names occur in a hypothesis; all quantities if none occurs."""
+        """Return the quantities whose names occur in a hypothesis, or all quantities if none occurs."""
         words = set(re.findall(r"\w+", hypothesis))
         return [name for name in self.ranges if written(name) in words] or list(self.ranges)
 

@@ -27,7 +27,7 @@ HERE = Path(__file__).parent
 RECORD = "evidence.json"
 """Name of the file with the evidence of a line, in the line's folder."""
 MAKEFILE = """\
-# make -j2: let Rocq check every file, and say on what axioms all theorems rest: those of the real numbers
+# make -j2: let Rocq check every file, and print the axioms on which all theorems rest (of the real numbers)
 FILES := $(wildcard */*.v)
 NAMES := $(subst /,.,$(FILES:.v=))
 KNOWN := ^(Axioms:|Closed under|ClassicalDedekindReals.sig_|FunctionalExtensionality.functional_extensionality_dep)

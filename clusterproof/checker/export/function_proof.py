@@ -134,7 +134,7 @@ class Place:
         self._define("entries", "list entry", f"{self.own('basic')} ++ {listed(signs)}")
 
     def own(self, name: str) -> str:
-        """Return a name that only the proof uses, not the source."""
+        """Return a name for the proof that the source does not use."""
         return f"{name}_{self.suffix}'"
 
     def _define(self, name: str, kind: str, text: str) -> None:

@@ -43,7 +43,7 @@ def number_code(value: Any) -> str:
 
 
 class Symbols:
-    """Writer of quotients of polynomials, given the names of their symbols.
+    """Object that writes quotients of polynomials, given the names of the symbols.
 
     Parameters
     ----------
@@ -136,7 +136,7 @@ class Frame:
 
 
 class Words:
-    """Writer of the values that are traced at one place of a claim about functions, with their names.
+    """Object that writes and names the values that are traced at one place of a claim about functions.
 
     Parameters
     ----------

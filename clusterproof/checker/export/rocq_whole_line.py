@@ -31,7 +31,7 @@ class _Stated:
     formulas
         The formulas.
     within
-        The module of the definitions, with a dot; empty without a module.
+        The module of the definitions, with a dot, or an empty string if there is no module.
 
     Attributes
     ----------

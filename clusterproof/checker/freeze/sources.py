@@ -69,7 +69,7 @@ class Scope:
 
     @property
     def name(self) -> str:
-        """Name of the outermost function; empty outside all functions."""
+        """Name of the outermost function, or an empty string outside all functions."""
         return getattr(self.nodes[0], "name", "a lambda") if self.nodes else ""
 
     def kind(self, name: str) -> str:

@@ -213,7 +213,7 @@ class Text:
         return own
 
     def literal(self, value: Any, name: str) -> str:
-        """Write a constant by its value.
+        """Write the value of a constant as a literal.
 
         Raises
         ------

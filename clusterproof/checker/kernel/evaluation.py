@@ -175,7 +175,7 @@ class Evaluation:
         return self.decisions[self.asked - 1]
 
     def next_decisions(self) -> list[bool] | None:
-        """Return the first decisions of the next path; None after the last path."""
+        """Return the first decisions of the next path, or None after the last path."""
         return following((self.decisions or [])[: self.asked])
 
     @contextmanager
@@ -189,7 +189,7 @@ class Evaluation:
 
 
 def following(decisions: list[bool]) -> list[bool] | None:
-    """Return the first decisions of the path after the given one; None after the last path."""
+    """Return the first decisions of the path after the given one, or None after the last path."""
     while decisions and not decisions[-1]:
         decisions = decisions[:-1]
     return [*decisions[:-1], False] if decisions else None

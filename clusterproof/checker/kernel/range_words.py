@@ -16,7 +16,7 @@ from clusterproof.checker.kernel.worlds import ANY
 
 
 def _end(value: Any) -> Any:
-    """Return an end of a range: a number, None for no end, or a function of earlier quantities."""
+    """Return an end of a range: a number, a function of earlier quantities, or None if there is no end."""
     if type(value) is not FunctionType:
         return None if value is None else number(value)
     code = value.__code__

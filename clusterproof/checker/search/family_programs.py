@@ -22,11 +22,11 @@ NEAR_END = Fraction(1, 100)
 """Distance of the outer grid values from the ends of a range, relative to its length, if there is one symbol."""
 TOLERANCES = (1e-10, 1e-9, 1e-8, 1e-7)
 RAISED = (0.0, 1e-9, 1e-8, 1e-7, 1e-6)
-"""Numbers to try as additions to the diagonal of the form, because a program may have no interior."""
+"""Numbers to try, one of which is added to the diagonal of the form, because a program may have no interior."""
 MOST_PROGRAMS = 12_000
 """Largest number of programs for one need."""
 LARGEST = 1e4
-"""Absolute value from which on a multiplier is rejected."""
+"""Multipliers of at least this absolute value are rejected."""
 FEWEST = 4
 """Least number of grid points to which quotients are fitted."""
 SUM = (-1,)

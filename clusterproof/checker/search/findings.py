@@ -43,7 +43,8 @@ class Findings:
         an earlier line. ``basis``: ``"intervals"`` if interval arithmetic or exact numbers decided, or ``"floats"`` if
         the excess was larger than rounding.
     echoed
-        Earlier lines, in order, that every evaluation breaks if it breaks this line; None before the first evaluation.
+        Earlier lines, in order, that every evaluation breaks if it breaks this line, or None before the first
+        evaluation.
     waiting
         Evaluations that break the line in floats, but are undecided over the real numbers.
     rounding, doubted, why
@@ -68,7 +69,8 @@ class Findings:
         Name of a quantity with which the largest ratio keeps growing, so that the ratio would exceed 1. The string is
         empty if there is none.
     unlikely
-        Probability of at least as many failures in all instances together; None unless it is below the error level.
+        Probability of at least as many failures in all instances together, or None unless this is below the error
+        level.
     """
 
     instances: int = 0
