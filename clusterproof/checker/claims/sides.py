@@ -54,7 +54,7 @@ def _are_equal(pairs: tuple[tuple[Value, Value], ...]) -> bool:
 
 @contextmanager
 def with_value(variable: ContextVar[Any], value: Value) -> Iterator[Value]:
-    """Set a context variable in the block and yield the value."""
+    """Set a context variable for the duration of the block, and yield the new value."""
     token = variable.set(value)
     try:
         yield value
@@ -214,7 +214,7 @@ class Tried(Words[Sides]):
         ------
         InvalidArgument
             If a side is an empty array or not real, or has single precision although ``rounding`` is not given.
-            Likewise if ``failure`` is not a probability, or if ``rounding`` is negative or infinite.
+            The error is also raised if ``failure`` is not a probability, or if ``rounding`` is negative or infinite.
         """
         if how["failure"] is not None:
             remedy = 'add suppose("0 <= p <= 1", 0 <= p <= 1) with your quantity in place of p'

@@ -84,7 +84,7 @@ def squares_of(need: Need, entries: Mapping[tuple[int, int], Any], ratios: Ratio
     entries
         Coefficients of the products of two vectors, by their indices i <= j.
     ratios
-        Quotients in the same number of symbols.
+        The arithmetic of quotients with as many symbols as the need has.
 
     Raises
     ------

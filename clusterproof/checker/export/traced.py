@@ -221,7 +221,7 @@ class View:
 
     @property
     def equation(self) -> tuple[Traced, Traced | None] | None:
-        """The equation at the solution: a sum of gradients is 0 (None), or the operator maps it to itself."""
+        """The equation at the solution: a sum of gradients is 0 (None), or the operator maps the solution to itself."""
         if self.trace.solution is None:
             return None
         if self.trace.any_number:

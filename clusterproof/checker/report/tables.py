@@ -78,7 +78,7 @@ def report(
     dict
         ``claims``: one dictionary per claim and, if a claim has several lines, one per line. ``times``: seconds by
         claim. ``sources``: text and SHA-256 of the users' files that state claims, with the texts of modules that these
-        files import from their own folder, under ``beside``. Also ``versions`` and ``seed``.
+        files import from their own folder, under ``beside``. The dictionary also has ``versions`` and ``seed``.
     """
     if sources is None:
         sources = sources_of_claims(each.claim for each in verdicts)
@@ -217,7 +217,7 @@ def row(verdict: Verdict, longest: int, width: int | None) -> Text:
     longest
         Length of the longest id in the table.
     width
-        Number of columns of the terminal; None to write everything on one line.
+        Number of columns of the terminal. If None, everything is written on one line.
     """
     line = _join((verdict.claim, verdict.verdict, *two_sides(verdict)), _widths(longest))
     in_floats = f"{FLOATS}, not proved: " if verdict.word == FLOATS else ""

@@ -38,7 +38,7 @@ LOOKED_AT = 16
 LOOKING = 300_000
 """Largest total number of steps over the real numbers for the instances at which all lines hold in floats."""
 IN_VAIN = 3
-"""Number of undecided instances after which only broken lines are evaluated over the real numbers."""
+"""Number of undecided instances from which on the search evaluates only broken lines over the real numbers."""
 STOPPED = 2
 """Number of instances within the ranges that take too much work, at which the search ends."""
 MEMORY = 2 * 2**30
