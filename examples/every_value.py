@@ -168,11 +168,11 @@ def drift(
         without noise: both sides are means over the clients.
     """
     suppose("mu < L", mu < 1)
-    w, best = f.clients.point(), f.clients.point()
-    mean = f.clients.mean(w)
-    new = mean - eta * f.clients.mean(f.clients.gradient(w))
-    suppose("every client's gradient is 0 at its own minimiser", equal((f.clients.gradient(best), 0 * best)))
-    gamma, spread = f.minimum - f.clients(best), (mean - w) @ (mean - w)
+    w, best = f.parts.point(), f.parts.point()
+    mean = f.parts.mean(w)
+    new = mean - eta * f.parts.mean(f.parts.gradient(w))
+    suppose("every client's gradient is 0 at its own minimiser", equal((f.parts.gradient(best), 0 * best)))
+    gamma, spread = f.minimum - f.parts(best), (mean - w) @ (mean - w)
     after, before = new - f.minimiser, mean - f.minimiser
     return at_most(
         after @ after,

@@ -63,7 +63,7 @@ def any_number(clients: Any, steps: Any = 1) -> AnyNumber:
     Parameters
     ----------
     clients
-        ``f.clients`` of a claim, with ``gradient`` and ``mean``.
+        ``f.parts`` of a claim, with ``gradient`` and ``mean``.
     steps
         Number of local steps of every client (K).
     """

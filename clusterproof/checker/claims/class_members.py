@@ -28,7 +28,7 @@ Groups = Sequence[tuple[Any, Class]]
 
 
 def mirrored(groups: Groups, functions: list[Any]) -> list[Any]:
-    """Return the given triplets of each function; with any number of clients, add the mirror image of the first."""
+    """Return the given triplets of each function; with any number of functions, add the mirror image of the first."""
     if groups[0][0] != ANY:
         return functions
 

@@ -206,10 +206,10 @@ def functions(
         Largest |start - minimiser|, which ``f.distance`` returns.
     count
         Number of functions in ``f.parts``; f is their mean. With ``count="any"``, f is the mean of any number of
-        clients' functions, and ``f.clients`` evaluates each client's function f_i at its own point y_i.
-        ``f.clients.gradient(y)`` consists of the gradients of f_i at y_i, and ``f.clients(y)`` is the mean of the
-        values f_i(y_i). ``f.clients.point()`` is a further point for each client. ``f.clients.mean(y)`` is the mean of
-        the y_i, and ``u @ v`` is the mean of the clients' inner products <u_i, v_i>.
+        functions, and ``f.parts`` evaluates each function f_i at its own point y_i.
+        ``f.parts.gradient(y)`` consists of the gradients of f_i at y_i, and ``f.parts(y)`` is the mean of the
+        values f_i(y_i). ``f.parts.point()`` is a further point for each function. ``f.parts.mean(y)`` is the mean of
+        the y_i, and ``u @ v`` is the mean of the functions' inner products <u_i, v_i>.
 
     Raises
     ------

@@ -2,7 +2,7 @@
 
 Each object is built in an orthonormal basis, one coordinate at a time. A function has a piecewise linear derivative in
 each coordinate, with jumps if the function is not smooth. A set is a box. An operator can also rotate pairs of
-coordinates. For any number of clients, a function and its mirror image are drawn.
+coordinates. For any number of functions, a function and its mirror image are drawn.
 """
 
 from __future__ import annotations
@@ -55,7 +55,7 @@ def draw(groups: Groups, reach: Fraction | None, stream: np.random.Generator) ->
         return _draw_bounded(groups, first, dimension, scale, stream)
     if groups[0][0] == ANY:
         assert isinstance(first, FunctionClass)
-        return _draw_of_clients(groups, first, dimension, scale, stream)
+        return _draw_pair(groups, first, dimension, scale, stream)
     solution = _pick(((ZERO,) * dimension, _small(dimension, stream)), stream)
     definitions = [definition for count, definition in groups for _ in range(count)]
     weights = [Fraction(1, count) for count, _ in groups for _ in range(count)]
@@ -271,12 +271,12 @@ def _draw_bounded(
     return Drawn(groups, start, None, minimum, further, formulas)
 
 
-def _draw_of_clients(
+def _draw_pair(
     groups: Groups, definition: FunctionClass, dimension: int, scale: Fraction, stream: np.random.Generator
 ) -> Drawn:
-    """Draw the function of the first of two clients; the second function is its mirror image, as in ``Listed``.
+    """Draw the first of two functions; the second function is its mirror image, as in ``Listed``.
 
-    Both clients share the coordinates with even indices.
+    Both functions share the coordinates with even indices.
     """
     shared = [tuple(part for entry in row for part in (entry, ZERO)) for row in _basis(dimension, stream)]
     apart = [(ZERO, *row[:-1]) for row in shared]

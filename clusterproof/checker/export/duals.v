@@ -1,7 +1,7 @@
 (* What theorems about functions rest on, proved once. Vectors and numbers that depend on functions are written symbol
    by symbol, and multiplied out by computation. A theorem's statement names nothing of this file. *)
 From Coq Require Import Rbase Rfunctions R_sqrt List Lra Lia.
-From Clusterproof Require Import statements clients prelude.
+From Clusterproof Require Import statements tuples prelude.
 Import ListNotations.
 Open Scope R_scope.
 
@@ -101,7 +101,7 @@ Definition product_of (l : list (list formula * formula)) : formula := fold_righ
 Definition all_positive (es : list entry) (l : list (list formula * formula)) : bool :=
   forallb (fun t => (forallb (fun p => shows es (Never (Le p (Num 0)))) (fst t) &&
                      shows es (Below (fold_right Mul (Num 1) (fst t)) (snd t) []))%bool) l.
-(* With clients: the vectors that all clients share, and the vectors with mean 0. Their products are 0. *)
+(* With any number of functions: the vectors that all functions share, and the vectors with mean 0. Their products are 0. *)
 Definition kinds : Type := list nat * list nat.
 Definition within (n : nat) (l : list nat) : bool := existsb (Nat.eqb n) l.
 Definition orthogonal (ks : kinds) (k : key) : bool :=

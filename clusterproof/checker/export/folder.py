@@ -41,11 +41,11 @@ axioms: $(FILES:.v=.vo)
 \t! grep '^[A-Za-z]' $@.txt | grep -vE '$(KNOWN)'
 statements.vo: statements.v
 \tcoqc -q -Q . Clusterproof $<
-clients.vo: clients.v statements.vo
+tuples.vo: tuples.v statements.vo
 \tcoqc -q -Q . Clusterproof $<
 prelude.vo: prelude.v statements.vo
 \tcoqc -q -Q . Clusterproof $<
-duals.vo: duals.v prelude.vo clients.vo
+duals.vo: duals.v prelude.vo tuples.vo
 \tcoqc -q -Q . Clusterproof $<
 language.vo: language.v
 \tcoqc -q -Q . Clusterproof $<

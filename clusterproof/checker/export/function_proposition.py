@@ -1,4 +1,4 @@
-"""A proposition about functions of a class, with its proof: for every space, or for any number of clients."""
+"""A proposition about functions of a class, with its proof: for every space, or for any number of functions."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from clusterproof.checker.kernel.evaluation import Refused
 Named = tuple[str, str]
 """A name with a proposition or a definition."""
 OF_MEANS = {"strongly_convex": "mean_strongly_convex", "upper_smooth": "mean_upper_smooth"}
-"""Lemmas that the mean of the clients' functions has a property of each function."""
+"""Lemmas that the mean of the functions' functions has a property of each function."""
 
 
 @dataclass(frozen=True)
@@ -107,15 +107,15 @@ def proved(of: Proposition, number: int, definitions: Sequence[str], steps: Sequ
     ``number`` is a part of the names in the file.
     """
     if of.frame.mean:
-        return _of_clients(of, number, definitions, steps)
+        return _of_many(of, number, definitions, steps)
     return Proved(of.words, (), of.in_every_space(), definitions, [f"intros {of.intros}.", *steps])
 
 
-def _of_clients(of: Proposition, number: int, definitions: Sequence[str], steps: Sequence[str]) -> Proved:
-    """Return the proposition for any number of clients, from a lemma about every space with a projection."""
+def _of_many(of: Proposition, number: int, definitions: Sequence[str], steps: Sequence[str]) -> Proved:
+    """Return the proposition for any number of functions, from a lemma about every space with a projection."""
     frame, name = of.frame, f"line_{number}"
     (f,), (g,) = frame.functions, frame.gradients
-    mean, count, one = frame.mean, frame.count, frame.client
+    mean, count, one = frame.mean, frame.count, frame.index
     points, common = list(frame.points.values()), list(frame.shared)
     own = [each for each in points if each not in common]
     given = " ".join(of._parameters)
@@ -146,7 +146,9 @@ def _of_clients(of: Proposition, number: int, definitions: Sequence[str], steps:
     for own_name, text in of.classes:
         word, constant = text.split(" ")[0], text.removesuffix(f" {f} {g}").partition(" ")[2]
         if word not in OF_MEANS or not text.endswith(f" {f} {g}"):
-            raise Refused(f"a Rocq file about clients cannot yet contain functions that are {word}")
+            raise Refused(
+                f"a Rocq file about any number of functions cannot yet contain functions that are {word}"
+            )
         classes.append(
             (own_name, f"(forall {one} : Fin.t {count}, {word} {constant} ({f} {one}) ({g} {one}))")
         )
@@ -160,14 +162,14 @@ def _of_clients(of: Proposition, number: int, definitions: Sequence[str], steps:
         *(f"{text} ->" for _, text in (*of.before, *classes)),
         f"forall ({' '.join(common)} : V S){f' ({chr(32).join(own)} : {of_each})' * bool(own)},",
         f"vector_average (fun {one} => {g} {one} {common[-1]}) = origin S ->",
-        f"{name} (clients {count} S) (mean_of_clients {count})"
+        f"{name} (tuples {count} S) (mean_of_tuple {count})"
         f" {' '.join([*of._names, f'(mean_value {f}) (gradients {g})', *at_points])}",
     ]
     hypotheses = " ".join(each for each, _ in of.before)
     own_steps = [
         f"intros S {count} {' '.join(of._names)} {f} {g} N' {hypotheses} {' '.join(each for each, _ in classes)}"
         f" {' '.join([*common, *own])} M'.",
-        f"exact ({name}_holds (clients {count} S) (mean_of_clients {count})"
+        f"exact ({name}_holds (tuples {count} S) (mean_of_tuple {count})"
         f" {' '.join([*of._names, '_ _', hypotheses, *proofs, *at_points])} (mean_projects {count} S)"
         f" {' '.join(f'(shared_mean {count} {each})' for each in common)} (f_equal (shared {count}) M')).",
     ]
@@ -175,7 +177,7 @@ def _of_clients(of: Proposition, number: int, definitions: Sequence[str], steps:
 
 
 def shared_name(point: str) -> str:
-    """Return the name of the hypothesis that all clients share a point."""
+    """Return the name of the hypothesis that all functions share a point."""
     return f"shared_{point}'"
 
 

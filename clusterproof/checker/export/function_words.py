@@ -117,12 +117,12 @@ class Frame:
         self.numbers = {
             name: f"INR {own}" if name in counts else own for name, own in self.quantities.items()
         }
-        is_of_clients = view.trace.any_number
-        self.mean, self.count, self.client = (
-            self.names.new(each) if is_of_clients else "" for each in ("mean", "n", "client")
+        is_split = view.trace.any_number
+        self.mean, self.count, self.index = (
+            self.names.new(each) if is_split else "" for each in ("mean", "n", "index")
         )
         self.points = {id(each): self.names.new(each.parts[0]) for each in view.free}
-        self.shared = list(self.points.values())[:2] if is_of_clients else []
+        self.shared = list(self.points.values())[:2] if is_split else []
 
     def binders(self) -> str:
         """Write the functions, gradients and operators with their types."""
@@ -221,7 +221,7 @@ class Words:
             self.vectors.append(node)
 
     def _split(self, common: Sequence[Traced], own: Sequence[Traced], at_solution: Traced) -> None:
-        """Use the mean of each clients' vector, and the rest, as base vectors; at the solution, the mean is 0."""
+        """Use the mean of each split vector, and the rest, as base vectors; at the solution, the mean is 0."""
         trace = self.view.trace
         for vector in own:
             mean = mean_of(trace, vector)
@@ -417,7 +417,7 @@ class Words:
         return text
 
     def kinds(self) -> tuple[list[int], list[int]]:
-        """Return the indices of the base vectors that all clients share, and of the base vectors with mean 0."""
+        """Return the indices of the base vectors that all functions share, and of the base vectors with mean 0."""
         if not self.frame.mean:
             return [], []
         means, rests = ([self.base(each[k]) for each in self.split] for k in (1, 2))

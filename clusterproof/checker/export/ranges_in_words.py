@@ -98,5 +98,5 @@ def _class(count: Any, kind: type[Any], constants: tuple[tuple[str, Any], ...]) 
         ]
         member = f"{words} with {', '.join(parts)}" if parts else words
     if count == ANY:
-        return f"a mean over any number of clients, each a {member}; an inner product is the mean of the clients'"
+        return f"a mean over any number of functions, each a {member}; an inner product is the mean of the functions'"
     return f"a {member}" if count == 1 else f"a mean of {count}, each a {member}"

@@ -30,7 +30,7 @@ Each row of the table below is one theorem. You can check all theorems without t
    values. `language.v` defines what programs compute, with rational numbers and without axioms. Read this file once,
    from `evaluate` on, with the functions that the program names.
 4. For the other theorems, read the definitions of `statements.v` that the table names; this file is short and contains
-   only definitions. For claims on any number of clients, also read the definitions in `clients.v`. The lemmas of
+   only definitions. For claims on any number of functions, also read the definitions in `tuples.v`. The lemmas of
    `prelude.v` and `duals.v` are proved, and no statement uses their definitions.
 5. `statement.tex` is the statement in LaTeX. `replay.py` reads `evidence.json`.
 

@@ -42,15 +42,15 @@ SHOWN = {
    each case of the chosen quantities.""",
     "dual": """the line holds in every real inner product space and for every function of the class, at each setting of
    the other quantities, such as steps = 2. The theorem defines the algorithm on the function and its gradient, as the
-   source runs it. The classes and the space are defined in statements.v. With any number n of clients, a vector has an
-   entry for each client, and an inner product is the mean of the clients' (clients.v). Left out: that there are no
+   source runs it. The classes and the space are defined in statements.v. With any number n of functions, a vector has
+   an entry for each function, and an inner product is the mean of theirs (tuples.v). Left out: that there are no
    other settings, and that some function meets the hypotheses.""",
     "family": """the line holds in every real inner product space, for every function of the class, all values of the
    parameters in their ranges, and every number of rounds. The algorithm is defined on the function and its gradient. A
-   round is a function of the state, which is applied once for each round (after_rounds). With any number n of clients,
-   a vector has an entry for each client, and an inner product is the mean of the clients' (clients.v). The proof uses
-   induction with an invariant, which is not a part of the theorem. For an integer that is not a number of rounds, the
-   theorem is about every real number in its range. Left out: that there are no other cases of the choices, and that
+   round is a function of the state, which is applied once for each round (after_rounds). With any number n of
+   functions, a vector has an entry for each function, and an inner product is the mean of theirs (tuples.v). The proof
+   uses induction with an invariant, which is not a part of the theorem. For an integer that is not a number of rounds,
+   the theorem is about every real number in its range. Left out: that there are no other cases of the choices, and that
    some function meets the hypotheses.""",
 }
 SHOWN["squares"] = SHOWN["signs"]
@@ -75,7 +75,7 @@ Open Scope R_scope.
 IMPORTS_OF_FUNCTIONS = """\
 From Coq Require Import Rbase Rfunctions List Lra.
 From Coq Require Fin.
-From Clusterproof Require Import statements clients prelude duals.
+From Clusterproof Require Import statements tuples prelude duals.
 Import ListNotations.
 Open Scope R_scope.
 """

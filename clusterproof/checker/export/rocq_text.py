@@ -20,7 +20,7 @@ PLACES = 64
 """Least index in the list of values that has a name; Rocq would write large natural numbers in base 1."""
 LIBRARY = [
     Path(__file__).with_name(name)
-    for name in ("statements.v", "clients.v", "prelude.v", "duals.v", "language.v")
+    for name in ("statements.v", "tuples.v", "prelude.v", "duals.v", "language.v")
 ]
 """Libraries that the Rocq files import, in order: the first has only definitions, and the last is about programs."""
 FUNCTIONS = {"min": "Rmin", "max": "Rmax", "abs": "Rabs"}

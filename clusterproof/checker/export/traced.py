@@ -39,7 +39,7 @@ class Traced(Abstract):
     ----------
     operator
         One of + - * / ^ inner number; quantity and point (with their names); gradient and height (with index and
-        point); and the mean of a clients' vector.
+        point); and the mean of a split vector.
     parts
         The operands.
     value
@@ -267,7 +267,7 @@ class Asked:
         if trace.solution is None:
             if trace.any_number:
                 raise Refused(
-                    "a Rocq file about clients cannot yet contain functions that need not be convex"
+                    "a Rocq file about any number of functions cannot yet contain functions that need not be convex"
                 )
             return
         are_functions = all(isinstance(each, FunctionClass) for each in trace.definitions)
@@ -335,9 +335,9 @@ class Followed:
         return total / len(values) if self._problem._mean else total
 
     @property
-    def parts(self) -> tuple[Followed, ...]:
-        """The summands."""
-        return self._parts
+    def parts(self) -> tuple[Followed, ...] | FollowedParts:
+        """The summands; any number of functions are one object."""
+        return FollowedParts(self._asked) if self._asked.trace.any_number else self._parts
 
     @property
     def start(self) -> Traced:
@@ -365,17 +365,11 @@ class Followed:
         return Distance(apart @ apart)
 
     def point(self) -> Traced:
-        """Return a further point; with clients, all clients share it."""
+        """Return a further point; with any number of functions, all functions share it."""
         trace = self._asked.trace
         if trace.any_number:
             return mean_of(trace, self._asked.point("point", trace.point()))
         return self._asked.point("point", self._problem.point())
-
-    @property
-    def clients(self) -> FollowedClients:
-        """The functions of any number of clients."""
-        assert self._problem.clients is not None
-        return FollowedClients(self._asked)
 
     def gradient(self, point: Any) -> Traced:
         """Return the gradient."""
@@ -406,12 +400,12 @@ class Followed:
 
 
 def mean_of(trace: Trace, vector: Any) -> Traced:
-    """Return the mean of a clients' vector."""
+    """Return the mean of a split vector."""
     return Traced("mean", (vector,), trace.mean(vector.value))
 
 
-class FollowedClients:
-    """The object ``f.clients`` of a claim; it answers as the kernel's object does, and stores requests."""
+class FollowedParts:
+    """The object ``f.parts`` of a claim; it answers as the kernel's object does, and stores requests."""
 
     _offers = ("gradient", "mean", "point")
 
@@ -419,19 +413,19 @@ class FollowedClients:
         self._asked = asked
 
     def gradient(self, point: Any) -> Traced:
-        """Return the clients' gradients at their points."""
+        """Return the functions' gradients at their points."""
         return self._asked.at(0, point)[1]
 
     def __call__(self, point: Any) -> Traced:
-        """Return the mean of the clients' values."""
+        """Return the mean of the functions' values."""
         return self._asked.at(0, point)[2]
 
     def mean(self, vector: Any) -> Traced:
-        """Return the mean of a clients' vector."""
+        """Return the mean of a split vector."""
         return mean_of(self._asked.trace, vector)
 
     def point(self) -> Traced:
-        """Return a further point for each client."""
+        """Return a further point for each function."""
         return self._asked.point("point", self._asked.trace.point())
 
 

@@ -34,10 +34,10 @@ of polynomials in t. The line of the statement holds for every t in T and every 
    forgotten, and the round returns no part of them. Both statements are also shown on paths without the line, because I
    may decide which path is followed.
 6. *It is about something.* A witness, an instance of numbers with a function, meets the hypotheses and has the line.
-7. *Any number of clients.* Functions f_1, ..., f_n of the class count as one function F(v) = mean f_i(v_i) of clients'
+7. *Any number of functions.* Functions f_1, ..., f_n of the class count as one function F(v) = mean f_i(v_i) of split
    vectors v = (v_1, ..., v_n), with the inner product mean <u_i, v_i>; the conditions on F are means of the conditions
    on the f_i. Each v is the sum of its mean and a vector with mean 0, and vectors of these two kinds are orthogonal.
-   Therefore free vectors of each kind, whose products with the other kind are 0, stand for the clients of every n.
+   Therefore free vectors of each kind, whose products with the other kind are 0, stand for every n.
 
 A symbol for an integer stands for all real numbers, so the proof shows more than necessary. If hypotheses are
 equations, T is a thin part of B. The proof then holds on B, or near T in B.

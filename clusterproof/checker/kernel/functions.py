@@ -1,8 +1,8 @@
 """The object that a claim's function receives: a function, set or operator of a class, or a sum of means of several.
 
-With any number of clients, the object f is the mean of their functions, and ``f.clients`` evaluates each client's
-function at its own point. A *clients' vector* v has a vector v_i for each client; if all v_i are equal, it is shared.
-``u @ v`` is the mean of the clients' inner products <u_i, v_i>, and ``f.clients.mean(v)`` is the mean of the v_i.
+With any number of functions, the object f is their mean, and ``f.parts`` evaluates each function at its own point. A
+*split vector* v has a vector v_i for each function; if all v_i are equal, it is shared.
+``u @ v`` is the mean of the functions' inner products <u_i, v_i>, and ``f.parts.mean(v)`` is the mean of the v_i.
 """
 
 from __future__ import annotations
@@ -49,33 +49,24 @@ class Problem:
         self._kind = kinds.pop() if len(kinds) == 1 else "sum"
         if self._kind != "function" and len(parts) > 1:
             self._kind = "sum"
-        self._offers = ("start", "distance", "point", "parts", "clients", *OFFERS[self._kind])
+        self._offers = ("start", "distance", "point", "parts", *OFFERS[self._kind])
         if len(places) < len(world.definitions):  # unknown for a part of a sum
             whole = ("minimum", "minimiser", "solution")
             self._offers = tuple(name for name in self._offers if name not in whole)
 
     @property
-    def parts(self) -> tuple[Problem, ...]:
-        """The summands, or the functions in a mean; a single function is its own part."""
-        self._refuse_for_clients("f.parts")
-        return self._parts
+    def parts(self) -> tuple[Problem, ...] | Parts:
+        """The summands, or the functions in a mean, in order; any number of functions are one object, see ``Parts``.
 
-    @property
-    def clients(self) -> Clients:
-        """The functions of any number of clients, each evaluated at its own point."""
-        if not self._world.any_number:
-            raise Refused('f.clients is known only of functions(count="any"): use f.parts')
-        return Clients(self._world)
-
-    def _refuse_for_clients(self, what: str) -> None:
-        if self._world.any_number:
-            raise Refused(f"{what} is not known of any number of clients: use f.clients")
+        A single function is its own part.
+        """
+        return Parts(self._world) if self._world.any_number else self._parts
 
     def _shared(self, point: Any) -> Any:
-        """Return a point that all clients share, at which the mean of their functions is known."""
+        """Return a point that all functions share, at which the mean of their functions is known."""
         if type(point) is Point and self._world.mean(point).terms != point.terms:
             raise Refused(
-                "f takes a point that all clients share: use f.clients, or the mean f.clients.mean(y)"
+                "f takes a point that all functions share: use f.parts, or the mean f.parts.mean(y)"
             )
         return point
 
@@ -127,7 +118,7 @@ class Problem:
         return Distance(apart @ apart)
 
     def point(self) -> Point:
-        """Return a further point, about which nothing is known; all clients share it."""
+        """Return a further point, about which nothing is known; all functions share it."""
         return self._world.mean(self._world.point())
 
     def gradient(self, point: Any) -> Any:
@@ -149,7 +140,8 @@ class Problem:
 
     def prox(self, point: Any, step: Any) -> Any:
         """Return the minimiser of f(y) + |y - point|^2 / (2 step); for an operator, the resolvent."""
-        self._refuse_for_clients("f.prox")
+        if self._world.any_number:
+            raise Refused("f.prox is not known of any number of functions")
         return self._single().implicitly(point, step)
 
     resolvent = prox
@@ -179,10 +171,10 @@ class Problem:
         raise AttributeError(f"a {kind} has no {name}; it has {', '.join(offers)}")
 
 
-class Clients:
-    """The functions f_1, ..., f_n of any number n of clients, as one function of clients' vectors.
+class Parts:
+    """The functions f_1, ..., f_n of any number n of functions, as one function of split vectors.
 
-    A clients' vector v has a vector v_i for each client. ``u @ v`` is the mean over i of the inner products <u_i, v_i>.
+    A split vector v has a vector v_i for each function. ``u @ v`` is the mean over i of the inner products <u_i, v_i>.
     """
 
     _offers = ("gradient", "mean", "point")
@@ -191,21 +183,21 @@ class Clients:
         self._world = world
 
     def gradient(self, point: Any) -> Any:
-        """Return the clients' vector of the gradients (or subgradients) of f_i at y_i, for the clients' vector y."""
+        """Return the split vector of the gradients (or subgradients) of f_i at y_i, for the split vector y."""
         return self._world.oracles[0].evaluate(point)[1]
 
     def __call__(self, point: Any) -> Any:
-        """Return the mean of the values f_i(y_i), for the clients' vector y."""
+        """Return the mean of the values f_i(y_i), for the split vector y."""
         return self._world.shown(self._world.oracles[0].evaluate(point)[2])
 
     def mean(self, vector: Any) -> Point:
-        """Return the mean of the clients' vectors v_i, which all clients share."""
+        """Return the mean of the split vectors v_i, which all functions share."""
         if type(vector) is not Point:
-            raise Refused("f.clients.mean takes a vector")
+            raise Refused("f.parts.mean takes a vector")
         return self._world.mean(vector)
 
     def point(self) -> Point:
-        """Return a further point for each client, about which nothing is known."""
+        """Return a further point for each function, about which nothing is known."""
         return self._world.point()
 
 

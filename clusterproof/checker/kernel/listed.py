@@ -6,9 +6,9 @@ operators whose conditions are ``only_necessary``, one of two sufficient conditi
 * The triplets are subgradients of a function of the class ``of_gradients``, with the function's values.
 * An affine operator has the triplets. Its matrix is listed, and satisfies the conditions of the class.
 
-With any number of clients there are two functions, and the second function is the mirror image of the first: its
-points and gradients have the opposite sign in each coordinate with an odd index. A clients' vector v is given by the
-first client's v_1, because v_2 is its mirror image.
+With any number of functions there are two functions, and the second function is the mirror image of the first: its
+points and gradients have the opposite sign in each coordinate with an odd index. A split vector v is given by the
+first function's v_1, because v_2 is its mirror image.
 """
 
 from __future__ import annotations
@@ -136,13 +136,11 @@ class Listed(World):
         """Require two functions, and that the second is the mirror image of the first."""
         if len(functions) != 2 or len(functions[0]) != len(functions[1]):
             raise Refused(
-                "for any number of clients, two functions with the same number of points are listed"
+                "for any number of functions, two functions with the same number of points are listed"
             )
         for (x, g, f), (y, h, e) in zip(*functions, strict=True):
             if f != e or any((u + v - 2 * self.mean(u)).terms for u, v in ((x, y), (g, h))):
-                raise Refused(
-                    "the function of the second client is not the mirror image of the first client's"
-                )
+                raise Refused("the second function is not the mirror image of the first")
 
     def _require_solution(self) -> None:
         """Require that the mean of the subgradients at the solution is zero, and the value there is the minimum."""
@@ -155,7 +153,7 @@ class Listed(World):
             raise Refused("the solution is missing")
         if any(self.mean(point).terms != point.terms for point in (self.start, self.solution)):
             raise Refused(
-                "all clients share the start and the solution: their coordinates with odd indices are 0"
+                "all functions share the start and the solution: their coordinates with odd indices are 0"
             )
         known = [oracle.evaluate(self.solution) for oracle in self.oracles]
         total = sum((g * w for (_, g, _), w in zip(known, self.weights, strict=True)), start=Point(self, {}))

@@ -245,7 +245,7 @@ class OfClass(Range):
     ----------
     groups
         The summands: (count, kind of class, constants by name). Each is the mean of ``count`` functions, or of any
-        number of clients' functions. Constants are numbers or ends.
+        number of functions. Constants are numbers or ends.
     reach
         Largest |start - solution|, or None if there is no limit.
     """

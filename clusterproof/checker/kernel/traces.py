@@ -49,7 +49,7 @@ class Trace(World):
                 gradient = origin
             else:
                 gradient = self.vector() if place + 1 < len(traced) else total * (-1 / weight)
-            if self.any_number:  # only the mean of the clients' gradients is 0
+            if self.any_number:  # only the mean of the functions' gradients is 0
                 gradient = self.vector()
                 gradient = gradient - self.mean(gradient)
             total = total + gradient * weight
@@ -58,7 +58,7 @@ class Trace(World):
         self.minimum = sum(offsets, start=self.constant(0))
 
     def vector(self) -> Point:
-        """Return a new free vector; with clients, it consists of two free vectors, a shared one and one with mean 0."""
+        """Return a new free vector; of any number of functions, two: a shared one, and one with mean 0."""
         spend(1)
         size = 2 if self.any_number else 1
         self.vectors += size
@@ -89,7 +89,7 @@ class Trace(World):
     def inner(self, left: Point, right: Point) -> Form:
         """Return the inner product as a combination of the products of free vectors.
 
-        With clients, the product of a shared vector and a vector with mean 0 is 0.
+        With any number of functions, the product of a shared vector and a vector with mean 0 is 0.
         """
         spend(8)
         total: dict[Any, Any] = {}

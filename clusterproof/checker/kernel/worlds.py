@@ -14,7 +14,7 @@ from clusterproof.checker.kernel.numbers import Abstract, cost_of_sum, number, w
 from clusterproof.checker.kernel.quotients import Fact, Quotient, is_zero, joined
 
 ANY = "any"
-"""The count of a range that contains the functions of any number of clients."""
+"""The count of a range that contains the functions of any number of functions."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -214,8 +214,8 @@ class World(ABC):
     groups
         (count, class) of each summand; a summand is a mean of ``count`` functions.
     any_number
-        Whether the functions belong to any number of clients. Then one oracle is their mean, as a function of a point
-        for each client, and a vector (v_1, ..., v_n) is a sum of two orthogonal parts: its mean, which all clients
+        Whether a group has any number of functions. Then one oracle is their mean, as a function of a point for each
+        function, and a vector (v_1, ..., v_n) is a sum of two orthogonal parts: its mean, which all functions
         share, and the rest, whose mean is 0. Free vectors and coordinates with even indices are shared; free vectors
         and coordinates with odd indices have the mean 0.
     oracles, weights
@@ -243,7 +243,7 @@ class World(ABC):
             raise Refused(f"a {alone[0]} stands alone")
         self.any_number = any(count == ANY for count, _ in groups)
         if self.any_number and (len(groups) > 1 or not isinstance(groups[0][1], FunctionClass)):
-            raise Refused("any number of clients have functions of one class: leave out further summands")
+            raise Refused("any number of functions have functions of one class: leave out further summands")
         groups = [(1 if count == ANY else count, definition) for count, definition in groups]
         if self.reach is not None and type(self.reach) is not Quotient and self.reach < 0:
             raise Refused(f"nothing is within {reach} of the solution")
@@ -260,14 +260,14 @@ class World(ABC):
         return value
 
     def mean(self, point: Point) -> Point:
-        """Return the mean of a vector over the clients; without clients, return the vector."""
+        """Return the mean of a vector over the functions; otherwise, return the vector."""
         if not self.any_number:
             return point
         spend(1 + len(point.terms))
         return Point(self, {place: value for place, value in point.terms.items() if place % 2 == 0})
 
     def parts(self, point: Point) -> list[Point]:
-        """Return the mean of a vector and the rest, without parts that are 0; without clients, only the vector."""
+        """Return the mean of a vector and the rest, without parts that are 0; otherwise, only the vector."""
         if not self.any_number:
             return [point]
         mean = self.mean(point)
@@ -275,7 +275,7 @@ class World(ABC):
 
     @abstractmethod
     def inner(self, left: Point, right: Point) -> Any:
-        """Return an inner product; with clients, the mean of the clients' inner products."""
+        """Return an inner product; with any number of functions, the mean of the functions' inner products."""
 
     @abstractmethod
     def is_zero(self, point: Point) -> Fact | bool:

@@ -238,17 +238,17 @@ def of_worst(worst: WorstCase, space: Space, *, proved: bool, refused: str = "")
     ]
     settings = len(worst.at)
     groups = [group for each in space.ranges.values() if isinstance(each, OfClass) for group in each.groups]
-    clients = any(count == ANY for count, *_ in groups)
+    is_any = any(count == ANY for count, *_ in groups)
     if proved and worst.family:
         names = [written(n) for n, allowed in space.ranges.items() if not isinstance(allowed, OfClass)]
         where = "their ranges" if len(names) > 1 else "its range"
         return (
-            f"proved for every {noun} of the class{', any number of clients' if clients else ''} and every value of"
+            f"proved for every {noun} of the class{', any number of functions' if is_any else ''} and every value of"
             f" {', '.join(names)} in {where} (exact multipliers, quotients of these)"
         )
     if proved:
         where = f" at {plural('setting', settings)} of {', '.join(others)}" if others else ""
-        whom = f"every {noun} of the class" + (" and any number of clients" if clients else "")
+        whom = f"every {noun} of the class" + (" and any number of functions" if is_any else "")
         parts = [f"proved for {whom}{where} (exact multipliers)"]
     elif worst.family:
         parts = [f"multipliers were found for every value, but the kernel does not accept them: {refused}"]

@@ -218,7 +218,7 @@ class _Rounded:
             return None
         gram = worst.gram / scale
         if path.trace.any_number:
-            factor = _of_clients(gram, np.array(list(worst.coordinates.vectors)) % 2)
+            factor = _of_many(gram, np.array(list(worst.coordinates.vectors)) % 2)
         else:
             factor = _factor_of(gram)
         vectors = {
@@ -294,10 +294,10 @@ def _factor_of(gram: np.ndarray) -> np.ndarray:
     return factor * np.where(np.diag(factor) < 0, -1.0, 1.0)
 
 
-def _of_clients(gram: np.ndarray, odd: np.ndarray) -> np.ndarray:
-    """Return coordinates: even ones for vectors that the clients share, and odd ones for vectors with mean 0.
+def _of_many(gram: np.ndarray, odd: np.ndarray) -> np.ndarray:
+    """Return coordinates: even ones for vectors that all functions share, and odd ones for vectors with mean 0.
 
-    ``odd`` (n,) is 1 for vectors whose mean over the clients is 0. No condition has products of both kinds of vectors.
+    ``odd`` (n,) is 1 for vectors whose mean over the functions is 0. No condition has products of both kinds.
     """
     parts = {kind: np.flatnonzero(odd == kind) for kind in (0, 1) if (odd == kind).any()}
     factors = {kind: _factor_of(gram[np.ix_(rows, rows)]) for kind, rows in parts.items()}

@@ -1,7 +1,7 @@
 """Claims about rounds on every smooth, strongly convex loss; each has a counterpart for quadratics.
 
 Units are such that L = 1. For ProxSkip and SCAFFOLD, mu is any number below 1; otherwise mu = 1/10. Claims about
-several clients hold for every number of clients. A vector such as ``f.clients.gradient(y)`` has a vector for each
+several clients hold for every number of clients. A vector such as ``f.parts.gradient(y)`` has a vector for each
 client, and ``u @ v`` is the mean of the clients' inner products.
 """
 
@@ -133,8 +133,8 @@ def fedavg_every_loss(
     Source
         Ours: the square of ``fedavg/drift`` by Young's inequality; that claim is tested on quadratics.
     """
-    end = fedavg(any_number(f.clients, steps), f.start, step_size=step_size)
-    zeta = square(f.clients.gradient(f.minimiser))
+    end = fedavg(any_number(f.parts, steps), f.start, step_size=step_size)
+    zeta = square(f.parts.gradient(f.minimiser))
     drift = step_size**2 * Fraction(steps * (steps - 1), 2)
     return at_most(
         square(end - f.minimiser),
@@ -161,9 +161,9 @@ def fedlin_every_loss(f: Losses, steps: int = among(1, 2, 3)) -> Sides:
         Ours: ``fedlin/sharp`` is tested on quadratics, and its steps are proved for all N and K.
     """
     step_size = Fraction(1, steps)
-    rate, own = (1 - step_size * MU) ** (2 * steps), f.clients.gradient(f.start)
-    end = fedlin(any_number(f.clients, steps), f.start, step_size=step_size)
-    apart = square(own - f.gradient(f.start) - f.clients.gradient(f.minimiser))
+    rate, own = (1 - step_size * MU) ** (2 * steps), f.parts.gradient(f.start)
+    end = fedlin(any_number(f.parts, steps), f.start, step_size=step_size)
+    apart = square(own - f.gradient(f.start) - f.parts.gradient(f.minimiser))
     return at_most(
         square(end - f.minimiser),
         contraction=rate * f.distance**2,
@@ -184,7 +184,7 @@ def fedlin_every_gap(f: Losses, steps: int = among(1, 2), rounds: int = among(1,
     """
     model = f.start
     for _ in range(rounds):
-        model = fedlin(any_number(f.clients, steps), model, step_size=Fraction(1, 6 * steps))
+        model = fedlin(any_number(f.parts, steps), model, step_size=Fraction(1, 6 * steps))
     return at_most(f(model) - f.minimum, rate=(1 - MU / 6) ** rounds * (f(f.start) - f.minimum))
 
 
@@ -225,17 +225,17 @@ def proxskip_every_loss(
     suppose("0 < p", probability > 0)
     suppose("1 - p^2 <= rate", 1 - probability**2 <= rate)
     star = f.minimiser
-    models, free = f.clients.point(), f.clients.point() - star
-    controls = free - f.clients.mean(free)
+    models, free = f.parts.point(), f.parts.point() - star
+    controls = free - f.parts.mean(free)
 
     def psi(models: Any, controls: Any) -> Any:
-        away = square(controls - f.clients.gradient(star))
+        away = square(controls - f.parts.gradient(star))
         return square(models - star) + (length / probability) ** 2 * away
 
     met, skipped = [
         psi(
             *proxskip(
-                any_number(f.clients),
+                any_number(f.parts),
                 models,
                 controls,
                 step_size=length,
@@ -282,14 +282,14 @@ def scaffold_every_loss(curvature: Curvature, f: CurvedLosses, steps: int = amon
     """
     suppose("mu < L", curvature < 1)
     star, step_size = f.minimiser, Fraction(1, steps)
-    free = f.clients.point() - star
-    before = free - f.clients.mean(free)  # c_i - c
+    free = f.parts.point() - star
+    before = free - f.parts.mean(free)  # c_i - c
 
     def psi(model: Any, control: Any, controls: Any) -> Any:
-        away = square(controls - control - f.clients.gradient(star))
+        away = square(controls - control - f.parts.gradient(star))
         return square(model - star) + (steps * step_size) ** 2 * away
 
-    after = scaffold(any_number(f.clients, steps), f.start, 0 * star, before, step_size=step_size)
+    after = scaffold(any_number(f.parts, steps), f.start, 0 * star, before, step_size=step_size)
     return at_most(
         psi(*after), rate=(1 - step_size * curvature) ** (2 * steps) * psi(f.start, 0 * star, before)
     )

@@ -1,7 +1,7 @@
 """Rounds of FedAvg, FedLin and SCAFFOLD on all losses of any number of clients, for every number K of local steps.
 
 A loop makes the local steps of all clients; its invariant bounds mean squared distances after k steps. L is 1. A
-vector such as ``f.clients.gradient(y)`` has a vector for each client, and ``u @ v`` is the mean of the clients' inner
+vector such as ``f.parts.gradient(y)`` has a vector for each client, and ``u @ v`` is the mean of the clients' inner
 products.
 """
 
@@ -154,7 +154,7 @@ def fedavg_every_number_of_steps(
     """
     suppose("mu < L", curvature < 1)
     suppose("0 < t", share > 0)
-    star, clients = f.minimiser, f.clients
+    star, clients = f.minimiser, f.parts
     zeta = square(clients.gradient(star))
 
     def next_state(state: Any) -> Any:
@@ -206,7 +206,7 @@ def fedlin_every_number_of_steps(
         Ours: ``fedlin/every-loss`` has the best possible rate for K = 1, 2, 3.
     """
     suppose("mu < L", curvature < 1)
-    x, star, length, clients = f.start, f.minimiser, pace / steps, f.clients
+    x, star, length, clients = f.start, f.minimiser, pace / steps, f.parts
     own, common, gap = clients.gradient(x), f.gradient(x), f(x) - f.minimum
 
     def next_state(state: Any) -> Any:
@@ -259,7 +259,7 @@ def scaffold_every_number_of_steps(
         Ours: ``scaffold/every-loss`` has the best possible rate for K = 1, 2, 3.
     """
     suppose("mu < L", curvature < 1)
-    x, star, length, clients = f.start, f.minimiser, pace / steps, f.clients
+    x, star, length, clients = f.start, f.minimiser, pace / steps, f.parts
     free = clients.point() - star
     h = free - clients.mean(free)  # c_i - c of each client
     goal, first, gap = clients.gradient(star), clients.gradient(x) - h, f(x) - f.minimum

@@ -85,7 +85,7 @@ def test_a_line_on_any_number_of_clients_is_a_theorem_about_their_functions(
     for said in (
         "(forall client : Fin.t n, strongly_convex (1 / 10) (f client) (g client)) ->",
         "vector_average (fun client => g client minimiser) = origin S ->",
-        "line_1 (clients n S) (mean_of_clients n) (mean_value f) (gradients g) (shared n start)",
+        "line_1 (tuples n S) (mean_of_tuple n) (mean_value f) (gradients g) (shared n start)",
     ):
         assert said in theorem
     assert accepts(prelude, rounds_of_fedlin)
@@ -102,7 +102,7 @@ def test_a_line_on_any_number_of_clients_is_a_theorem_about_their_functions(
         ),
         ("mean (g minimiser) = origin S -> ", ""),
         ("(1 - 1 / steps * (1 / 10)) ^ 2 *", "(1 - 1 / steps * (1 / 9)) ^ 2 *"),
-        ("(mean_projects n S)", "(every_vector (clients n S))"),
+        ("(mean_projects n S)", "(every_vector (tuples n S))"),
     ],
 )
 def test_a_changed_statement_on_clients_is_refused(

@@ -11,7 +11,7 @@ from kernel_statements import Shown, in_language, replayed
 from clusterproof.checker import kernel
 from clusterproof.checker.claims import Function, Sides, Z, at_most, equal, functions, iterate, suppose
 from clusterproof.checker.kernel import listed
-from clusterproof.checker.kernel.functions import Clients, problem
+from clusterproof.checker.kernel.functions import Parts, problem
 from clusterproof.checker.kernel.interpolation import FunctionClass, slacks_of
 from clusterproof.checker.kernel.numbers import read, write
 from clusterproof.checker.kernel.traces import Trace
@@ -37,48 +37,48 @@ def shown(statement: Callable[..., Sides], **record: Any) -> Shown:
 
 def mean_is_shorter(f: Losses) -> Sides:
     """True: the mean of vectors is no longer than their mean square."""
-    return at_most(square(f.gradient(f.start)), bound=square(f.clients.gradient(f.start)))
+    return at_most(square(f.gradient(f.start)), bound=square(f.parts.gradient(f.start)))
 
 
 def one_gradient(f: Losses) -> Sides:
     """False for two clients, true for one: all clients have the gradient of f."""
-    return at_most(square(f.clients.gradient(f.start)), bound=square(f.gradient(f.start)))
+    return at_most(square(f.parts.gradient(f.start)), bound=square(f.gradient(f.start)))
 
 
 def no_heterogeneity(f: Losses) -> Sides:
     """False for two clients, true for one: at the minimiser of f, all gradients are 0."""
-    return at_most(square(f.clients.gradient(f.minimiser)), bound=0)
+    return at_most(square(f.parts.gradient(f.minimiser)), bound=0)
 
 
 def shared_with_any(f: Losses) -> Sides:
     """True: the product with a shared vector is the product with the mean."""
-    u, w = f.clients.point() - f.minimiser, f.point() - f.minimiser
-    return at_most(u @ w, bound=f.clients.mean(u) @ w)
+    u, w = f.parts.point() - f.minimiser, f.point() - f.minimiser
+    return at_most(u @ w, bound=f.parts.mean(u) @ w)
 
 
 def any_with_any(f: Losses) -> Sides:
     """False: neither vector is shared, and neither has the mean 0."""
-    u, w = f.clients.point() - f.minimiser, f.clients.point() - f.minimiser
-    return at_most(u @ w, bound=f.clients.mean(u) @ f.clients.mean(w))
+    u, w = f.parts.point() - f.minimiser, f.parts.point() - f.minimiser
+    return at_most(u @ w, bound=f.parts.mean(u) @ f.parts.mean(w))
 
 
 def shared_is_apart(f: Losses) -> Sides:
     """False: a further point of f is shared, and not 0."""
     w = f.point() - f.minimiser
-    return at_most(square(w), bound=square(w - f.clients.mean(w)))
+    return at_most(square(w), bound=square(w - f.parts.mean(w)))
 
 
 def equal_vectors(f: Losses) -> Sides:
-    """True: equal clients' vectors are equal at each client."""
-    y, z = f.clients.point(), f.clients.point()
+    """True: equal split vectors are equal at each client."""
+    y, z = f.parts.point(), f.parts.point()
     suppose("y = z", equal((y, z)))
     return at_most(square(y - z), bound=0)
 
 
 def equal_means(f: Losses) -> Sides:
     """False: equal means are not equal vectors."""
-    y, z = f.clients.point(), f.clients.point()
-    suppose("equal means", equal((f.clients.mean(y), f.clients.mean(z))))
+    y, z = f.parts.point(), f.parts.point()
+    suppose("equal means", equal((f.parts.mean(y), f.parts.mean(z))))
     return at_most(square(y - z), bound=0)
 
 
@@ -88,8 +88,8 @@ def drifts(f: Losses, rounds: int = Z[1:]) -> Sides:
     def says(y: Any, k: Any) -> Any:
         return square(y - f.minimiser) >= 0
 
-    y = iterate(lambda y: y - f.clients.gradient(y) / 2, f.start, rounds, invariant=says)
-    return at_most(square(y - f.clients.mean(y)), bound=0)
+    y = iterate(lambda y: y - f.parts.gradient(y) / 2, f.start, rounds, invariant=says)
+    return at_most(square(y - f.parts.mean(y)), bound=0)
 
 
 def functions_of(*triplets: Any, start: Any = (0, 0), solution: Any = (0, 0), further: Any = ()) -> Any:
@@ -152,7 +152,7 @@ CONDITIONS: dict[Callable[..., Sides], tuple[Any, Any, str, Any]] = {
     no_heterogeneity: (DUAL, Trace, "vector", only_shared),
     any_with_any: (DUAL, Trace, "inner", product_of_shared),
     shared_is_apart: (DUAL, Trace, "inner", product_of_apart),
-    equal_means: ({**FAMILY, **TWO_EQUAL}, Clients, "mean", lambda _, vector: vector),
+    equal_means: ({**FAMILY, **TWO_EQUAL}, Parts, "mean", lambda _, vector: vector),
     drifts: (LOOP, Trace, "point", shared_point),
 }
 """By false statement, evidence that would certify it if something were otherwise."""
@@ -193,11 +193,11 @@ def test_two_clients_break_a_false_statement(statement: Callable[..., Sides], in
 
 
 def value_of_f(f: Losses) -> Sides:
-    return at_most(f(f.clients.point()), bound=f.minimum)
+    return at_most(f(f.parts.point()), bound=f.minimum)
 
 
 def gradient_of_f(f: Losses) -> Sides:
-    return at_most(0, bound=square(f.gradient(f.clients.point())))
+    return at_most(0, bound=square(f.gradient(f.parts.point())))
 
 
 def parts_of_f(f: Losses) -> Sides:
@@ -208,31 +208,39 @@ def proximal_step(f: Losses) -> Sides:
     return at_most(0, bound=square(f.prox(f.start, 1) - f.minimiser))
 
 
-@pytest.mark.parametrize("statement", [value_of_f, gradient_of_f, parts_of_f, proximal_step])
-def test_what_is_known_of_no_mean_is_refused(statement: Callable[..., Sides]) -> None:
+@pytest.mark.parametrize(
+    ("statement", "why"),
+    [
+        (value_of_f, "all functions share"),
+        (gradient_of_f, "all functions share"),
+        (parts_of_f, "no entries"),
+        (proximal_step, "any number of functions"),
+    ],
+)
+def test_what_is_known_of_no_mean_is_refused(statement: Callable[..., Sides], why: str) -> None:
     """On a trace and on numbers, also at a point that happens to be shared for the parts and the proximal step."""
     instance = functions_of(TILTED, ((0, 1), (0, 2), Fraction(3, 2)), further=[(0, 1)])
     for found in (shown(statement, **DUAL), shown(statement, rule="instance", instance=instance)):
         assert found.word is OPEN
-        assert "clients" in found.why
+        assert why in found.why
 
 
-def test_f_clients_is_of_any_number_only() -> None:
+def test_the_parts_of_a_listed_number_are_several() -> None:
     def listed_count(f: Annotated[Function, functions(smoothness=1, count=2)]) -> Sides:
-        return at_most(0, bound=square(f.clients.gradient(f.start)))
+        return at_most(0, bound=square(f.parts.gradient(f.start)))
 
-    assert "clients" in shown(listed_count, **DUAL).why
+    assert "tuple" in shown(listed_count, **DUAL).why
 
 
 # ---- listed functions
 
 
 def shared_start(f: Losses) -> Sides:
-    return at_most(square(f.start - f.clients.mean(f.start)), bound=0)
+    return at_most(square(f.start - f.parts.mean(f.start)), bound=0)
 
 
 def shared_solution(f: Losses) -> Sides:
-    return at_most(square(f.minimiser - f.clients.mean(f.minimiser)), bound=0)
+    return at_most(square(f.minimiser - f.parts.mean(f.minimiser)), bound=0)
 
 
 def stationary(f: Losses) -> Sides:
@@ -267,7 +275,7 @@ def test_the_second_function_is_the_mirror_image() -> None:
         instance = {"f": {**good["f"], "triplets": triplets}}
         found = shown(no_heterogeneity, rule="instance", instance=instance)
         assert found.word is OPEN
-        assert "client" in found.why
+        assert "function" in found.why
 
 
 TEXT = """
@@ -366,11 +374,11 @@ def test_conditions_of_a_trace_are_means_of_the_clients_conditions() -> None:
                 total += factor * (values[key[0]] if key else 1)
         return total
 
-    y = f.clients.point()
+    y = f.parts.point()
     places = [place for place in y.terms if place > 1]
     vectors |= dict(zip(places, mean_and_rest(minus(far, star)), strict=True))
-    z = f.start - f.clients.gradient(y) / 3
-    f.clients.gradient(z), f.gradient(f.start)
+    z = f.start - f.parts.gradient(y) / 3
+    f.parts.gradient(z), f.gradient(f.start)
 
     oracle = trace.oracles[0]
     for x, g, value in oracle.triplets:

@@ -222,9 +222,9 @@ def test_two_clients_have_what_is_drawn_for_any_number(definition: FunctionClass
     for drawn, f, points in worlds(groups, 8):
         world: Any = f._world
         asked = [world.mean(points[0]), *points[1:]]
-        values = [f.clients(point) for point in asked]
-        gradients = [f.clients.gradient(point) for point in asked]
-        assert is_zero(f.gradient(asked[0]) - f.clients.mean(gradients[0]))
+        values = [f.parts(point) for point in asked]
+        gradients = [f.parts.gradient(point) for point in asked]
+        assert is_zero(f.gradient(asked[0]) - f.parts.mean(gradients[0]))
         several = drawn.code["triplets"]
         assert len(several) == 2
         for point, gradient, value in zip(asked, gradients, values, strict=True):

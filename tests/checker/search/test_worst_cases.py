@@ -240,8 +240,8 @@ def sgd_on_two(f):
 
 def sgd_on_any_number(f):
     x = f.minimiser
-    suppose("variance", f.clients.gradient(x) @ f.clients.gradient(x) <= 1)
-    after = f.start - f.clients.gradient(f.start) - x
+    suppose("variance", f.parts.gradient(x) @ f.parts.gradient(x) <= 1)
+    after = f.start - f.parts.gradient(f.start) - x
     return after @ after, 1
 
 

@@ -119,10 +119,10 @@ class Mean:
     minimum = clients(minimiser)
 
     def gradient(self, point: Vector) -> Vector:
-        return self.clients.mean(self.clients.gradient(point))
+        return self.parts.mean(self.parts.gradient(point))
 
     def __call__(self, point: Vector) -> Fraction:
-        return self.clients(point)
+        return self.parts(point)
 
 
 def listed_clients(steps: int) -> Any:
@@ -138,7 +138,7 @@ def by_fedlin(f: Mean, steps: int) -> Any:
 
 
 def by_scaffold(f: Mean, steps: int) -> Any:
-    free = f.clients.point() - f.clients.mean(f.clients.point())
+    free = f.parts.point() - f.parts.mean(f.parts.point())
     model, control, controls = scaffold(
         listed_clients(steps), f.start.entries[0], Fraction(0), free.entries, step_size=Fraction(1, 4 * steps)
     )

@@ -1,4 +1,4 @@
-(* Any number of clients, of which each has its own vector. Read the definitions: the lemmas prove that tuples of vectors
+(* Any number of functions, of which each has its own vector. Read the definitions: the lemmas prove that tuples of vectors
    are an inner product space, that the mean is a projection there, and that a mean of functions is of their class. *)
 From Coq Require Import Rbase Rfunctions R_sqrt FunctionalExtensionality Lra Lia.
 From Coq Require Fin.
@@ -57,9 +57,9 @@ Proof.
   rewrite T. field. exact N.
 Qed.
 
-(* ---- The space of tuples of n vectors. Its inner product is the mean of the clients' inner products. *)
+(* ---- The space of tuples of n vectors. Its inner product is the mean of the functions' inner products. *)
 
-Definition clients (n : nat) (S : space) : space.
+Definition tuples (n : nat) (S : space) : space.
 Proof.
   refine {| V := Fin.t n -> V S; origin := fun _ => origin S; plus := fun x y i => x i [+] y i;
     times := fun a x i => a [*] x i; ip := fun x y => average (fun i => <<x i, y i>>) |}.
@@ -81,20 +81,20 @@ Proof.
     intro; apply ip_pos. unfold average in E. destruct n. reflexivity.
     apply (Rmult_eq_reg_r (/ INR (Datatypes.S n))). rewrite Rmult_0_l. exact E. apply Rinv_neq_0_compat, not_0_INR. discriminate.
 Defined.
-(* The same vector for each client, and the mean, which all clients share. *)
-Definition shared {S : space} (n : nat) (x : V S) : V (clients n S) := fun _ => x.
-Definition mean_of_clients {S : space} (n : nat) (x : V (clients n S)) : V (clients n S) := shared n (vector_average x).
-(* The mean of the clients' functions, each at its client's point; and the gradients there. *)
-Definition mean_value {S : space} {n : nat} (f : Fin.t n -> V S -> R) (x : V (clients n S)) : R := average (fun i => f i (x i)).
-Definition gradients {S : space} {n : nat} (g : Fin.t n -> V S -> V S) (x : V (clients n S)) : V (clients n S) := fun i => g i (x i).
+(* The same vector for each function, and the mean, which all functions share. *)
+Definition shared {S : space} (n : nat) (x : V S) : V (tuples n S) := fun _ => x.
+Definition mean_of_tuple {S : space} (n : nat) (x : V (tuples n S)) : V (tuples n S) := shared n (vector_average x).
+(* The mean of the functions' functions, each at its own point; and the gradients there. *)
+Definition mean_value {S : space} {n : nat} (f : Fin.t n -> V S -> R) (x : V (tuples n S)) : R := average (fun i => f i (x i)).
+Definition gradients {S : space} {n : nat} (g : Fin.t n -> V S -> V S) (x : V (tuples n S)) : V (tuples n S) := fun i => g i (x i).
 
 (* ---- What a proof uses: the mean is an orthogonal projection *)
 
 Definition projection {S : space} (m : V S -> V S) : Prop :=
   (forall x, m (m x) = m x) /\ (forall x y, <<m x, y>> = <<x, m y>>).
-Lemma shared_mean {S : space} n (x : V S) : mean_of_clients n (shared n x) = shared n x.
+Lemma shared_mean {S : space} n (x : V S) : mean_of_tuple n (shared n x) = shared n x.
 Proof.
-  apply functional_extensionality. intro i. unfold mean_of_clients, shared.
+  apply functional_extensionality. intro i. unfold mean_of_tuple, shared.
   assert (L : forall z, <<vector_average (fun _ : Fin.t n => x), z>> = <<x, z>>)
     by (intro z; rewrite average_ip; apply (average_same _ i)).
   assert (N : vector_average (fun _ : Fin.t n => x) [-] x = origin S).
@@ -102,21 +102,21 @@ Proof.
   unfold difference in N.
   rewrite <- (plus_origin S (vector_average _)), <- (plus_opposite S x), (plus_comm S x), plus_assoc, N, plus_comm. apply plus_origin.
 Qed.
-Lemma mean_projects (n : nat) (S : space) : projection (S := clients n S) (mean_of_clients n).
+Lemma mean_projects (n : nat) (S : space) : projection (S := tuples n S) (mean_of_tuple n).
 Proof.
-  split; intros. apply shared_mean. simpl. unfold mean_of_clients, shared.
-  assert (A : forall u v : V (clients n S), average (fun i => <<vector_average u, v i>>) = <<vector_average u, vector_average v>>).
+  split; intros. apply shared_mean. simpl. unfold mean_of_tuple, shared.
+  assert (A : forall u v : V (tuples n S), average (fun i => <<vector_average u, v i>>) = <<vector_average u, vector_average v>>).
   { intros. rewrite (ip_sym S (vector_average u)), average_ip. f_equal. apply functional_extensionality. intro. apply ip_sym. }
   rewrite A, ip_sym, <- A. f_equal. apply functional_extensionality. intro. apply ip_sym.
 Qed.
 Lemma mean_strongly_convex {S : space} {n} mu (f : Fin.t n -> V S -> R) g : (forall i, strongly_convex mu (f i) (g i)) ->
-  strongly_convex (S := clients n S) mu (mean_value f) (gradients g).
+  strongly_convex (S := tuples n S) mu (mean_value f) (gradients g).
 Proof.
   intros C x y. apply Rle_ge. unfold mean_value. simpl. rewrite <- average_times, <- !average_plus.
   apply average_le. intro i. apply Rge_le. exact (C i (x i) (y i)).
 Qed.
 Lemma mean_upper_smooth {S : space} {n} L (f : Fin.t n -> V S -> R) g : (forall i, upper_smooth L (f i) (g i)) ->
-  upper_smooth (S := clients n S) L (mean_value f) (gradients g).
+  upper_smooth (S := tuples n S) L (mean_value f) (gradients g).
 Proof.
   intros C x y. unfold mean_value. simpl. rewrite <- average_times, <- !average_plus.
   apply average_le. intro i. exact (C i (x i) (y i)).
