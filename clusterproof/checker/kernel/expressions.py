@@ -17,6 +17,7 @@ from clusterproof.checker.kernel.grammar import (
     floating,
     weight,
 )
+from clusterproof.checker.kernel.numbers import LARGEST
 
 
 class Expressions(ast.NodeTransformer):
@@ -70,6 +71,8 @@ class Expressions(ast.NodeTransformer):
             raise self.refuse(node, floating(node.value))
         if type(node.value) not in (int, str, bool, type(None)):
             raise self.refuse(node, f"{node.value!r} is not of the language")
+        if type(node.value) is int and node.value.bit_length() > LARGEST:
+            raise self.refuse(node, f"a number has at most {LARGEST} bits")
         return node
 
     def visit_JoinedStr(self, node: ast.JoinedStr) -> ast.AST:

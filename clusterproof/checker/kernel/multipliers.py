@@ -157,6 +157,7 @@ def remaining(need: Need, proof: Mapping[str, Any]) -> Entries:
     if any(len(key) != 2 for key, value in rest.items() if not is_zero(value)):
         raise Refused("the function values do not cancel")
     order = proof.get("order", range(need.vectors))
+    spend(len(order) + need.vectors)
     if sorted(order) != list(range(need.vectors)):
         raise Refused("an order names each vector once")
     at = {vector: place for place, vector in enumerate(order)}

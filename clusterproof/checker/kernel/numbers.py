@@ -14,8 +14,8 @@ from typing import Any
 
 from clusterproof.checker.kernel.evaluation import Refused, changed, made, spend
 
-LARGEST = 1 << 20
-"""Number of bits of the largest power."""
+LARGEST = 1 << 16
+"""Largest number of bits of a power, a product, a sum or a literal."""
 LONGEST_PLACE = 1024
 """Number of bits of the largest index, end of a range or start of a count."""
 
@@ -58,7 +58,7 @@ def number(value: Any) -> int | Fraction:
     Refused
         If the value has another type.
     """
-    if type(value) is int or type(value) is bool:
+    if type(value) in (int, bool):
         return int(value)
     if type(value) is Fraction and type(value.numerator) is type(value.denominator) is int:
         return value
@@ -94,8 +94,7 @@ def whole(value: Any) -> int:
 
 def place(value: Any) -> int:
     """Return an int that is an index, an end of a range or a start of a count; reject long ints, whose use is slow."""
-    exact = whole(value)
-    if exact.bit_length() > LONGEST_PLACE:
+    if (exact := whole(value)).bit_length() > LONGEST_PLACE:
         raise Refused(f"an index, or an end of a range, has at most {LONGEST_PLACE} bits")
     return exact
 
@@ -129,6 +128,13 @@ def cost_of_sum(left: Any, right: Any) -> int:
     return (products >> 14) + (length >> 12)
 
 
+def short(value: Any) -> Any:
+    """Return a number; reject long numbers, so that each step takes little time and memory."""
+    if words(value) << 6 > LARGEST:
+        raise Refused(f"a number has at most {LARGEST} bits")
+    return value
+
+
 def _operand(value: Any) -> Any:
     return value if isinstance(value, Abstract) else number(value)
 
@@ -137,7 +143,7 @@ def _exact(operation: Callable[[Any, Any], Any]) -> Callable[[Any, Any], Any]:
     def apply(left: Any, right: Any) -> Any:
         left, right = _operand(left), _operand(right)
         spend((type(left) is Fraction) + (type(right) is Fraction) + (1 + words(left)) * (1 + words(right)))
-        return operation(left, right)
+        return short(operation(left, right))
 
     return apply
 
@@ -175,7 +181,7 @@ def divide(left: Any, right: Any) -> Any:
     """Return ``left / right``; two ints give a fraction."""
     left, right = _operand(left), _operand(right)
     spend((1 + words(left)) * (1 + words(right)))
-    return Fraction(left, right) if type(left) is type(right) is int else left / right
+    return short(Fraction(left, right) if type(left) is type(right) is int else left / right)
 
 
 def divide_whole(left: Any, right: Any) -> Any:

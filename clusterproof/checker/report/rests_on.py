@@ -35,7 +35,7 @@ LIBRARIES_WITHOUT_FILES = {OWN, "numpy", "scipy", "sklearn"}
 """Libraries that read files only through the functions whose names are listed below; every other library may do so."""
 UNKNOWN = {
     *("eval", "exec", "compile", "globals", "__import__", "__builtins__", "__loader__", "__spec__"),
-    *("builtins", "importlib", "io", "os", "pathlib", "sys", "environ"),
+    *("builtins", "importlib", "io", "os", "_os", "posix", "pathlib", "sys", "_sys", "environ", "getenv"),
     *("getattr", "vars", "__dict__", "attrgetter", "methodcaller"),
     *("fromfile", "fromregex", "genfromtxt", "memmap", "DataSource", "datasets", "ctypeslib"),
 }

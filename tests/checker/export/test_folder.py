@@ -173,7 +173,7 @@ def test_the_index_names_each_theorem_where_it_stands(found: list[Decided], out:
         line = (out / place[3]).read_text().splitlines()[int(place[2]) - 1]
         assert line.startswith(f"Theorem {place[1]} ")
         words = set(re.findall(r"`(\w+)`", row.split(" | ")[3]))
-        assert ("clients" in words) is (each.name == "fedlin/every-loss")
+        assert ("tuples" in words) is (each.name == "fedlin/every-loss")
         assert ("space" in words) is (each.record["rule"] == "dual"), (
             "other files define a space of their own"
         )
@@ -197,7 +197,7 @@ def test_the_page_says_for_which_ranges_a_line_is_proved(found: list[Decided], o
     assert r"\item $\mathit{steps}$, one of $1$, $2$, $3$" in steps
     share = (out / "cfl_mgd_theorem_1_A38" / "statement.tex").read_text()
     assert r"\item number $\mathit{root\_of\_kappa}$ with $1 \le \mathit{root\_of\_kappa}$" in share
-    assert "a mean over any number of clients, each a" in steps
+    assert "a mean over any number of functions, each a" in steps
     assert r"phi\textsuperscript{1}(chi" in (out / "cfl_mgd_appendix_a1_A1" / "statement.tex").read_text()
     pages = [
         (out / name / "statement.tex").read_text() for name in folder_names([each.name for each in found])

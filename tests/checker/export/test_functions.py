@@ -83,8 +83,8 @@ def test_a_line_on_any_number_of_clients_is_a_theorem_about_their_functions(
 ) -> None:
     theorem = rounds_of_fedlin[rounds_of_fedlin.index("Theorem") :]
     for said in (
-        "(forall client : Fin.t n, strongly_convex (1 / 10) (f client) (g client)) ->",
-        "vector_average (fun client => g client minimiser) = origin S ->",
+        "(forall index : Fin.t n, strongly_convex (1 / 10) (f index) (g index)) ->",
+        "vector_average (fun index => g index minimiser) = origin S ->",
         "line_1 (tuples n S) (mean_of_tuple n) (mean_value f) (gradients g) (shared n start)",
     ):
         assert said in theorem
@@ -97,8 +97,8 @@ def test_a_line_on_any_number_of_clients_is_a_theorem_about_their_functions(
         ("let mean_1 := mean (g start) in", "let mean_1 := g start in"),
         ("upper_smooth 1 ", "upper_smooth 2 "),
         (
-            "vector_average (fun client => g client minimiser)",
-            "vector_average (fun client => g client start)",
+            "vector_average (fun index => g index minimiser)",
+            "vector_average (fun index => g index start)",
         ),
         ("mean (g minimiser) = origin S -> ", ""),
         ("(1 - 1 / steps * (1 / 10)) ^ 2 *", "(1 - 1 / steps * (1 / 9)) ^ 2 *"),
@@ -117,7 +117,7 @@ def test_no_name_of_a_quantity_breaks_a_proof_about_clients(prelude: Path) -> No
     (record,) = kept.of("fedlin/every-number-of-steps")
     text = kept.texts["fedlin/every-number-of-steps"]
     for old, new in {
-        "curvature": "client",
+        "curvature": "index",
         "pace": "mean",
         "steps": "n",
         "y": "line_1",
@@ -125,7 +125,7 @@ def test_no_name_of_a_quantity_breaks_a_proof_about_clients(prelude: Path) -> No
     }.items():
         text = re.sub(rf"\b{old}\b", new, text)
     written = rocq_file(find_claim("fedlin/every-number-of-steps"), text, record, "certified")
-    assert "forall (S : space) (n_1 : nat) (client mean : R) (n : nat)" in written
+    assert "forall (S : space) (n_1 : nat) (index mean : R) (n : nat)" in written
     assert accepts(prelude, written)
 
 

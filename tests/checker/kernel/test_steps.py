@@ -67,14 +67,20 @@ CASES = {
         {"rule": "exhausted"},
         "more steps than it may",
     ),
+    "a number that grows": (
+        "def f(n):\n    x = 3\n    for i in range(40):\n        x = x * x\n    return at_most(n, x)",
+        '{"n": choice(1)}',
+        {"rule": "exhausted"},
+        "a number has at most 65536 bits",
+    ),
     "a range with a long end": (
-        f"X = 0x{LONG}\ndef f(n):\n    for i in range(0, X, X >> 2):\n        pass\n    return at_most(n, 1)",
+        f"X = 0x{LONG[:16_000]}\ndef f(n):\n    for i in range(0, X, X >> 2):\n        pass\n    return at_most(n, 1)",
         '{"n": choice(1)}',
         {"rule": "exhausted"},
         "an end of a range, has at most 1024 bits",
     ),
     "a count from a long start": (
-        f"X = 0x{LONG}\ndef f(n):\n    return at_most(n, len(list(enumerate(range(9), X))))",
+        f"X = 0x{LONG[:16_000]}\ndef f(n):\n    return at_most(n, len(list(enumerate(range(9), X))))",
         '{"n": choice(1)}',
         {"rule": "exhausted"},
         "an end of a range, has at most 1024 bits",
@@ -100,13 +106,13 @@ CASES = {
         "more steps than it may",
     ),
     "long numbers that are negated": (
-        f"X = 0x{LONG}\ndef f(n):\n    d = [-X for i in range(500)]\n    return at_most(n, len(d))",
+        f"X = 0x{LONG[:16_000]}\ndef f(n):\n    d = [-X for i in range(5000)]\n    return at_most(n, len(d))",
         '{"n": choice(1)}',
         {"rule": "exhausted"},
         "more steps than it may",
     ),
     "long numbers without their sign": (
-        f"X = -0x{LONG}\ndef f(n):\n    d = [abs(X) for i in range(500)]\n    return at_most(n, len(d))",
+        f"X = -0x{LONG[:16_000]}\ndef f(n):\n    d = [abs(X) for i in range(5000)]\n    return at_most(n, len(d))",
         '{"n": choice(1)}',
         {"rule": "exhausted"},
         "more steps than it may",
@@ -191,3 +197,8 @@ def test_products_and_eliminations_of_long_numbers_take_steps_for_their_length()
     rows = [[long if i == j == 0 else Fraction(i == j or 0 in (i, j)) for j in range(9)] for i in range(9)]
     with pytest.raises(OutOfFuel), limited(10_000):
         is_positive_semidefinite(rows)
+
+
+def test_a_literal_of_many_digits_is_refused() -> None:
+    with pytest.raises(kernel.Refused, match="a number has at most 65536 bits"):
+        kernel.read(f"X = 0x{LONG}\n\n\nclaim('p/one')\n")

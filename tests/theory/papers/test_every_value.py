@@ -114,9 +114,9 @@ class Clients:
 class Mean:
     """The mean of three parabolas, with a start."""
 
-    clients = Clients()
+    parts = Clients()
     start, minimiser, distance = Vector(*[Fraction(5)] * 3), Vector(*[Fraction(0)] * 3), Fraction(5)
-    minimum = clients(minimiser)
+    minimum = parts(minimiser)
 
     def gradient(self, point: Vector) -> Vector:
         return self.parts.mean(self.parts.gradient(point))
