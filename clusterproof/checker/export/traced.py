@@ -335,7 +335,7 @@ class Followed:
         return total / len(values) if self._problem._mean else total
 
     @property
-    def parts(self) -> tuple[Followed, ...] | FollowedParts:
+    def parts(self) -> Any:
         """The summands; any number of functions are one object."""
         return FollowedParts(self._asked) if self._asked.trace.any_number else self._parts
 

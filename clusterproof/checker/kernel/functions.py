@@ -55,7 +55,7 @@ class Problem:
             self._offers = tuple(name for name in self._offers if name not in whole)
 
     @property
-    def parts(self) -> tuple[Problem, ...] | Parts:
+    def parts(self) -> Any:
         """The summands, or the functions in a mean, in order; any number of functions are one object, see ``Parts``.
 
         A single function is its own part.
