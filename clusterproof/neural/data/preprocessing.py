@@ -27,14 +27,14 @@ class Preprocessing:
     Parameters
     ----------
     crop
-        Side length of a random square crop, in pixels; by default, images are not cropped. Evaluation uses the central
+        Side length in pixels of a random crop, or None. Evaluation uses the central
         crop.
     flip
         Whether to flip each image from left to right with probability 1/2.
     brightness
-        Largest absolute value of a uniform random number that is added to all pixels, which lie in [0, 1].
+        Largest size of a uniform random number that is added to all pixels, which lie in [0, 1].
     contrast
-        A uniform random factor multiplies the difference of each pixel from the channel's mean. This is the largest
+        The difference of a pixel from its channel's mean is multiplied by a random factor. This is the largest
         distance between the factor and 1.
     standardise
         Whether to give each image mean 0 and standard deviation 1. For the division, the standard deviation counts as

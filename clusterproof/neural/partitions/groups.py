@@ -136,11 +136,11 @@ def rotated_groups(
     clusters
         Number of true clusters (K), 1, 2 or 4.
     clients_per_cluster
-        Number of clients per cluster; by default, there are 20 clients in total, rounded up.
+        Number of clients per cluster; by default, 20 clients in total, rounded up.
     images
-        Total number of images, at most the size of the training half; by default the same as in the paper.
+        Total number of images; by default the paper's.
     share
-        Whether a group gets an equal part of the images ("split") or all images ("full").
+        "split": each group gets an equal part of the images; "full": all.
 
     Raises
     ------
@@ -175,11 +175,11 @@ def label_shift(
     clusters
         Number of true clusters (K), at most the number of classes.
     clients_per_cluster
-        Number of clients per cluster; by default, there are 20 clients in total, rounded up.
+        Number of clients per cluster; by default, 20 clients in total, rounded up.
     images
-        Total number of images, at most the size of the training half; by default the same as in the paper.
+        Total number of images; by default the paper's.
     share
-        Whether a group gets an equal part of the images ("split") or all images ("full").
+        "split": each group gets an equal part of the images; "full": all.
     shifts
         Shift of the labels in each cluster; the shifts must be distinct modulo C.
 
@@ -220,11 +220,11 @@ def quantity(
     clusters
         Number of true clusters (K), at most the number of classes.
     clients_per_cluster
-        Number of clients per cluster; by default, there are 20 clients in total, rounded up.
+        Number of clients per cluster; by default, 20 clients in total, rounded up.
     images
-        Total number of images, at most the size of the training half; by default the same as in the paper.
+        Total number of images; by default the paper's.
     share
-        Whether a group gets an equal part of the images ("split") or all images ("full").
+        "split": each group gets an equal part of the images; "full": all.
     shifts
         Shift of the labels in each cluster; the shifts must be distinct modulo C.
 
