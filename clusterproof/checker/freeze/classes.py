@@ -117,7 +117,7 @@ def function_of(member: Any) -> FunctionType | None:
     if type(member) is property:
         found = member.fget if member.fset is None and member.fdel is None else None
     elif type(member) is cached_property:
-        found = member.func
+        found = member.func if member.attrname == getattr(member.func, "__name__", None) else None
     elif type(member) in (staticmethod, classmethod):
         found = member.__func__
     else:

@@ -57,8 +57,15 @@ class Scope:
         if self.file is not None:
             found = self.file.kinds(node, names)
         else:
-            own = {each.arg for each in ast.walk(node.args) if isinstance(each, ast.arg)}
-            found = {name: "local" if name in own else "global" for name in names}
+            if not isinstance(node, ast.Lambda):
+                raise Refused(
+                    f"line {node.lineno}: a comprehension in an annotation that is a text: use a function"
+                )
+            given = node.args
+            arguments = [*given.posonlyargs, *given.args, *given.kwonlyargs, given.vararg, given.kwarg]
+            own = {each.arg for each in arguments if each}
+            around = {name for kinds in self.kinds for name, kind in kinds.items() if kind == "local"}
+            found = {n: "local" if n in own else "free" if n in around else "global" for n in names}
         self.nodes.append(node)
         self.kinds.append(found)
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import ast
 import builtins
+import functools
 import gc
 import importlib
 from collections import ChainMap
@@ -466,8 +467,12 @@ def _uncached(value: Any) -> FunctionType:
     """Return the function of a cache, and empty the cache, which may hold results for earlier constants."""
     CACHED.cache_clear(value)
     inner = value.__wrapped__
-    if type(inner) is not FunctionType or not any(each is inner for each in gc.get_referents(value)):
-        raise Refused(f"{value.__name__}: the cache is of another function than it says")
+    parts = gc.get_referents(value)
+    functions = [each for each in parts if type(each) is FunctionType]
+    if functools._CacheInfo not in parts or len(functions) != 1 or functions[0] is not inner:  # type: ignore[attr-defined]
+        raise Refused(
+            f"{getattr(inner, '__name__', 'a cache')}: the cache is of another function than it says"
+        )
     return inner
 
 

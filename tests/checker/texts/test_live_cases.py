@@ -121,7 +121,9 @@ def test_what_is_not_as_its_source_says_is_refused_by_name(name: str, tmp_path: 
 OPEN = (
     "annotation_of_a_nested_parameter",
     "annotation_that_hides_a_variable",
+    "cache_of_another_function",
     "cached_parameter_named_fixed",
+    "cached_property_named_as_another",
     "cached_property_of_a_list",
     "cached_variable_named_fixed",
     "defaults_beyond_parameters",
@@ -338,3 +340,46 @@ def test_a_source_that_would_take_long_is_refused(tmp_path: Path, lines: str, wh
     (tmp_path / "large.py").write_text(LARGE.format(lines=lines))
     (stated,) = load_claims(tmp_path / "large.py")
     assert why in freeze(find_claim(stated)).outside[""]
+
+
+INNER = """
+from __future__ import annotations
+from typing import Annotated
+from clusterproof.theorem import at_most, claim, integers
+
+width = 5
+
+
+@claim("inner/one")
+def one(
+    width: Annotated[int, integers(1, 2)],
+    n: Annotated[int, integers(1, lambda width: {end})],
+):
+    return at_most(n, width)
+"""
+
+
+@pytest.mark.parametrize(
+    ("end", "word"),
+    [
+        ("(lambda one: one * width)(1)", Word.CERTIFIED),
+        ("(lambda width: width)(1)", Word.CERTIFIED),
+        ("(lambda one=(lambda width: width): one(width))()", Word.CERTIFIED),
+        ("(lambda one: one * width)(2)", Word.OPEN),
+    ],
+)
+def test_an_inner_lambda_of_an_annotation_uses_the_outer_parameter(
+    tmp_path: Path, end: str, word: Word
+) -> None:
+    (tmp_path / "inner.py").write_text(INNER.format(end=end))
+    (stated,) = load_claims(tmp_path / "inner.py")
+    frozen = freeze(find_claim(stated))
+    assert frozen.text is not None
+    (line,) = frozen.lines[""]
+    assert judge(frozen.text, [{"statement": "", "line": line, "rule": "exhausted"}]).word is word
+
+
+def test_a_comprehension_in_an_annotation_is_refused_in_words(tmp_path: Path) -> None:
+    (tmp_path / "inner.py").write_text(INNER.format(end="sum(1 for one in range(width))"))
+    (stated,) = load_claims(tmp_path / "inner.py")
+    assert "a comprehension in an annotation" in freeze(find_claim(stated)).outside[""]
