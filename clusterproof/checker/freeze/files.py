@@ -260,9 +260,12 @@ def _span(node: Any) -> tuple[tuple[int, int], tuple[int, int]]:
 
 def _kind(table: symtable.SymbolTable, name: str) -> str:
     symbol = table.lookup(name)
-    if symbol.is_global() or symbol.is_declared_global():
+    if symbol.is_declared_global():
         return "global"
-    return "free" if symbol.is_free() else "local"
+    if symbol.is_free():
+        return "free"
+    # in a function named top, symtable also calls its local variables global
+    return "local" if symbol.is_parameter() or symbol.is_local() else "global"
 
 
 def _at_top(node: ast.AST) -> Iterator[ast.AST]:
