@@ -11,6 +11,7 @@ import sys
 import sysconfig
 from collections.abc import Iterator
 from contextlib import contextmanager
+from contextvars import ContextVar
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -18,11 +19,10 @@ from typing import Any
 CODE = (".py", ".pyc", ".pyi", ".so", ".pyd")
 """Suffixes of code files, whose digests are computed elsewhere."""
 
-READING = ("builtins.input", "subprocess.Popen", "os.system", "socket.connect")
-"""Python's names of further events in which a program reads something that is no file."""
-
 _opened: dict[str, None] = {}
-_running: list[list[str]] = []
+_running: ContextVar[tuple[list[str], ...]] = ContextVar(
+    "what this thread has read in each block", default=()
+)
 _readers: set[str] = set()
 
 
@@ -37,17 +37,17 @@ def reading(owner: str) -> Iterator[None]:
     """Record whether the code of a module reads something besides code in this block; see ``has_read``."""
     watch()
     read: list[str] = []
-    _running.append(read)
+    token = _running.set((*_running.get(), read))
     try:
         yield
     finally:
-        _running.pop()
+        _running.reset(token)
         if not all(map(_is_of_a_library, read)):
             _readers.add(owner)
 
 
 def has_read(owner: str) -> bool:
-    """Return whether a module read something besides code in a block of ``reading``: files, input or other programs."""
+    """Return whether a module read something besides code in a block of ``reading``: files or input."""
     return owner in _readers
 
 
@@ -72,8 +72,8 @@ def digest_of_file(path: str) -> str | None:
 
 
 def _note(event: str, arguments: tuple[Any, ...]) -> None:
-    if event in READING:
-        for read in _running:
+    if event == "builtins.input":
+        for read in _running.get():
             read.append(event)
     if event != "open":
         return
@@ -83,7 +83,7 @@ def _note(event: str, arguments: tuple[Any, ...]) -> None:
     if not (isinstance(mode, str) and set(mode) & set("wax+")):
         absolute = os.path.abspath(os.fsdecode(path))
         _opened[absolute] = None
-        for read in _running:
+        for read in _running.get():
             read.append(absolute)
 
 

@@ -206,7 +206,7 @@ def test_a_folder_without_its_metrics_is_refused(tmp_path: Path) -> None:
             resumed(tmp_path / "run")
     path.write_bytes(written)
     path.write_bytes(path.read_bytes()[:-9])
-    with pytest.raises(InvalidArgument, match=r"metrics\.parquet.*must be readable"):
+    with pytest.raises(InvalidArgument, match=r"metrics\.parquet.*must be a readable"):
         resumed(tmp_path / "run")
     path.unlink()
     with pytest.raises(InvalidArgument, match=r"metrics\.parquet.*must be readable"):
@@ -267,7 +267,7 @@ def test_another_device_and_other_versions_are_remarked(tmp_path: Path) -> None:
     choices = {**first.choices, "device": "cuda", "engine": "serial", "test_assignment": "test-loss"}
     rewrite(tmp_path / "run", choices=choices, versions={"torch": "99"})
     if not torch.cuda.is_available():
-        with pytest.raises(InvalidArgument, match=r"training\.device is 'cuda', but it is not there"):
+        with pytest.raises(InvalidArgument, match=r"training\.device is 'cuda', but it is missing"):
             resumed(tmp_path / "run", rounds=2)
     result = resumed(tmp_path / "run", rounds=2, device="cpu")
     assert (result.choices["device"], result.choices["engine"]) == ("cpu", "vmap")

@@ -58,5 +58,5 @@ def test_what_cannot_be_scored_is_refused():
     quadratic = QuadraticMixture.random(clusters=1, clients=2, dimension=1)
     with pytest.raises(InvalidArgument, match="task is 'QuadraticMixture', but it must have `accuracies`"):
         client_accuracies(quadratic, np.zeros((2, 1)), np.random.default_rng(0), step_size=0.5, local_steps=1)
-    with pytest.raises(InvalidArgument, match="must be a model for every client"):
+    with pytest.raises(InvalidArgument, match="must name a model for every client"):
         received_models(IFCA(step_size=0.5), np.zeros((3, 4)), np.array([0, -1, 2]))

@@ -212,7 +212,7 @@ def power(base: Any, exponent: Any) -> Any:
     if isinstance(base, Abstract):
         return base**n  # type: ignore[operator]  # symbols have it, other quantities refuse
     base = number(base)
-    bits = abs(n) * (base.bit_length() if type(base) is int else 64 * (words(base) + 1))
+    bits = abs(n) * (base.numerator.bit_length() + base.denominator.bit_length() - 1)
     if bits > LARGEST and base not in (0, 1, -1):
         raise Refused(f"a power of about 2^{bits} is too large")
     spend(1 + (bits >> 6) ** 2 // 8)

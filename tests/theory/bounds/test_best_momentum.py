@@ -13,6 +13,7 @@ from clusterproof.common import InvalidArgument
 from clusterproof.theory.bounds.best_momentum import (
     best_for_horizon,
 )
+from clusterproof.theory.papers.cfl_mgd.repaired.momentum_advice import horizon_task
 from clusterproof.theory.rates.outcome import ClaimsFile
 
 
@@ -43,6 +44,24 @@ def test_the_best_momentum_has_the_least_error_of_drawn_recursions(rounds: int, 
             best_for_horizon(
                 spectrum, start, step=step, noise=noise, rows=rows, rounds=1, resolution=resolution
             )
+
+
+@pytest.mark.slow(reason="a certificate for each of many momenta")
+def test_best_momentum_falls_with_the_horizon() -> None:
+    """What ``cfl-mgd/momentum-horizon`` states, by a search of its own."""
+    task, start, share = horizon_task()
+    rows = share * task.clients * task.samples
+    spectrum = task.covariances.eigenvalues[0]
+
+    def best(rounds: int, noise: float) -> float:
+        return best_for_horizon(
+            spectrum, start, step=share, noise=noise, rows=rows, rounds=rounds, resolution=0.02
+        )
+
+    assert best(640, 0.3) == 0.0
+    assert 0.7 < best(40, 0.3) < 0.9
+    assert best(640, 0.0) > 0.5
+    assert best(160, 3.0) <= best(160, 0.3)
 
 
 @pytest.mark.slow(reason="several seconds")
