@@ -24,6 +24,14 @@ from clusterproof.theory.rates.outcome import NAME
 CLUSTER_DYNAMICS = "cfl-mgd"
 DYNAMICS = ("momentum", "condition", "proportion", "function_class")
 """Options, apart from the class, that only a rate of the cluster dynamics needs."""
+REMEDIES = {
+    "momentum": "write, for example, --momentum 1/3",
+    "condition": "write, for example, --condition 10",
+    "proportion": "write, for example, --proportion 1/2",
+    "function_class": "write --class quadratic or --class smooth",
+    "strong_convexity": "write, for example, --strong-convexity 0.1",
+}
+"""What to write for each required option if it is missing."""
 SPELLING = {"client_class": "class", "function_class": "class", "condition_number": "condition"}
 """Name of the command-line option for each argument."""
 
@@ -161,9 +169,7 @@ def _searched(options: RateOptions) -> HeavyBallRate | RoundRate | NoRate:
             raise InvalidArgument(name, given[name], f"is not of {algorithm}", "leave it out")
     for name in DYNAMICS if of_dynamics else ("strong_convexity",):
         if name not in given:
-            option = SPELLING.get(name, name)
-            remedy = f"add --{option.replace('_', '-')}"
-            raise InvalidArgument(option, None, "must be given", remedy)
+            raise InvalidArgument(_typed(name), None, f"must be given for {algorithm}", REMEDIES[name])
     arguments: dict[str, Any] = given
     try:
         if of_dynamics:
@@ -171,8 +177,14 @@ def _searched(options: RateOptions) -> HeavyBallRate | RoundRate | NoRate:
         arguments["client_class"] = arguments.pop("function_class", "strong")
         return rates.round_rate(algorithm, **arguments)
     except InvalidArgument as error:
-        option = SPELLING.get(error.argument, error.argument)
+        name = error.argument
+        option = _typed(name) if error.value is None else SPELLING.get(name, name)
         raise InvalidArgument(option, error.value, error.rule, error.remedy) from error
+
+
+def _typed(name: str) -> str:
+    """Return the command-line option for an argument, as the user types it."""
+    return f"--{SPELLING.get(name, name).replace('_', '-')}"
 
 
 def _numbers(found: HeavyBallRate | RoundRate) -> list[str]:

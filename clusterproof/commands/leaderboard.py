@@ -105,8 +105,8 @@ def leaderboard(
     participants
         Number of clients in a round (S).
     task
-        A QuadraticMixture or NoisyQuadraticMixture, as FILE.py:NAME or MODULE:NAME. The exact expected error on this
-        task, from the model 0, is computed. A bound below this error is violated.
+        A QuadraticMixture or NoisyQuadraticMixture, as FILE.py:NAME or MODULE:NAME. Clusterproof computes the exact
+        expected error on this task for runs that start at the model 0. A bound below this error is violated.
     module
         Python file or module that states bounds with leaderboard_bound; it is executed.
     json_file

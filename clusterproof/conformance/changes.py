@@ -116,7 +116,7 @@ def _compiled(name: str, text: str) -> CodeType:
 
 
 def _written(text: str, changes: Mapping[Span, Sequence[str]]) -> str:
-    """Return a function's source code with the changes of places applied, inner places first."""
+    """Return a function's source code with all changes applied, those to the innermost places first."""
     moved = {span: list(span[1:]) for span in changes}
     for span in sorted(changes, key=lambda span: span[2] - span[1]):
         start, end = moved[span]

@@ -119,7 +119,7 @@ def replayed(function: Callable[[ConformanceTask, Mapping[str, Any], Sequence[Se
 class ScheduledCoin:
     """A generator for ProxSkip's coin that makes the clients communicate in every K-th local step.
 
-    Give the code this object as its random generator, and let ``round`` make ``local_steps`` iterations.
+    Give the code this object as its random generator, and let ``round`` perform ``local_steps`` iterations.
 
     Attributes
     ----------

@@ -1,4 +1,4 @@
 """Experiments: tables of papers, sweeps, and training with several seeds.
 
-One runner computes and stores their parts.
+Each experiment is divided into units. One runner computes and stores the units of all experiments.
 """

@@ -68,8 +68,8 @@ MEASURES: dict[str, Callable[[Trace, int], np.ndarray]] = {
 }
 """Measures for ``run``. Each measure is a function of a trace and a number of finished rounds; the result is (R,).
 
-The measures are the largest and the mean distance between a model and its optimum; and the purity, the adjusted Rand
-index and the number of clusters of the clients' last choices.
+Two measures are the largest and the mean distance between a model and its optimum. Three others describe the clients'
+last choices: the purity, the adjusted Rand index and the number of clusters.
 """
 
 

@@ -74,7 +74,8 @@ def run_figure(trace: Trace, *others: Trace, bounds: Mapping[str, ArrayLike] | N
         Further runs with known errors. If there are further runs, there is one curve per run, with the largest error;
         the label names the settings that differ.
     bounds
-        Bounds on the errors, indexed by name. Each bound is a number, or one number for the start and for each round.
+        Bounds on the errors, indexed by name. Each bound is a number, or a list of numbers: one for the
+        start and one for each round.
 
     Raises
     ------
@@ -121,7 +122,7 @@ def run_figure(trace: Trace, *others: Trace, bounds: Mapping[str, ArrayLike] | N
 
 
 def _bounds(bounds: Mapping[str, ArrayLike] | None, times: int) -> dict[str, np.ndarray]:
-    """Convert each bound to one number for the start and for each round.
+    """Convert each bound to an array with one number for the start and one for each round.
 
     Raises
     ------

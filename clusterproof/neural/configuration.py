@@ -96,8 +96,8 @@ class Training:
     evaluate_every
         Number of rounds between two evaluations. The last round is always evaluated.
     checkpoint_every
-        Number of rounds between two checkpoints. By default there is one every two minutes, or fewer if writing takes
-        long. There is always a checkpoint after the last round.
+        Number of rounds between two checkpoints. By default, the program writes a checkpoint every two minutes, or
+        less often if writing takes a long time. There is always a checkpoint after the last round.
     test_assignment
         Loss with which a test client chooses a model. ``"train"`` is the loss on the same client's training data.
         ``"test-loss"`` is the loss on the client's labelled test data, as in IFCA's public code. The default is

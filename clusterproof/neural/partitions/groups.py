@@ -291,7 +291,7 @@ def _make_groups(
     images = images or min(IMAGES.get(data.name, 10_000), len(data.train))
     if images > len(data.train):
         rule = f"must be at most the {len(data.train)} training images of {data.name}"
-        raise InvalidArgument("images", images, rule, "give fewer")
+        raise InvalidArgument("images", images, rule, f"give at most {len(data.train)} images")
     draw = generator(seed, "partition", name)
     drawn = draw.permutation(len(data.train))[:images]
     equal = np.full(clusters, 1 / clusters)
@@ -345,7 +345,7 @@ def _choose_shifts(shifts: Sequence[int] | None, clusters: int, data: ImageSet) 
     classes = data.train.classes
     if clusters > classes:
         rule = f"must be at most {classes}, the number of distinct shifts of {classes} labels"
-        raise InvalidArgument("clusters", clusters, rule, "give fewer")
+        raise InvalidArgument("clusters", clusters, rule, f"give at most {classes} clusters")
     if shifts is None:
         step = 2 if 2 * (clusters - 1) < classes else 1
         return [step * cluster for cluster in range(clusters)]

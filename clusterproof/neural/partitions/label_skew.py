@@ -54,9 +54,10 @@ def iid(data: ImageSet, *, seed: int, clients: Count = 20) -> Division:
     """
     draw = generator(seed, "partition", "iid")
     halves = []
-    for half in (data.train, data.test):
+    for name, half in (("training", data.train), ("test", data.test)):
         if clients > len(half):
-            raise InvalidArgument("clients", clients, f"must be at most {len(half)} samples", "give fewer")
+            rule = f"must be at most {len(half)}, the number of {name} samples"
+            raise InvalidArgument("clients", clients, rule, f"give at most {len(half)} clients")
         sizes = whole_parts(np.full(clients, 1 / clients), len(half))
         halves.append(cut(draw.permutation(len(half)), sizes))
     return _in_one_cluster(data, halves), {}
@@ -246,6 +247,7 @@ def _divide_among_clusters(
         joined = draw.permutation(np.concatenate(share))
         if len(joined) < clients:
             rule = f"must be at most {len(joined)}, the number of images of a cluster"
-            raise InvalidArgument("clients_per_cluster", clients, rule, "give fewer")
+            remedy = f"give at most {len(joined)} clients per cluster"
+            raise InvalidArgument("clients_per_cluster", clients, rule, remedy)
         rows += cut(joined, whole_parts(np.full(clients, 1 / clients), len(joined)))
     return gather_images(images, rows, np.repeat(np.arange(clusters), clients))
