@@ -99,4 +99,6 @@ def _library_folders() -> tuple[Path, ...]:
 
 
 def _is_of_a_library(path: str) -> bool:
+    if any(part.endswith((".egg-info", ".dist-info")) for part in Path(path).parts):  # facts of a package
+        return True
     return path.endswith(CODE) or any(Path(path).is_relative_to(folder) for folder in _library_folders())

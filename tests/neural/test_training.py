@@ -209,7 +209,7 @@ def test_a_folder_without_its_metrics_is_refused(tmp_path: Path) -> None:
     with pytest.raises(InvalidArgument, match=r"metrics\.parquet.*must be a readable"):
         resumed(tmp_path / "run")
     path.unlink()
-    with pytest.raises(InvalidArgument, match=r"metrics\.parquet.*must be readable"):
+    with pytest.raises(InvalidArgument, match=r"metrics\.parquet.*must be a readable"):
         resumed(tmp_path / "run")
 
 
