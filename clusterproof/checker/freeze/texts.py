@@ -469,7 +469,7 @@ def _uncached(value: Any) -> FunctionType:
     inner = value.__wrapped__
     parts = gc.get_referents(value)
     functions = [each for each in parts if type(each) is FunctionType]
-    if functools._CacheInfo not in parts or len(functions) != 1 or functions[0] is not inner:  # type: ignore[attr-defined]
+    if functools._CacheInfo not in parts or len(functions) != 1 or functions[0] is not inner:
         raise Refused(
             f"{getattr(inner, '__name__', 'a cache')}: the cache is of another function than it says"
         )
