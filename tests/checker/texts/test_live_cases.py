@@ -383,3 +383,31 @@ def test_a_comprehension_in_an_annotation_is_refused_in_words(tmp_path: Path) ->
     (tmp_path / "inner.py").write_text(INNER.format(end="sum(1 for one in range(width))"))
     (stated,) = load_claims(tmp_path / "inner.py")
     assert "a comprehension in an annotation" in freeze(find_claim(stated)).outside[""]
+
+
+TOP = """
+from clusterproof.theorem import Z, at_most, claim
+
+n = 0
+
+
+def {name}(n):
+    k = n
+    return k
+
+
+@claim("named/one")
+def one(n: int = Z[1:6]):
+    return at_most({name}(n), 3)
+"""
+
+
+@pytest.mark.parametrize("name", ["top", "other"])
+def test_a_function_of_any_name_has_its_own_variables(tmp_path: Path, name: str) -> None:
+    """With the constant n = 0 in place of the parameter, the false statement would hold."""
+    (tmp_path / "named.py").write_text(TOP.format(name=name))
+    (stated,) = load_claims(tmp_path / "named.py")
+    frozen = freeze(find_claim(stated))
+    (line,) = frozen.lines[""]
+    record = {"statement": "", "line": line, "rule": "instance", "instance": {"n": 4}}
+    assert judge(frozen.text, [record]).word is Word.VIOLATED
