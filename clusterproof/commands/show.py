@@ -37,7 +37,7 @@ from clusterproof.library import is_of_library
 
 SOURCES = {
     "printed": "The paper prints this.",
-    "reading": "This is a reading; the source below quotes what is printed.",
+    "reading": "This is a reading: one meaning of the printed sentence.",
     "ours": "Ours: no source prints it.",
 }
 EVIDENCE = SHOWN | {
@@ -47,6 +47,11 @@ EVIDENCE = SHOWN | {
     "conditions of the class, and of a positive semidefinite form.",
 }
 """For each rule of the kernel, a sentence on the evidence for a line."""
+TEXT = """The text that the kernel, the checker of proofs, reads
+    A `statement` lists its name, its function, the ranges of its quantities, the
+    types of its records, the names of its lines, and its role. The name '' stands
+    for the claim itself, or for the only line of a statement."""
+"""The explanation above the text of a claim."""
 AT_A_POINT = {"function": "gradient", "operator": "image", "set": "normal vector"}
 """Name of the vector that is known at a point, for each kind of class."""
 LONGEST = 200
@@ -229,13 +234,13 @@ def _show_text(verdict: Verdict) -> None:
     """Print the text of a claim, which the kernel reads, and to which proofs refer."""
     if verdict.text:
         text = textwrap.indent(verdict.text.rstrip(), "    ")
-        print(f"\nThe text that the kernel, the checker of proofs, reads\n{text}")
+        print(f"\n{TEXT}\n\n{text}")
 
 
 def _show_lines(verdict: Verdict, titles: Sequence[tuple[str, str]], width: int) -> None:
     """Print the verdict on each of several lines, after the title of the statement that has the line."""
     if len(verdict.lines) > 1:
-        print("\nVerdicts of the lines (conclusions, and steps of the proof)")
+        print("\nVerdicts of the lines (conclusions, lemmas and steps of the proof)")
         unsaid = dict(titles)
         for line in verdict.lines:
             name = (line.name or verdict.claim) + report.kind_of_line(verdict, line)

@@ -49,28 +49,40 @@ def theorem_1(
     """After T = (8 L / (l mu)) log(Delta / (2 rho)) rounds, every model is within rho of its optimum.
 
     Hypotheses
-        Assumptions 1-5 hold. So there are at least two clusters, all clients of a cluster have the same expected loss,
-        and its curvatures are between mu and L. The smallest cluster contains the share l of all clients, and every
-        round draws new samples. The optima chi*_p are at least Delta apart. By Assumption 4 the model of cluster p
-        starts within (Delta / 4) sqrt(mu / L) of chi*_p, and max ||chi*_p|| <~ 1. We read this as max ||chi*_p|| <= 1,
-        which the proof of (A10) uses. Then Delta <= 2, because points of the unit ball are at most 2 apart.
-        ``cfl-mgd/theorem-1-large-separation`` allows larger Delta. Option I uses all clients and divides gradients by
-        their number m; eta = 1/L. The reading adds (A38), a condition of the appendix: rho_0 <= (l/32) (mu/L)^(3/2)
-        Delta.
+        There are at least two clusters (Assumptions 1-5). All clients of a cluster have the same expected loss, with
+        curvatures between mu and L, and draw new samples in every round. chi_p^t is the model of cluster p after t
+        rounds, and chi*_p its optimum. The optima are at least Delta apart. By Assumption 4, the model of cluster p
+        starts within (Delta/4) sqrt(mu/L) of chi*_p, and max ||chi*_p|| <~ 1, where <~ hides a constant. We read this
+        as max ||chi*_p|| <= 1, which the proof of (A10) uses. Then Delta <= 2, because points of the unit ball are at
+        most 2 apart. ``cfl-mgd/theorem-1-large-separation`` allows larger Delta. Option I (averaging of gradients) uses
+        all m clients and divides gradients by m; eta = 1/L. The paper's proof needs (A38), so the reading adds it:
+        rho_0 <= (l/32) (mu/L)^(3/2) Delta, where l is the share of the smallest cluster.
 
     Statement
-        With probability at least 1 - lambda, ||chi_p^T - chi*_p|| <= rho = (16 L / (mu l)) rho_0 for all p. Here rho_0
-        is (A36) with the appendix's constants c_1, ..., c_6. As c_4 = 1/4, rho_0 is at least l/4.
+        With probability at least 1 - lambda, ||chi_p^T - chi*_p|| <= rho = (16 L/(mu l)) rho_0 for all p, where
+            rho_0 = 2 v/(lambda_0 L sqrt(l m n')) + c_4 l
+                    + c_3 M v sqrt(l)/(lambda_3 L sqrt(m n'))
+                    + (c_1 + c_5 beta) W/lambda_2
+                    + (c_2/lambda_1 + c_6 M/lambda_4) R/sqrt(lambda_2)
+        with W = sigma^2/(mu^2 Delta^4 n'), R = v sigma sqrt(P)/(mu L Delta^2 n' sqrt(m)), M = beta/(1 - beta).
+        There are P clusters, a client draws n' samples, and beta is the momentum. sigma^2 and v^2 bound the variances
+        of a sample's loss and gradient. lambda_0, ..., lambda_4 are failure probabilities, and lambda is computed from
+        them. The appendix has c_4 = 1/4, and no summand is negative. So rho_0 is at least l/4: this is all that the
+        check uses.
 
     Proof
-        The check of the text needs no run. No instance satisfies (A38), because rho_0 >= l/4: this is the line "(A38)".
-        Without (A38), the theorem would say nothing. By the line "conclusion", rho exceeds the largest distance at
-        which a model may start, and by the line "rounds", T is negative. The checked ranges have l >= 10^-6;
-        root_of_kappa is sqrt(L/mu).
+        The theorem is vacuous, with (A38) and without it. With (A38), no instance remains: l/4 exceeds the largest
+        rho_0 that (A38) allows (line "(A38)"). Without (A38), the theorem adds nothing to its hypotheses: rho exceeds
+        the largest distance at which a model may start (line "conclusion"), and T is negative (line "rounds"). The
+        checked ranges have l >= 10^-6; share is l, separation is Delta, and root_of_kappa is sqrt(L/mu).
 
     Source
-        Zhao et al. (2023), Theorem 1 and Appendix B; the reading replaces the printed 16L / (mu p) by (A42).
-        ``cfl-mgd/theorem-1-small-constant`` treats other constants, because the paper states only that constants exist.
+        Zhao et al. (2023), Theorem 1 and Appendix B. The paper prints: "Suppose Assumptions 1-5 hold. We choose eta =
+        1/L, with a probability of at least 1 - lambda ... After T = (8L/(l mu)) log(Delta/(2 rho)) parallel iterations,
+        constants c_1, ..., c_6 > 0 exist, and we have for all p in [P]" the bound with rho = (16 L/(mu p)) rho_0. The
+        reading replaces p, the number of a cluster, by l, as (A42) in the appendix does.
+        ``cfl-mgd/theorem-1-small-constant`` treats other constants, because the theorem states only that constants
+        exist.
     """
     floor, start = C_4 * share, separation / (4 * root_of_kappa)
     suppose(
@@ -84,7 +96,7 @@ def theorem_1(
 def weaker_conclusion(
     share: Fraction = SHARE, root_of_kappa: Fraction = ROOT, separation: Fraction = SEPARATION
 ) -> Sides:
-    """rho is at least 8 kappa^(3/2) times the largest initial distance."""
+    """The bound rho is at least 8 (L/mu)^(3/2) times the largest distance at the start."""
     rho = conclusion(share, root_of_kappa, C_4 * share)
     return at_least(rho, start=8 * root_of_kappa**3 * separation / (4 * root_of_kappa))
 
@@ -101,7 +113,7 @@ def impossible_floor(
 def negative_rounds(
     share: Fraction = SHARE, root_of_kappa: Fraction = ROOT, separation: Fraction = SEPARATION
 ) -> Sides:
-    """Delta / 2 rho <= 1/4, so that T <= (8 kappa / l) log(1/4) < 0."""
+    """Delta/(2 rho) <= 1/4, so T <= (8 L/(l mu)) log(1/4) < 0."""
     return at_most(separation / (2 * conclusion(share, root_of_kappa, C_4 * share)), quarter=Fraction(1, 4))
 
 

@@ -139,7 +139,7 @@ def multipliers_of(rate_of: Callable[[Any, Any], Any], slope_of: Callable[[Any, 
 def theorem_1_without_noise(
     curvature: SmallCurvature, momentum: Momentum, length: LengthWithMomentum, f: Loss, rounds: int = Z[1:]
 ) -> Sides:
-    """Without noise and wrong assignments, the error falls exponentially, for every momentum and every T.
+    """Without noise and without wrong assignments, the error falls exponentially, for every momentum and every T.
 
     Hypotheses
         Option I has all clients, exact gradients and correct assignments, and starts at rest. The expected loss of
