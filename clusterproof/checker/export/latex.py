@@ -44,7 +44,7 @@ SHOWN = {
     "test) or with sums of squares.",
     "family": "The right side minus the left side is a sum of multiples of the conditions of the class, and of a "
     "positive semidefinite form. The multipliers are quotients of polynomials in the parameters.",
-    "empty": "Some hypothesis fails at all values of the quantities. If the claim has several cases, this is proved for each.",
+    "empty": "Some hypothesis fails at all values of the quantities (if the claim has several cases, in each of them).",
 }
 
 
