@@ -6,6 +6,7 @@ import re
 from collections.abc import Sequence
 
 from clusterproof.checker.export.exported import Exported
+from clusterproof.checker.export.omitted import omitted, stated_line
 from clusterproof.checker.export.rocq_text import LIBRARY
 from clusterproof.checker.kernel import printed
 
@@ -37,17 +38,21 @@ Each row of the table below is one theorem. You can check all theorems without t
 ## What is not proved
 
 No program proves that `claim.txt` has the meaning of the paper, or that the definitions for Rocq have the meaning of
-`claim.txt`. A theorem may state less than the claim's docstring. The ranges may be narrower, and the source may compute
-a consequence of the statement or a criterion for it, such as a root in place of an algorithm that diverges. The comment
-above each theorem states it in words. If a theorem is about every function of a class, Rocq does not prove that its
-settings (or the cases of its choices) are all, or that some function meets the hypotheses. `replay.py` lists the
-settings and finds such a function. For a counterexample with a function of a class, a cited theorem states that some
-function has the listed points and gradients.
+`claim.txt`. The first comment of each file quotes the claim's words and lists what the theorem omits; the section
+after the index repeats this list. The source may compute a consequence of the words, or a criterion for them, such as
+a root in place of an algorithm that diverges. The comment above each theorem states it in words. If a theorem is about
+every function of a class, Rocq does not prove that its settings (or the cases of its choices) are all, or that some
+function meets the hypotheses. `replay.py` lists the settings and finds such a function. For a counterexample with a
+function of a class, a cited theorem states that some function has the listed points and gradients.
 
 ## Index
 
 | line | verdict | theorem | definitions to read | title |
 | --- | --- | --- | --- | --- |
+"""
+OMITTED = """
+## What each theorem omits
+
 """
 THEOREM = re.compile(r"^Theorem (\w+)", re.MULTILINE)
 COMMENT = re.compile(r"\(\*.*?\*\)", re.DOTALL)
@@ -55,7 +60,7 @@ COMMENT = re.compile(r"\(\*.*?\*\)", re.DOTALL)
 
 def readme(exported: Sequence[Exported]) -> str:
     """Return the page."""
-    return PAGE + "".join(map(_row, exported))
+    return PAGE + "".join(map(_row, exported)) + OMITTED + "".join(map(_omitted, exported))
 
 
 def _row(one: Exported) -> str:
@@ -70,6 +75,12 @@ def _row(one: Exported) -> str:
     else:
         cells += [f"not exported: {one.why}", ""]
     return "| " + " | ".join(cell.replace("|", "\\|") for cell in [*cells, title]) + " |\n"
+
+
+def _omitted(one: Exported) -> str:
+    phrases = omitted(one.of.claim, one.of.text, one.of.record)
+    stated = stated_line(one.of.text, one.of.record)
+    return f"- `{one.of.name}`: {stated} Not in this theorem: {'; '.join(phrases)}.\n"
 
 
 def _to_be_read(proof: str) -> list[str]:

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import re
+import textwrap
 from collections.abc import Mapping
 from typing import Any
 
 from clusterproof.checker.claims.claim import Claim
 from clusterproof.checker.export.formulas import Exporter
+from clusterproof.checker.export.omitted import omitted, stated_line
 from clusterproof.checker.export.rocq_computed import broken, exhausted, nowhere
 from clusterproof.checker.export.rocq_dual import dual
 from clusterproof.checker.export.rocq_family import family
@@ -54,11 +56,8 @@ SHOWN = {
    some function meets the hypotheses.""",
 }
 SHOWN["squares"] = SHOWN["signs"]
-NARROWER = """The space may be narrower than the hypotheses and the statement in the docstring: for example, ranges may
-   exclude 0, numbers may be fixed, and functions may be of one family. The theorem is about the space. The source may
-   compute a consequence of the statement, or a criterion for it, such as a root in place of an algorithm that
-   diverges. That step is in the docstring, and is not proved here."""
-"""Parts of a claim's statement that the Rocq theorem may omit."""
+CRITERION = """The source may compute a consequence of the claim's words, or a criterion for them, such as a root in
+   place of an algorithm that diverges. That step is in the words, and is not proved here."""
 BELIEVED = """You must believe Rocq, its real numbers (the axioms that make prints), and that the definitions below
    have the meaning of the source above, which you compare. Where the source computes with numbers alone, the result
    stands here: 1 for max(1, 0). The statement uses words of statements.v; the lemmas of prelude.v are
@@ -141,13 +140,19 @@ def rocq_file(claim: Claim[..., Any], text: str, record: Mapping[str, Any], word
     }
     head = [
         f"{claim.id}{f', {line}' if line else ''}: {word}. {means.get(word, '')}".rstrip(),
-        f'One line of this claim; the claim also depends on others: "{claim.title}"' if line else claim.title,
-        *(["", claim.text] if record["statement"] else []),
         "",
+        "The claim's words.",
+        textwrap.indent(f"{claim.title}\n{claim.text}".rstrip(), "   "),
+        "",
+        stated_line(text, record),
+        "Not in this theorem:",
+        *(f"   - {each}" for each in omitted(claim, text, record)),
+        "",
+        "The source of this theorem.",
         text,
         "",
         f"What is shown: {SHOWN[rule]}",
-        NARROWER,
+        CRITERION,
         BELIEVED_OF_PROGRAMS if rule in OF_PROGRAMS else BELIEVED,
     ]
     of_rule = dict.fromkeys(OF_PROGRAMS, IMPORTS_OF_PROGRAMS) | dict.fromkeys(

@@ -91,7 +91,8 @@ def test_the_head_says_what_a_reader_compares(out: Path, tmp_path: Path) -> None
         return (out / name / f"{name}.v").read_text().partition("*)\n")[0]
 
     of_a_line = head(out, "cfl_mgd_theorem_1_A38")
-    assert "'After T = (8 L / (l mu)) log(Delta / (2 rho)) rounds" in of_a_line, "the claim's title"
+    assert "claim's words.\n   After T = (8 L / (l mu)) log(Delta / (2 rho)) rounds" in of_a_line, "the title"
+    assert "This file states the claim's step '(A38)' of the proof.\nNot in this theorem:\n" in of_a_line
     assert "    'root_of_kappa': rationals(1, None),\n" in of_a_line, "a range"
     assert "def allowed_floor(share" in of_a_line, "a helper's source"
     assert "    'own': integers(1, lambda clients: clients - 1),\n" in head(
@@ -164,7 +165,11 @@ def test_a_line_without_a_proof_stops_no_other(found: list[Decided], tmp_path: P
 
 
 def test_the_index_names_each_theorem_where_it_stands(found: list[Decided], out: Path) -> None:
-    rows = [line for line in (out / "README.md").read_text().splitlines() if line.startswith("| `")]
+    page = (out / "README.md").read_text()
+    rows = [line for line in page.splitlines() if line.startswith("| `")]
+    assert re.findall(r"^- `(.*?)`: This .*? Not in this theorem: \w", page, re.MULTILINE) == [
+        each.name for each in found
+    ]
     assert len(rows) == len(found)
     for row, each in zip(rows, found, strict=True):
         assert f"`{each.name}` | {each.word} |" in row

@@ -1,0 +1,92 @@
+"""The head of a file lists what the theorem omits: other lines, other values, functions, random variables."""
+
+from fractions import Fraction
+from typing import Annotated, Any
+
+import pytest
+
+from clusterproof.checker.claims.claim import Claim, find_claim
+from clusterproof.checker.export.folder import decided
+from clusterproof.checker.export.omitted import omitted, stated_line
+from clusterproof.checker.freeze import freeze
+from clusterproof.checker.kernel import printed, read
+from clusterproof.theorem import Q, Sides, among, at_least, at_most, claim, integers, rationals
+
+
+@pytest.fixture(scope="module")
+def halving() -> Claim[..., Any]:
+    """A claim of two lines and a step about numbers."""
+
+    @claim("omitted/halving")
+    def halving(
+        clusters: Annotated[int, among(2, 4)],
+        rounds: Annotated[int, integers(1, 3)],
+        pace: Annotated[Fraction, rationals(Fraction(1, 20), Fraction(1, 4), 20)],
+        start: Fraction = Q[0:],
+    ) -> dict[str, Sides]:
+        """The expected error is halved."""
+        last = start
+        for _ in range(rounds):
+            last = last / 2
+        return {"upper": at_most(last, start=start), "lower": at_least(last + pace * clusters, zero=0)}
+
+    @halving.step("one")
+    def one(start: Fraction = Q[:0]) -> Sides:
+        return at_most(start, zero=0)
+
+    return halving
+
+
+def text_of(of: Claim[..., Any]) -> str:
+    """The text of a claim."""
+    text = freeze(of).text
+    assert text is not None
+    return text
+
+
+def phrases(of: Claim[..., Any], line: str, rule: str = "signs", statement: str = "") -> list[str]:
+    """The phrases for a line."""
+    return omitted(of, text_of(of), {"statement": statement, "line": line, "rule": rule})
+
+
+def test_the_phrases_name_what_is_outside(halving: Claim[..., Any]) -> None:
+    found = phrases(halving, "upper")
+    assert found[:5] == [
+        'the claim\'s other line "lower"',
+        'the claim\'s other step "one"',
+        "clusters other than 2 and 4",
+        "rounds above 3",
+        "pace below 1/20 or above 1/4",
+    ]
+    assert any(each.startswith("functions of a class") for each in found), "the loop is over numbers"
+    assert any(each.startswith("random variables") for each in found), "an expected error"
+    assert not any(each.startswith("limits") for each in found)
+
+
+def test_an_instance_is_one_instance(halving: Claim[..., Any]) -> None:
+    found = phrases(halving, "lower", rule="instance")
+    assert "other values of the quantities: the line is false at one instance" in found
+    assert not any("pace" in each for each in found)
+
+
+def test_a_step_names_the_claim(halving: Claim[..., Any]) -> None:
+    found = phrases(halving, "", statement="one")
+    assert 'the claim\'s other lines "upper" and "lower"' in found
+    assert any("the source has no loop" in each for each in found)
+    record = {"statement": "one", "line": "", "rule": "signs"}
+    assert stated_line(text_of(halving), record) == 'This file states the claim\'s step "one" of the proof.'
+
+
+def test_a_claim_about_functions_names_its_constants() -> None:
+    every = find_claim("fedlin/every-gap")
+    found = phrases(every, "", rule="dual")
+    assert any(each.startswith("functions f with other constants than") for each in found)
+    assert not any("computes with numbers" in each for each in found)
+
+
+def test_every_other_line_is_named() -> None:
+    (of, *_) = (each for each in decided(find_claim("cfl-mgd/appendix-a18")) if each.name.endswith("#(A19)"))
+    lines = [printed(name, line) for name, each in read(of.text).statements.items() for line in each.lines]
+    named = " ".join(omitted(of.claim, of.text, of.record))
+    assert len(lines) > 8
+    assert all((f'"{name}"' in named) is (name != "(A19)") for name in lines)
