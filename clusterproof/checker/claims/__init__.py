@@ -2,7 +2,7 @@
 
 To follow a check through the code, read these files in this order. ``claims/statement`` evaluates a function on an
 instance. ``claims/space`` holds the ranges of its quantities. ``search/strategy`` chooses the instances to try, and
-``search/evidence`` writes what they show as evidence. ``kernel/verdicts`` decides what the evidence proves, and
+``search/evidence`` converts the results into evidence. ``kernel/verdicts`` decides what the evidence proves, and
 ``report/verdict`` gives each line its verdict.
 """
 

@@ -1,4 +1,4 @@
-"""Quantities that consist of several numbers, such as arrays, with functions that draw, change and simplify values."""
+"""Ranges of quantities that consist of several numbers, such as arrays: draw, change and simplify values."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ class Several(Range):
 
     @abstractmethod
     def fit(self, value: Any, so_far: Instance) -> Any:
-        """Return the value in the range that is nearest to a value drawn for other quantities."""
+        """Adjust a value that was drawn for other earlier quantities, so that it lies in this range."""
 
     @abstractmethod
     def extremes(self, so_far: Instance) -> list[Any]:
@@ -56,7 +56,7 @@ class Several(Range):
 
     @abstractmethod
     def bits(self, value: Any, so_far: Instance) -> float:
-        """Return roughly how many bits the value takes; every number in the value adds at least one bit."""
+        """Return the approximate number of bits needed to store the value, at least one bit per number."""
 
 
 class Entrywise(Several):
@@ -77,7 +77,7 @@ class Entrywise(Several):
             )
 
     def shape_of(self, so_far: Instance) -> tuple[int, ...]:
-        """Return the shape of an instance."""
+        """Return the shape of the array for the given earlier quantities."""
         return tuple(int(value_of(each, so_far)) for each in self.lengths())
 
     def size(self, so_far: Instance) -> int:
@@ -86,11 +86,11 @@ class Entrywise(Several):
 
     @abstractmethod
     def made(self, entries: Sequence[Any], so_far: Instance) -> Any:
-        """Return the value with the given entries."""
+        """Build a value of this range from its entries."""
 
     @abstractmethod
     def flat(self, value: Any) -> list[Any]:
-        """Return the entries of a value."""
+        """Return the entries of a value as a flat list."""
 
     @property
     def is_float(self) -> bool:
@@ -98,7 +98,7 @@ class Entrywise(Several):
         return isinstance(self.entries, Interval) and isinstance(self.entries.cast(0), float)
 
     def draw(self, so_far: Instance, stream: np.random.Generator) -> Any:
-        """Draw independent entries, entries that take one of two values, or zeros with one nonzero entry."""
+        """Draw an array of one of three kinds: independent entries, entries of two values, or one nonzero entry."""
         size, kind = self.size(so_far), stream.random()
         if min(self.shape_of(so_far)) < 0:
             return None
@@ -165,7 +165,7 @@ class Entrywise(Several):
         return changed if self.holds(changed, so_far) else value
 
     def changes(self, value: Any, so_far: Instance) -> Iterator[Any]:
-        """Replace single entries first, then blocks of a half, a quarter and an eighth of the entries."""
+        """Yield copies with one replaced entry, then copies with a replaced block of 1/2, 1/4 or 1/8 of the entries."""
         entries = self.flat(value)
         size, candidates = len(entries), self._candidates(so_far)
         blocks = [(index, index + 1) for index in range(size)]
@@ -184,7 +184,7 @@ class Entrywise(Several):
                     yield self.made([*entries[:first], *[each] * (last - first), *entries[last:]], so_far)
 
     def simpler(self, value: Any, so_far: Instance) -> list[Any]:
-        """Return constant arrays, then arrays with a block of the simplest value, then with one simpler entry."""
+        """Return constant arrays, then arrays with a block of equal entries, then arrays with one simpler entry."""
         entries = self.flat(value)
         if not entries:
             return []

@@ -29,11 +29,11 @@ class Arrays(Entrywise):
         return *self.axes, *self.entries.parts
 
     def lengths(self) -> tuple[Any, ...]:
-        """Return the numbers of entries along each axis."""
+        """Return the number of entries along each axis."""
         return self.axes
 
     def describe(self, so_far: Instance) -> str:
-        """Describe the shape and the entries."""
+        """Describe the shape of the arrays and the range of the entries."""
         shape = " x ".join(map(str, self.shape_of(so_far)))
         return f"an array of {shape} entries, each {self.entries.describe(so_far)}"
 
@@ -75,10 +75,16 @@ class Arrays(Entrywise):
 
 
 def vectors(length: EndLike, entries: Interval = REAL) -> Arrays:
-    """Return the range of vectors: read-only arrays, of dtype object for exact entries, so that ``x @ y`` is exact."""
+    """Return a range of vectors.
+
+    The vectors are read-only arrays. Exact entries are stored with dtype object, so ``x @ y`` is exact.
+    """
     return Arrays((end_of(length),), entries)
 
 
 def matrices(rows: EndLike, columns: EndLike, entries: Interval = REAL) -> Arrays:
-    """Return the range of matrices: read-only arrays with entries as in ``vectors``, so that ``A @ x`` is exact."""
+    """Return a range of matrices.
+
+    The matrices are read-only arrays. Exact entries are stored with dtype object, so ``A @ x`` is exact.
+    """
     return Arrays((end_of(rows), end_of(columns)), entries)

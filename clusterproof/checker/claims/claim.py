@@ -22,7 +22,7 @@ from clusterproof.library import is_of_library, is_paper_of_library, library
 from clusterproof.user_files import file_of
 
 Lines: TypeAlias = Conclusion | Mapping[str, Conclusion]
-"""The return value of a claim's function: one comparison, or a dictionary of lines by name."""
+"""The return value of a claim's function: one comparison, or a dictionary that maps names of lines to comparisons."""
 P = ParamSpec("P")
 R = TypeVar("R", covariant=True)
 F = TypeVar("F", bound=Callable[..., Any])
@@ -37,7 +37,9 @@ ID = re.compile(r"[a-z0-9][a-z0-9._-]*/[a-z0-9][a-z0-9._-]*")
 
 
 class Claim(Generic[P, R]):
-    """A theorem in code. A call evaluates the claim's function, so that a repaired claim can reuse the two sides.
+    """A theorem in code.
+
+    A call of the claim evaluates its function. A repaired claim can therefore reuse the two sides.
 
     Attributes
     ----------
@@ -46,12 +48,12 @@ class Claim(Generic[P, R]):
     label
         The place of the claim in the paper.
     source
-        The source of the claim: ``printed``, ``reading`` or ``ours``, as for ``claim``. It applies to every line
-        without a source of its own.
+        The source of the claim: ``printed``, ``reading`` or ``ours``, as for ``claim``. A line can override this value.
     error_kind
-        What a counterexample shows: a ``false statement``, a ``misprint``, or ``wording``. It applies like ``source``.
+        What a counterexample shows: a ``false statement``, a ``misprint``, or ``wording``. A line can override this
+        value.
     title, text
-        First line of the docstring, and the rest.
+        First line of the docstring, and the text below it.
     statements
         The claim's function, followed by the functions that ``line`` and ``step`` add.
     repaired_by
@@ -64,7 +66,7 @@ class Claim(Generic[P, R]):
     expected, headline, rank
         As in ``claim``.
     places
-        Further places of the paper that the claim checks.
+        Other places in the paper that the claim checks.
     tight, says_nothing, quick
         As in ``claim``.
     """
@@ -104,7 +106,7 @@ class Claim(Generic[P, R]):
 
     @property
     def heading(self) -> str:
-        """The label, followed by the claim's source unless the source is ``printed``."""
+        """Heading of the claim: its label, followed by its source unless the source is ``printed``."""
         return heading_of(self.label, self.source)
 
     def of_line(self, name: str) -> dict[str, Any]:
@@ -112,17 +114,20 @@ class Claim(Generic[P, R]):
         return {fact: values.get(name, values[""]) for fact, values in self.of_lines.items()}
 
     def line(self, name: str, **how: Any) -> Callable[[F], F]:
-        """State the claim for other quantities; the decorated function becomes a line of the claim."""
+        """Return a decorator that adds a line to the claim. The decorated function may have other quantities."""
         return self._add(name, role="statement", **how)
 
     def step(self, name: str, *, needed: bool = True, **how: Any) -> Callable[[F], F]:
-        """State a step of the claim's proof; the decorated function becomes a line of the claim."""
+        """Return a decorator that adds a step of the claim's proof. The step becomes a line of the claim."""
         return self._add(name, role="lemma" if needed else "step", **how)
 
     def _add(self, name: str, **how: Any) -> Callable[[F], F]:
         if not name or any(each.name == name for each in self.statements):
             raise InvalidArgument(
-                "name", name, f"must be a new name among the lines of {self.id}", "give the line its own name"
+                "name",
+                name,
+                f"must differ from the names of the other lines of {self.id}",
+                "give the line its own name",
             )
 
         def add(function: F) -> F:
@@ -133,7 +138,7 @@ class Claim(Generic[P, R]):
 
 
 class _Claims(Registry[Claim[..., Any]]):
-    """Dictionary of claims by id; its first use imports the library's modules."""
+    """Dictionary of claims, indexed by id; it imports the library's claims when they are first needed."""
 
     complete = False
 
@@ -146,7 +151,7 @@ class _Claims(Registry[Claim[..., Any]]):
 
 
 def _asking(name: str) -> Any:
-    """Wrap a method of the dictionary: for an unknown key, the wrapper first imports the library's claims."""
+    """Wrap a method of the dictionary, so that it first imports the library's claims if they may be needed."""
     of_one = name in ("__contains__", "__getitem__", "get")
 
     def method(self: _Claims, *given: Any) -> Any:
@@ -164,7 +169,7 @@ for _name in (
     setattr(_Claims, _name, _asking(_name))
 
 REGISTRY: dict[str, Claim[..., Any]] = _Claims("All claims by id.")
-"""All claims by id; the first use imports the library's claims."""
+"""All claims, indexed by id; the library's claims are imported when they are first needed."""
 
 
 def claim(
@@ -187,41 +192,43 @@ def claim(
 ) -> Callable[[Callable[P, R]], Claim[P, R]]:
     """Register a typed function as a claim that ``check``, ``show``, ``replay`` and the command line can find.
 
-    The signature gives the quantities and their ranges. ``suppose`` in the body states a hypothesis. The return value
-    gives the two sides: ``at_most``, ``at_least``, ``equal``, ``probability`` or ``expectation``. A dictionary of such
-    values states several lines. Keyword-only parameters keep their defaults. The docstring states the theorem in words.
-    The decorated function can still be called; it returns the sides.
+    The signature lists the quantities and their ranges. In the body, ``suppose`` states a hypothesis. The function
+    returns the two sides of a comparison, by ``at_most``, ``at_least``, ``equal``, ``probability`` or ``expectation``.
+    To state several lines, it returns a dictionary of comparisons. Keyword-only parameters are not quantities: they
+    always have their default values. The docstring states the theorem in words. The decorated function can still be
+    called; it returns the sides.
 
-    A claim with several lines can set ``source``, ``error_kind``, ``repaired_by`` and ``ill_posed`` per line, by a
-    mapping from names of lines. The empty name stands for all other lines. Without an empty name, the other lines get
-    the default.
+    For a claim with several lines, ``source``, ``error_kind``, ``repaired_by`` and ``ill_posed`` may be dictionaries
+    that map the name of a line to a value. The key ``""`` sets the value for all lines that the dictionary does not
+    list. Without this key, these lines get the default.
 
     Parameters
     ----------
     id
         ``paper/name``, in lower case.
     label
-        The statement's label in the paper; if None, the part of the id after the slash.
+        The theorem's label in the paper. If None, the label is the part of the id after the slash.
     source
         The source of the claim. ``printed`` is the paper's sentence. ``reading`` is one meaning of an ambiguous or
         informal sentence. ``ours`` is a statement by the claim's author, such as a repaired claim.
     error_kind
         What a counterexample shows: a ``false statement``, a ``misprint`` or ``wording``.
     repaired_by
-        Id of the claim that replaces this claim, or several ids. Each of these claims must be known when this claim is
-        checked.
+        Id of the claim that replaces this claim, or several ids. Each of these claims must be registered before this
+        claim is checked.
     bound
-        Function that gives the errors that the claim allows on a run. ``assert_holds``, ``bound`` and ``check --trace``
-        use it. Its arguments are the task, the trace, and a failure probability or None. It returns the allowed errors,
-        broadcastable to ``trace.errors``; or ``expectation(samples, ...)`` with the replicates of the run as first
-        axis; or a ``TraceBound``. ``suppose`` inside the function states a hypothesis on the run.
+        Function that computes the bound of the claim on the errors of a run. ``assert_holds``, ``bound`` and ``check
+        --trace`` use it. Its arguments are the task, the trace, and a failure probability or None. It returns a
+        ``TraceBound``, an array of allowed errors that can be broadcast to ``trace.errors``, or ``expectation(samples,
+        ...)`` with the replicates of the run as the first axis. ``suppose`` inside the function states a hypothesis on
+        the run.
     tight
         Whether the claim states that its bound is attained.
     ill_posed
         Whether a counterexample shows that the statement has no single meaning.
     says_nothing
-        The reason that makes the claim vacuous if its function is certified. The function must then state that the
-        bound holds for every output of the algorithm.
+        The reason why the claim is vacuous. If you give a reason, the function must state that the bound holds for
+        every output of the algorithm. The claim is vacuous if the kernel certifies this statement.
     quick
         Whether `check --paper` includes the claim without ``--all``.
     expected
@@ -233,9 +240,9 @@ def claim(
     rank
         Rank of the claim's headline among the headlines of the paper, 1 for the most important one.
     places
-        Further places of the paper that the claim checks, besides the place at the start of its label. Separate them by
-        semicolons, such as ``algorithm 1, line 8; (31)``. A place of another paper begins with that paper's name and a
-        slash.
+        Other places in the paper that the claim checks, in addition to the place with which its label begins. Separate
+        places by semicolons, as in ``algorithm 1, line 8; (31)``. A place in another paper begins with the other
+        paper's name and a slash.
     how
         ``evaluations``: number of instances to try, by default 2 000, or 100 for random statements and drawn objects.
         ``example``: one or several instances to try first, each as a mapping. ``replicates``: number of repetitions of
@@ -247,9 +254,9 @@ def claim(
     Raises
     ------
     InvalidArgument
-        If the id has another form or belongs to another function; if an option or a value is unknown; if
-        ``repaired_by`` is not an id; or if a parameter of the function has no range. No error is raised if the same
-        function is stated again, as in a notebook: the new claim replaces the old one.
+        If the id does not have the form ``paper/name``, or belongs to another function; if an option or a value is
+        unknown; if ``repaired_by`` is not an id; or if a parameter of the function has no range. Registering the same
+        function again, as in a notebook, raises no error: the new claim replaces the old one.
 
     Examples
     --------
@@ -307,7 +314,7 @@ def claim(
 
 
 def facts_of_lines(**stated: Any) -> dict[str, dict[str, Any]]:
-    """Return each option as a mapping from lines to values; the empty name stands for all other lines."""
+    """Return each option as a mapping from names of lines to values; the key ``""`` is for all unlisted lines."""
     facts = {}
     for fact, usual in FACTS.items():
         value = stated.get(fact, usual)
@@ -352,7 +359,7 @@ def _require_multipliers(hints: Any) -> None:
 
 
 def _check_function(claim_id: str, function: Callable[..., Any]) -> None:
-    """Reject an object that is not a function, and an annotation that uses a name of an enclosing function's body."""
+    """Reject an object that is not a function, and annotations that use local variables of an enclosing function."""
     if not callable(function) or isinstance(function, type):
         raise InvalidArgument(claim_id, function, "must decorate a function", "put @claim(...) above a def")
     try:
@@ -364,7 +371,7 @@ def _check_function(claim_id: str, function: Callable[..., Any]) -> None:
 
 
 def _is_same(function: Any, known: Any) -> bool:
-    """Return whether two functions state the same claim, because a file is both loaded and imported."""
+    """Return whether two function objects come from the same definition, as when a file is both loaded and imported."""
     if getattr(function, "__qualname__", "") != getattr(known, "__qualname__", None):
         return False
     file, other = (getattr(getattr(each, "__code__", None), "co_filename", "") for each in (function, known))
@@ -372,7 +379,7 @@ def _is_same(function: Any, known: Any) -> bool:
 
 
 def heading_of(label: str, source: str, error_kind: str = "false statement") -> str:
-    """Write the label, the source unless it is ``printed``, and the kind of error unless it is the default."""
+    """Return the label, followed by the source and the kind of error if they differ from the defaults."""
     word = {"printed": "", "reading": ", reading", "ours": " (ours)"}[source]
     return f"{label}{word}" + ("" if error_kind == "false statement" else f" ({error_kind})")
 
@@ -381,7 +388,7 @@ def heading_of(label: str, source: str, error_kind: str = "false statement") -> 
 
 
 def catalogue(paper: str | None = None) -> list[Claim[..., Any]]:
-    """List every claim, or every claim of one paper, sorted by id; numbers in ids are sorted by value.
+    """List every claim, or every claim of one paper, sorted by id; ``equation-2`` comes before ``equation-10``.
 
     Raises
     ------
@@ -441,7 +448,7 @@ def arguments_of(claim_id: str) -> str:
 
 
 def matching(pattern: str) -> list[Claim[..., Any]]:
-    """Look up all claims of a paper, the claim with an id, or all claims that match a pattern, ``my-paper/lemma-*``.
+    """Look up claims by the name of a paper, by an id, or by a pattern such as ``my-paper/lemma-*``.
 
     Raises
     ------
@@ -470,5 +477,5 @@ def check_repairs(claims: Iterable[Claim[..., Any]]) -> None:
             if name not in REGISTRY:
                 nearest = difflib.get_close_matches(name, REGISTRY, cutoff=0.3)
                 hint = f"the nearest are {', '.join(nearest)}" if nearest else "state that claim as well"
-                rule = f"must be the id of a claim, because it should repair {each.id}"
+                rule = f"must be the id of a claim, because {each.id} names it in repaired_by"
                 raise InvalidArgument("repaired_by", name, rule, hint)

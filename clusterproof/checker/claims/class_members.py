@@ -1,4 +1,4 @@
-"""Members of a class, in the form that a claim's function receives: drawn by formulas, or listed in stored evidence."""
+"""Members of a class of functions, sets or operators: drawn at random as formulas, or read from stored evidence."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ Groups = Sequence[tuple[Any, Class]]
 
 
 def mirrored(groups: Groups, functions: list[Any]) -> list[Any]:
-    """Return the given triplets of each function; with any number of functions, add the mirror image of the first."""
+    """Return the triplets of each function; for ``count="any"``, append the mirror image of the first function."""
     if groups[0][0] != ANY:
         return functions
 
@@ -40,18 +40,18 @@ def mirrored(groups: Groups, functions: list[Any]) -> list[Any]:
 
 @dataclass(frozen=True)
 class Known:
-    """A function of a class, in the form that the kernel reads: its values are known only at some points."""
+    """A function of a class from stored evidence, which states its values and gradients at some points only."""
 
     code: dict[str, Any]
 
     def world(self, groups: Groups, reach: Fraction | None) -> World:
-        """Return a world that contains the function, in which the claim has not yet requested any point."""
+        """Return a new world for the function: the state of one evaluation, before the claim requests a point."""
         return _KnownWorld(groups, reach, self.code)
 
 
 @dataclass(frozen=True, eq=False)
 class Drawn:
-    """Functions that are given by formulas; each formula has its own orthonormal basis.
+    """Functions defined by formulas; each formula has its own orthonormal basis.
 
     Attributes
     ----------
@@ -62,8 +62,8 @@ class Drawn:
     formulas
         The basis and the formula of each function.
     asked
-        Triplets of each function that the claim requested: first the triplets at points, then at proximal points and
-        linear minima.
+        Triplets of each function that the claim has requested, in two dictionaries. The first contains the triplets at
+        given points, the second the triplets at proximal points and linear minima.
     """
 
     groups: Groups
@@ -102,18 +102,18 @@ class Drawn:
         return list(map(write, _coordinates(point, len(self.start))))
 
     def world(self, groups: Groups, reach: Fraction | None) -> World:
-        """Return the world of the functions, in which the claim has not yet requested any point."""
+        """Return a new world for the functions: the state of one evaluation, before the claim requests a point."""
         return _DrawnWorld(groups, reach, self)
 
     def further_point(self, number: int) -> Vector:
-        """Return a further point. If all drawn points are used up, combine drawn points to a new one, and store it."""
+        """Return a further point; if no drawn points are left, combine earlier points into a new one and store it."""
         while number >= len(self.further):
             half = plus((ZERO,) * len(self.start), plus(self.further[-1], self.start, -1), Fraction(1, 2))
             object.__setattr__(self, "further", (*self.further, plus(self.further[-3], half)))
         return self.further[number]
 
     def at_rest(self) -> Drawn:
-        """Return the same functions with the start and all further points at the solution."""
+        """Return the same functions, but set the starting point and all further points to the solution."""
         x = self.start if self.solution is None else self.solution
         return Drawn(self.groups, x, self.solution, self.minimum, (x,) * len(self.further), self.formulas)
 
@@ -131,13 +131,13 @@ def _coordinates(point: Point, dimension: int) -> Vector:
 
 
 class _TakesFloats(World):
-    """A world in which a claim may use floats. The kernel proves nothing about such a claim."""
+    """A world in which a claim may compute with floats; the kernel cannot prove such a claim."""
 
     rounded = False
     """Whether the claim has used a float. From then on, all numbers are floats and are compared as floats."""
 
     def exact(self, value: Any) -> Any:
-        """Return a factor as a fraction of the same value, also if the factor is a float."""
+        """Convert a factor to a fraction of equal value; the factor may be a float."""
         if not isinstance(value, float | np.floating):
             return super().exact(value)
         if not np.isfinite(value):
@@ -159,7 +159,7 @@ class _KnownWorld(_TakesFloats, Listed):
 
 
 class _DrawnWorld(_TakesFloats):
-    """The world of drawn functions, which have a triplet at every point."""
+    """The world of randomly drawn functions, which can be evaluated at every point."""
 
     def __init__(self, groups: Groups, reach: Fraction | None, drawn: Drawn) -> None:
         super().__init__(groups, reach)
@@ -188,7 +188,7 @@ class _DrawnWorld(_TakesFloats):
         return not point.terms
 
     def point(self) -> Point:
-        """Return the next of the further points."""
+        """Return the next further point."""
         self.points += 1
         return self.at(self._drawn.further_point(self.points - 1))
 

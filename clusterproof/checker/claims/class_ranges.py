@@ -35,14 +35,15 @@ ConvexSet: TypeAlias = Problem
 Operator: TypeAlias = Problem
 """The object that a claim's function receives for a quantity with such a range."""
 Member = Known | Drawn
-"""Value of a quantity with such a range in an instance."""
+"""The value that an instance stores for such a quantity."""
 
 
 @dataclass(frozen=True, eq=False)
 class OfClass(Range, kernel_ranges.OfClass):
     """Range of the functions, operators or sets of a class.
 
-    The sum of two such ranges contains every sum of two members, one of each range. The solution then solves the sum.
+    The sum of two ranges contains the sums of a member of the first and a member of the second range. The solution is
+    then a solution for the sum.
     """
 
     complete = False
@@ -70,12 +71,12 @@ class OfClass(Range, kernel_ranges.OfClass):
         return self.names
 
     def world(self, value: Member, so_far: Instance) -> World:
-        """Return the world of a value, in which the claim has not yet requested any point.
+        """Return a new world for a value: the state of one evaluation, before the claim requests a point.
 
         Raises
         ------
         Refused
-            If no member of the class has the triplets of the value.
+            If no member of the class passes through the triplets of the value.
         """
         return value.world(self.classes(so_far), self.distance(so_far))
 
@@ -85,7 +86,7 @@ class OfClass(Range, kernel_ranges.OfClass):
         return found
 
     def constant(self, name: str, value: Any) -> Any:
-        """Return a constant of a class as an exact number; a float keeps all its digits.
+        """Convert a constant of a class to an exact number; a float becomes the fraction that equals it.
 
         Raises
         ------
@@ -98,7 +99,7 @@ class OfClass(Range, kernel_ranges.OfClass):
         return Fraction(value)
 
     def passed(self, value: Member, so_far: Instance) -> Problem:
-        """Return the value in a new world, so that one evaluation does not affect another."""
+        """Return the value in a new world, so that two evaluations do not affect each other."""
         return problem(self.world(value, so_far))
 
     def holds(self, value: Any, so_far: Instance) -> bool:
@@ -187,38 +188,40 @@ def functions(
     distance: EndLike | None = None,
     count: int | str = 1,
 ) -> Any:
-    """Return the range of all functions of a class on R^d, for every d; each has a start and, if convex, a minimiser.
+    """Return the range of all functions of a class on R^d, for every d.
 
-    Constants are ints, Fractions or functions of earlier quantities, such as ``lambda mu: mu``.
+    Each function has a starting point ``f.start`` and, if it is convex, a minimiser. Constants are ints, Fractions or
+    functions of earlier quantities, such as ``lambda mu: mu``.
 
     Parameters
     ----------
     smoothness
         L: the gradient is L-Lipschitz. If None, the functions need not be differentiable. In this case ``f.gradient``
-        is any subgradient; at equal points it is equal.
+        returns any subgradient, and always the same subgradient at the same point.
     strong_convexity
-        mu: f - mu |x|^2 / 2 is convex.
+        mu: the function f - mu |x|^2 / 2 is convex.
     lipschitz
-        M: every subgradient has a norm of at most M.
+        M: every subgradient has norm at most M.
     convex
-        False for smooth functions that need not be convex; they have ``f.minimum``, but no ``f.minimiser``.
+        Whether the functions must be convex. Functions that need not be convex must be smooth. They have ``f.minimum``,
+        but no ``f.minimiser``.
     distance
         Largest |start - minimiser|, which ``f.distance`` returns.
     count
         Number of functions in ``f.parts``; f is their mean. With ``count="any"``, f is the mean of any number of
-        functions, and ``f.parts`` evaluates each function f_i at its own point y_i.
-        ``f.parts.gradient(y)`` consists of the gradients of f_i at y_i, and ``f.parts(y)`` is the mean of the
-        values f_i(y_i). ``f.parts.point()`` is a further point for each function. ``f.parts.mean(y)`` is the mean of
-        the y_i, and ``u @ v`` is the mean of the functions' inner products <u_i, v_i>.
+        functions, and ``f.parts`` evaluates each function f_i at its own point y_i. ``f.parts.gradient(y)`` returns the
+        gradients of f_i at y_i, and ``f.parts(y)`` returns the mean of the values f_i(y_i). ``f.parts.point()`` returns
+        a new arbitrary point for each function. ``f.parts.mean(y)`` returns the mean of the y_i, and ``u @ v`` returns
+        the mean of the inner products <u_i, v_i>.
 
     Raises
     ------
     InvalidArgument
-        If a constant has another type, is negative, or contradicts another constant.
+        If a constant has the wrong type, is negative, or contradicts another constant.
     """
     if not convex and (distance is not None or count != 1):
         raise InvalidArgument(
-            "convex", convex, "must be True if distance= or count= is given", "leave these out"
+            "convex", convex, "must be True if distance= or count= is given", "leave out distance= and count="
         )
     if count != ANY and (type(count) is not int or count < 1):
         raise InvalidArgument(
@@ -234,7 +237,7 @@ def functions(
 
 
 def sets(*, diameter: EndLike | None = None) -> Any:
-    """Return the range of every closed convex set, with a start and, in a sum, a solution in the set.
+    """Return the range of all closed convex sets, each with a starting point and, in a sum, a solution in the set.
 
     Parameters
     ----------
@@ -252,7 +255,7 @@ def operators(
     lipschitz: EndLike | None = None,
     distance: EndLike | None = None,
 ) -> Any:
-    """Return the range of all operators of a class; each has a start and a zero, ``A.solution``.
+    """Return the range of all operators of a class, each with a starting point and a zero, ``A.solution``.
 
     Parameters
     ----------
@@ -292,7 +295,7 @@ INFINITE = {
 def _of_class(
     kind: type[Class], constants: Mapping[str, Any], distance: EndLike | None = None, count: int | str = 1
 ) -> OfClass:
-    """Return the range of a class with the given constants, as the kernel defines it."""
+    """Return the range of all members of a class with the given constants."""
     given: dict[str, Any] = {
         name: end_of(value) for name, value in {**constants, "distance": distance}.items()
     }

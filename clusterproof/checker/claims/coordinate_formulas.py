@@ -18,12 +18,12 @@ ZERO = Fraction(0)
 
 @dataclass(frozen=True)
 class Slope:
-    """A piecewise linear derivative of one variable; the number of pieces is the number of knots plus one.
+    """A piecewise linear derivative of a function of one variable; n knots separate n + 1 pieces.
 
     Attributes
     ----------
     knots
-        Points at which two pieces meet, in increasing order.
+        Points at which two adjacent pieces meet, in increasing order.
     pieces
         (a, b, c) for each piece: on this piece the function is a t^2 / 2 + b t + c, and its derivative is a t + b.
     chosen
@@ -44,10 +44,10 @@ class Slope:
         derivative: Fraction,
         share: Fraction,
     ) -> Slope:
-        """Return a derivative with the given curvatures and jumps, and the given value at ``at``.
+        """Build the derivative from its curvature on each piece, its jump at each knot, and its value at ``at``.
 
-        The function is 0 at ``at``. At a knot, the derivative lies above the lower end of its jump by ``share`` times
-        the jump.
+        The function is 0 at ``at``. At each knot, the formula returns the left limit of the derivative plus ``share``
+        times the jump.
         """
         middle = bisect_left(knots, at)
         lower = derivative - (share * jumps[middle] if middle < len(knots) and knots[middle] == at else 0)
@@ -80,7 +80,7 @@ class Slope:
         return (t - step * b) / (1 + step * a)
 
     def infimum(self) -> Fraction:
-        """Return the infimum of a function that increases or is constant towards both ends."""
+        """Return the infimum of the function, which must not decrease without bound in either direction."""
         candidates = list(self.knots)
         for place, (a, b, _) in enumerate(self.pieces):
             if a > 0 and place == bisect_left(self.knots, -b / a):
@@ -91,7 +91,7 @@ class Slope:
 def _continued(
     piece: tuple[Fraction, Fraction, Fraction], t: Fraction, curvature: Fraction, jump: Fraction
 ) -> tuple[Fraction, Fraction, Fraction]:
-    """Return the next piece at the knot t: given curvature, the same value at t, and a jump of the derivative."""
+    """Return the piece beyond the knot t. The function is continuous at t, and its derivative jumps by ``jump``."""
     a, b, c = piece
     slope = b + (a - curvature) * t + jump
     return curvature, slope, c + ((a - curvature) * t / 2 + b - slope) * t
@@ -102,13 +102,13 @@ def _continued(
 
 @dataclass(frozen=True)
 class Separable:
-    """A sum of functions of one coordinate each, plus a constant; as an operator, the gradient of this sum."""
+    """A separable function: one function per coordinate, plus a constant. As an operator, it is the gradient."""
 
     derivatives: tuple[Slope, ...]
     value: Fraction = ZERO
 
     def at(self, x: Vector) -> tuple[Vector, Fraction]:
-        """Return a subgradient (for an operator, the image) and the value."""
+        """Return a subgradient at x (for an operator, the image of x) and the value at x."""
         several = [slope.at(t) for slope, t in zip(self.derivatives, x, strict=True)]
         return tuple(g for g, _ in several), self.value + sum(f for _, f in several)
 
@@ -119,7 +119,7 @@ class Separable:
 
 @dataclass(frozen=True)
 class Box:
-    """The set lower <= x <= upper, with a normal vector at one of its points."""
+    """The set lower <= x <= upper, and a normal vector at one point of the set."""
 
     lower: Vector
     upper: Vector
@@ -161,7 +161,7 @@ class Turning:
         return tuple(found)
 
     def at(self, x: Vector) -> tuple[Vector, Fraction]:
-        """Return the image of a point, and 0 as its value."""
+        """Return the image of a point; the second entry is always 0, because an operator has no value."""
         return plus(self.image, self.turned(plus(x, self.point, -1))), ZERO
 
     def turned(self, x: Vector) -> Vector:
@@ -181,7 +181,7 @@ class Turning:
 
 
 Formula = Separable | Box | Turning
-"""A formula for a function, set or operator, in the coordinates of its own basis."""
+"""A formula for a function, set or operator, in coordinates of an orthonormal basis."""
 
 
 def plus(x: Vector, y: Vector, factor: Fraction | int = 1) -> Vector:

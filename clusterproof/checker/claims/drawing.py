@@ -17,13 +17,13 @@ END, BEYOND, NEAR = 0.35, 0.10, 0.25
 FARTHEST = 1000.0
 """Multiple of an open end up to which values are drawn."""
 NEAREST = 1e-6
-"""Least distance between an end and a value drawn near this end, relative to the width of the range."""
+"""Smallest distance between an end and a value drawn near this end, relative to the width of the range."""
 SMALL = 1e-2
-"""Size above which a drawn float becomes a fraction with a small denominator; below it, a short decimal."""
+"""A drawn float above this size becomes a fraction with a small denominator, and a smaller one a short decimal."""
 LEAST = math.ulp(0.0)
-"""Least positive float."""
+"""Smallest positive float."""
 FLOAT_BITS = sys.float_info.max_exp - 1
-"""Number of bits up to which every integer is at most the largest float."""
+"""Every integer with at most this number of bits can be converted to a float."""
 
 
 def draw_value(
@@ -38,7 +38,7 @@ def draw_value(
     stream
         Random generator.
     farthest
-        Multiple of an open end up to which values are drawn.
+        Largest drawn value beyond an open end, as a multiple of this end.
     """
     if not isinstance(allowed, Interval):
         return allowed.draw(so_far, stream)
@@ -82,12 +82,12 @@ def _distance(allowed: Interval, width: Any, stream: np.random.Generator) -> Any
 
 
 def _unit(number: Any) -> int:
-    """Return 1, or the power of two by which a too large number must be divided to become a float."""
+    """Return 1 for a number that fits into a float, otherwise a power of two by which to divide the number first."""
     return 1 << max(int(abs(number)).bit_length() - FLOAT_BITS, 0)
 
 
 def _exactly(allowed: Interval, value: float) -> Any:
-    """Convert a float into a number that can be added to the numbers of the range without rounding."""
+    """Convert a float to the number type of the range, so that additions in the range are not rounded."""
     if isinstance(allowed, Reals):
         return value
     return Fraction(value).limit_denominator(10**6) if abs(value) > SMALL else Fraction(f"{value:.4g}")

@@ -1,8 +1,8 @@
-"""Random functions, sets and operators of a class, in small fractions and with an exact common solution.
+"""Random functions, sets and operators of a class, with small fractions as coefficients and a known exact solution.
 
 Each object is built in an orthonormal basis, one coordinate at a time. A function has a piecewise linear derivative in
 each coordinate, with jumps if the function is not smooth. A set is a box. An operator can also rotate pairs of
-coordinates. For any number of functions, a function and its mirror image are drawn.
+coordinates. For ``count="any"``, the module draws one function, which stands for itself and its mirror image.
 """
 
 from __future__ import annotations
@@ -31,16 +31,16 @@ from clusterproof.checker.kernel.interpolation import Class, FunctionClass, Oper
 from clusterproof.checker.kernel.worlds import ANY
 
 ANGLES = tuple((Fraction(p, r), Fraction(q, r)) for p, q, r in ((0, 1, 1), (1, 0, 1), (-1, 0, 1), (3, 4, 5)))
-"""Cosine and sine of each angle by which an operator turns a pair of coordinates."""
+"""Cosine and sine of the angles by which an operator can rotate a pair of coordinates."""
 
 
 def draw(groups: Groups, reach: Fraction | None, stream: np.random.Generator) -> Drawn:
-    """Draw functions, sets and operators of the classes, with an exact solution and small fractions.
+    """Draw functions, sets and operators of the classes, with small fractions as coefficients and an exact solution.
 
     Parameters
     ----------
     groups
-        (count, class) of each summand; a summand is the mean of ``count`` functions.
+        One pair (count, class) per summand; each summand is the mean of ``count`` functions.
     reach
         Largest |start - solution|, or None if there is no limit.
     stream
@@ -108,7 +108,7 @@ def _slope(
     scale: Fraction,
     stream: np.random.Generator,
 ) -> Slope:
-    """Draw a derivative of size at most ``limit``, with curvatures ``low`` to ``high`` (None: jumps are allowed)."""
+    """Draw a derivative of size at most ``limit``, with curvatures in [low, high]; it may jump if ``high`` is None."""
     top = low + _magnitude(stream) if high is None else high
     if limit is not None:
         if high is None:  # a multiple of |t - at|, its derivative limited at both sides
@@ -150,7 +150,7 @@ def _slope(
 
 
 def _limits(gradient: Vector, M: Fraction, stream: np.random.Generator) -> list[Fraction]:
-    """Return limits of the coordinates' derivatives: a vector of length at most M, at least |subgradient|."""
+    """Return a limit for the derivative in each coordinate, so that every subgradient has norm at most M."""
     if not any(gradient):
         shares = [Fraction(int(place == 0)) for place in range(len(gradient))]
         if len(gradient) > 1 and stream.random() < 0.5:
@@ -226,7 +226,7 @@ def _balanced(
     scale: Fraction,
     stream: np.random.Generator,
 ) -> list[Vector]:
-    """Draw subgradients at the solution with weighted sum 0; each is at most the function's Lipschitz constant."""
+    """Draw subgradients at the solution with weighted sum 0, each no larger than its function's Lipschitz constant."""
     zero = (ZERO,) * len(bases[0])
     limits = [getattr(d, "lipschitz", None) if isinstance(d, FunctionClass) else None for d in definitions]
     sets = [k for k, definition in enumerate(definitions) if isinstance(definition, SetClass)]
@@ -298,24 +298,24 @@ def _draw_pair(
 
 
 def _pick(options: Sequence[Any], stream: np.random.Generator) -> Any:
-    """Return one of the options; all have the same probability."""
+    """Return one of the options, each with the same probability."""
     return options[int(stream.random() * len(options))]
 
 
 def _magnitude(stream: np.random.Generator, smallest: int = -3, largest: int = 3) -> Fraction:
-    """Return a roughly log-uniform number from 2^smallest to 2^largest, with a power of two as its denominator."""
+    """Draw a roughly log-uniform number between 2^smallest and 2^largest, with a power of two as its denominator."""
     exponent = smallest + int(stream.random() * (largest - smallest))
     return Fraction(32 + int(stream.random() * 32), 32) * Fraction(2) ** exponent
 
 
 def _small(dimension: int, stream: np.random.Generator) -> Vector:
-    """Return a vector of small fractions."""
+    """Draw a vector of small fractions."""
     denominator = _pick((1, 1, 2, 3), stream)
     return tuple(Fraction(int(stream.random() * 9) - 4, denominator) for _ in range(dimension))
 
 
 def _basis(dimension: int, stream: np.random.Generator) -> tuple[Vector, ...]:
-    """Return an orthonormal basis: the unit vectors, or their images under one or two reflections I - 2 v v'/v'v."""
+    """Draw an orthonormal basis: the unit vectors, or their images under one or two reflections I - 2 v v'/v'v."""
     rows = [tuple(Fraction(int(i == j)) for j in range(dimension)) for i in range(dimension)]
     for _ in range(_pick((0, 1, 1, 2), stream) if dimension > 1 else 0):
         v = tuple(Fraction(int(stream.random() * 5) - 2) for _ in range(dimension))

@@ -1,4 +1,4 @@
-"""Conclusions about an expectation; they compare the bound with a confidence interval, not with the sample mean."""
+"""Conclusions about an expectation, which are tested with a confidence interval instead of the sample mean."""
 
 from __future__ import annotations
 
@@ -14,18 +14,18 @@ from clusterproof.common import InvalidArgument
 from clusterproof.common.validation import brief
 
 FEWEST = 10_000
-"""Least number of replicates for which an interval from the central limit theorem may decide a line."""
+"""Smallest number of replicates with which an interval from the central limit theorem may decide a line."""
 LARGEST_SHARE = 0.01
-"""Largest share of one replicate in the sum of squared deviations for which such an interval may decide a line."""
+"""An asymptotic interval may decide a line only if no replicate exceeds this share of the sum of squared deviations."""
 BETS = 0.5 ** np.arange(1, 13)
-"""Values of lambda in the test for samples that are only bounded below."""
+"""Values of lambda in the test for samples that have a lower bound but no upper bound."""
 ASYMPTOTIC = "by an interval that is exact only for many replicates without rare large values (give range=)"
 REMEDY = "the expectation is not tested: give range=, or at least 10000 replicates none of which dominates"
 EQUAL = (
     "the expectation is not tested: all replicates are equal; of rarer values nothing is known: give range="
 )
 HALVINGS = 16
-"""Number of bisection steps for a confidence limit. After every step, the lower end of the bracket is a valid limit."""
+"""Number of bisection steps for a confidence limit. The lower end of the bracket is a valid limit after every step."""
 
 
 @dataclass(frozen=True)
@@ -41,7 +41,8 @@ class Expectation:
     sense
         ``"at_most"``, ``"at_least"`` or ``"equal"``.
     range
-        Least and largest possible value of a sample; the largest may be infinite. The pair is None if both are unknown.
+        Smallest and largest possible value of a sample; the largest value may be infinite. The pair is None if both
+        values are unknown.
     words
         As in ``Sides``.
     """
@@ -59,7 +60,7 @@ class Expectation:
 
     @property
     def exact(self) -> bool:
-        """Whether the limit that can refute the line is valid for any number of replicates."""
+        """Whether the confidence limit that can refute the line is valid for any number of replicates."""
         return self.range is not None and (np.isfinite(self.range[1]) or self.sense == "at_most")
 
     @property
@@ -74,40 +75,40 @@ class Expectation:
 
     @property
     def unbounded(self) -> bool:
-        """Whether rare large values, which may occur in no sample, could make an expectation exceed its upper bound."""
+        """Whether rare large values that no sample contains could raise the expectation above its upper bound."""
         return self.sense == "at_most" and self.range is not None and not np.isfinite(self.range[1])
 
     @property
     def of_events(self) -> np.ndarray:
-        """Whether every sample of an entry lies at one of the two ends of the range, such as 0 or 1, (...)."""
+        """Whether every sample of an entry equals one of the two ends of the range, such as 0 or 1, (...)."""
         ends = (np.nan, np.nan) if self.range is None else self.range
         return np.asarray(((self.samples == ends[0]) | (self.samples == ends[1])).all(axis=0))
 
     def wider(self, lower: np.ndarray, upper: np.ndarray, rounding: float) -> tuple[np.ndarray, np.ndarray]:
-        """Return limits widened by possible rounding and cut to the range; limits of counted events are not widened."""
+        """Widen the limits by the possible rounding error, and clip them to the range; leave event limits unchanged."""
         rounding_of = np.where(self.of_events, 0.0, rounding)
         low, high = (-np.inf, np.inf) if self.range is None else self.range
         return np.maximum(lower - rounding_of, low), np.minimum(upper + rounding_of, high)
 
     def interval(self, significance: float) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-        """Return an interval for the expectation of each entry, and whether the interval decides the line, each (...).
+        """Return the two limits for the expectation of each entry, and whether they can decide the line, each (...).
 
         Parameters
         ----------
         significance
-            Error probability of all entries together.
+            Probability that the interval of at least one entry is wrong.
 
         Notes
         -----
-        With a range, both limits are valid for any number of replicates and any distribution, and lie in the range. If
-        all samples of an entry lie at the two ends of the range, the limits are Clopper and Pearson's (1934). (Replace
-        each sample by an event with probability (sample - low) / (high - low): the expectation stays the same.)
-        Otherwise ``_lower_limit`` computes both limits, for the distances of the samples from each end of the range. If
-        samples are only bounded below and the expectation must be at most a number, ``_lower_limit`` computes the lower
-        limit, and only this limit is exact. In all other cases the interval follows from the central limit theorem.
-        Such an interval decides only with at least ``FEWEST`` replicates, and only if no replicate dominates the
-        variance. All intervals are widened by possible rounding. If a sample of an entry is not finite, both limits are
-        the mean, which is infinite or NaN.
+        If the range is known, both limits are valid for any number of replicates and any distribution, and lie in the
+        range. If all samples of an entry equal one of the two ends of the range, the limits are those of Clopper and
+        Pearson (1934). (Replacing each sample by an event with probability (sample - low) / (high - low) does not
+        change the expectation.) Otherwise ``_lower_limit`` computes both limits from the distances between the samples
+        and each end of the range. If the samples have only a lower bound and the line states an upper bound on the
+        expectation, ``_lower_limit`` computes the lower limit, and only this limit is exact. In all other cases the
+        interval follows from the central limit theorem. An asymptotic interval decides the line only if there are at
+        least ``FEWEST`` replicates and no replicate dominates the variance. All intervals are widened by the possible
+        rounding error. If a sample of an entry is not finite, both limits are the mean, which is infinite or NaN.
         """
         unit, finite = unit_of((self.samples, self.allowed)), self.finite
         power = math.frexp(unit)[1]  # with this unit, squares do not overflow
@@ -122,7 +123,7 @@ class Expectation:
     def _interval(
         self, samples: np.ndarray, significance: float, unit: float, power: int
     ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-        """Return the interval for finite samples in units of 2^power; the rounding is relative to ``unit``."""
+        """Return the interval for finite samples, scaled by 2^-power; the rounding error is relative to ``unit``."""
         count, rounding = len(samples), TOLERANCE * unit
         mean = samples.mean(axis=0)
         share = significance / max(mean.size, 1)
@@ -148,7 +149,7 @@ class Expectation:
 
 
 def _event_limits(counts: np.ndarray, trials: int, significance: float) -> tuple[np.ndarray, np.ndarray]:
-    """Return limits for the probability of an event; each limit is wrong with probability at most ``significance``."""
+    """Return confidence limits for the probability of an event, each with error probability ``significance``."""
     from scipy.special import betaincinv
 
     lower = np.where(counts == 0, 0.0, betaincinv(np.maximum(counts, 1), trials - counts + 1, significance))
@@ -192,31 +193,31 @@ def expectation(
     range: tuple[float, float] | None = None,  # noqa: A002 - the interface's name
     words: str | Callable[[], str] = "",
 ) -> Expectation:
-    """Conclude that an expectation is at most, at least, or equal to a number.
+    """State that an expectation is at most, at least, or equal to a number.
 
-    Do not pass a Monte Carlo mean to ``at_most``: the checker would compare it as if it were exact.
+    Do not pass a Monte Carlo mean to ``at_most``: the checker would compare the mean as if it were exact.
 
     Parameters
     ----------
     samples
         Samples of shape (replicates, ...); the replicates must be independent.
     at_most, at_least, equal
-        The bound, broadcast to (...). Give one of the three.
+        The bound, broadcast to (...). Give exactly one of the three.
     range
-        Least and largest possible value of a sample, if they are known. The interval is then exact. For squares and
-        other nonnegative samples, ``at_most`` with ``(0, math.inf)`` is an exact test and needs fewer replicates. For
+        Smallest and largest possible value of a sample, if known. The interval is then exact. For squares and other
+        nonnegative samples, ``at_most`` with ``(0, math.inf)`` is an exact test and needs fewer replicates. For
         ``at_least`` and ``equal``, no exact test exists without a largest value (Bahadur and Savage 1956, restated). In
-        all other cases the interval is asymptotic. It decides with at least 10 000 replicates if no replicate dominates
-        the variance. A second sample of ``replicates`` replicates must also agree, because rare large values occur only
-        in many replicates.
+        all other cases the interval is asymptotic. An asymptotic interval decides the line if there are at least 10 000
+        replicates and no replicate dominates the variance. A second sample of ``replicates`` replicates must agree,
+        because rare large values occur only in large samples.
     words
         As in ``Sides``.
 
     Raises
     ------
     InvalidArgument
-        If not exactly one of the three bounds is given, or if the bound does not broadcast. Likewise if there are no
-        replicates, or if a sample lies outside ``range``.
+        If not exactly one of the three bounds is given, if the bound does not broadcast, if there are no replicates, or
+        if a sample lies outside ``range``.
 
     Examples
     --------

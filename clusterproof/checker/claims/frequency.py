@@ -12,7 +12,7 @@ from clusterproof.common import InvalidArgument
 
 @dataclass(frozen=True)
 class Frequency:
-    """The statement that an event's probability is at most ``allowed``; with ``exactly``, it must equal ``allowed``.
+    """The statement that the probability of an event is at most, or exactly, ``allowed``.
 
     Attributes
     ----------
@@ -21,7 +21,7 @@ class Frequency:
     allowed
         Probability, in [0, 1].
     exactly
-        Whether the probability must equal ``allowed``.
+        Whether the probability must equal ``allowed``; otherwise it may be smaller.
     words
         As in ``Sides``.
     """
@@ -39,9 +39,9 @@ def probability(
     equal: float | None = None,
     words: str | Callable[[], str] = "",
 ) -> Frequency:
-    """Conclude that the probability of an event is at most, or equal to, a number.
+    """State that the probability of an event is at most, or equal to, a number.
 
-    The conclusion is broken only if every value in the exact interval for the probability contradicts the conclusion.
+    The checker calls the statement false only if every probability in the exact confidence interval contradicts it.
 
     Parameters
     ----------

@@ -1,4 +1,4 @@
-"""Judge the lines of a claim on one instance: whether they hold, and which share of the bound is used."""
+"""Compare the two sides of each line of a claim on one instance: whether the line holds, and how tight it is."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ Conclusion: TypeAlias = Sides | Frequency | Expectation | Excluded
 WHOLE, DECREASE = "all", "decrease"
 """Dictionary keys for the factor on the whole bound, and for the factor on the decrease that a contraction promises."""
 RESOLUTION = 1e-13
-"""Largest rounding of the factors, relative to the largest side, for entries that are exact to 1e-9."""
+"""Largest rounding error allowed in the factors, relative to the larger side."""
 FLOATS = np.finfo(float)
 SAME = 1e-8
 """Relative difference up to which two sides count as equal."""
@@ -48,41 +48,42 @@ class Judgement:
     broken
         Whether the instance refutes the line.
     measured, allowed
-        The two sides at the entry that breaks the line most, or comes nearest to breaking it. For a broken statement
-        about a probability, the share of replicates with the event and the allowed probability.
+        The two sides at the entry that exceeds the bound most, or comes closest to the bound. For a broken statement
+        about a probability: the share of replicates with the event, and the allowed probability.
     terms
         Summands of ``allowed`` at that entry.
     place
         Index of the entry, or an empty tuple for single numbers.
     factors
-        Least factor on the whole bound, and on each of several terms, with which the line still holds. The value is
-        None if there are too few replicates to refute any factor. The mapping is empty for equations.
+        The smallest factors by which the whole bound, or one of its terms, can be multiplied so that the line still
+        holds. The value is None if there are too few replicates to refute any factor. The mapping is empty for
+        equations.
     exact
         Whether both sides are exact numbers.
     trials, failures, interval
         Number of replicates, number of replicates that break the line, and the interval for the probability or
-        expectation. The last is None for statements without probability.
+        expectation. The interval is None for statements without probability.
     confirms
-        Whether a second, fresh sample must also break the line, because its interval is asymptotic.
+        Whether a second, independent sample must also break the line, because the interval is asymptotic.
     inconclusive
-        The reason why the interval decides nothing, or an empty string if it decides the line.
+        The reason why the interval does not decide the line, or an empty string if it does.
     settled
         Whether the line is decided without further replicates.
     infinite
         Whether both sides of every entry are the same infinity.
     rounded
-        Whether an exact side exceeds a side of floats by no more than the tolerance.
+        Whether an exact side exceeds a side in floats, but by no more than the rounding tolerance.
     wraps
-        Whether a side contains NumPy's integers, which may wrap around; then the statement may hold in spite of its
-        numbers.
+        Whether a side contains NumPy integers, which may overflow. The theorem may then hold although the computed
+        numbers contradict it.
     basis
-        ``"intervals"`` if interval arithmetic decided the line in place of floats; otherwise empty.
+        ``"intervals"`` if interval arithmetic instead of floats decided the line; otherwise an empty string.
     written, gap
-        ``written``: the two sides over the real numbers as a string, if one side is larger than any float. ``gap``:
-        their difference as a string, if both sides are the same float.
+        ``written``: the exact two sides as a string, if one side is larger than any float. ``gap``: the exact
+        difference as a string, if both sides round to the same float.
     why
-        The reason why interval arithmetic does not decide a line that floats break. The string is empty if interval
-        arithmetic decides, or was not used.
+        The reason why interval arithmetic cannot decide a line that is false in floats. The string is empty if interval
+        arithmetic decides the line, or was not used.
     """
 
     broken: bool
@@ -108,14 +109,14 @@ class Judgement:
 
     @property
     def undefined(self) -> bool:
-        """Whether the numbers decide nothing: a side is NaN or may have wrapped around, or both sides are infinite."""
+        """Whether the computed numbers are useless: NaN, a possible integer overflow, or two infinite sides."""
         if self.basis:
             return False
         return self.infinite or math.isnan(self.measured) or (self.broken and self.wraps)
 
     @property
     def used(self) -> float:
-        """Share of the bound that the instance uses, or 0 if unknown."""
+        """Ratio of the measured side to the bound, or 0 if unknown."""
         factor = self.factors.get(WHOLE)
         return 0.0 if factor is None or self.undefined else as_float(factor)
 
@@ -125,7 +126,7 @@ class Judgement:
         return not self.broken and self.used > 1 - SAME
 
     def confirmed(self, again: Judgement) -> Judgement:
-        """Combine with a second sample: the line is broken only if both samples break it on the same side."""
+        """Combine with a second sample: the line is broken only if both samples contradict it in the same direction."""
         same_side = (self.measured < self.allowed) == (again.measured < again.allowed)
         broken = self.broken and again.broken and same_side
         doubtful = not broken and (self.broken or again.broken)
@@ -136,18 +137,20 @@ class Judgement:
 def judge(
     lines: Mapping[str, Conclusion], significance: float, instance: Mapping[str, Any] | None = None
 ) -> dict[str, Judgement]:
-    """Judge the lines of one evaluation; lines that are excluded are left out.
+    """Judge the lines of one evaluation, except excluded lines.
 
-    Lines with the same failure probability must hold together: a replicate fails if it breaks one of these lines.
+    Lines with the same failure probability are one joint event: a replicate fails if it breaks at least one of these
+    lines.
 
     Parameters
     ----------
     lines
-        Conclusions by name of the line.
+        The conclusion of each line, indexed by the line's name.
     significance
-        Error probability of all intervals of this evaluation together.
+        Probability that at least one interval of this evaluation is wrong.
     instance
-        The quantities of this evaluation; their floats determine how much rounding is allowed. It is None if unknown.
+        The quantities of this evaluation, or None if unknown. The largest float among them determines the rounding
+        tolerance.
     """
     stated: dict[str, Any] = {name: each for name, each in lines.items() if not isinstance(each, Excluded)}
     if instance is not None:
@@ -181,7 +184,7 @@ def judge(
 
 
 class Entries:
-    """Entries of the two sides, with signs for which the line states: measured <= sum of the terms."""
+    """Entries of the two sides, with signs chosen so that the line reads: measured <= sum of the terms."""
 
     def __init__(self, sides: Sides) -> None:
         measured = [abs(gap) for gap in sides.measured] if sides.identity else sides.measured
@@ -221,7 +224,7 @@ class Entries:
             self.factor_tolerance = np.fmin(self.tolerance, relative + RESOLUTION * unit + SMALLEST)
 
     def _unit(self, sides: Sides) -> Any:
-        """Return the largest entry plus the largest summand; with replicates, for each replicate."""
+        """Return the largest entry plus the largest summand, separately for each replicate if there are replicates."""
         finite = np.where(np.isfinite(self.measured), np.abs(self.measured), 0.0)
         if sides.failure is not None:
             largest = finite.reshape(len(finite), -1).max(axis=1, initial=0.0)
@@ -233,11 +236,11 @@ class Entries:
 
     @np.errstate(all="ignore")
     def factors(self, term: str | None = None) -> np.ndarray:
-        """Return the least factor on a term (None: on the sum) with which each entry holds, in the entries' shape.
+        """Return, for each entry, the smallest factor on a term (None: on the sum) with which the line holds.
 
-        The factor is 0 if the entry holds without the term, and infinite if no factor suffices. If a negative term
-        grows, the bound becomes stronger, so the factor of such a term is inverted. A factor of at most 1 therefore
-        always means that the line holds.
+        The factor is 0 if the line holds without the term, and infinite if no factor suffices. A larger factor on a
+        negative term makes the bound stronger, so the factor of a negative term is inverted. A factor of at most 1
+        therefore always means that the line holds.
         """
         value = self.allowed if term is None else self.terms[term]
         rest = self.allowed - value
@@ -257,7 +260,7 @@ class Entries:
         return np.asarray(entries.reshape(len(entries), -1).max(axis=1))
 
     def worst(self, replicate: int | None = None) -> tuple[int, ...]:
-        """Return the index of the entry that exceeds the bound most, or comes nearest to exceeding it."""
+        """Return the index of the entry that exceeds the bound most, or comes closest to the bound."""
         each = as_floats(self.factors())
         if self.broken.any():
             with np.errstate(all="ignore"):
@@ -284,7 +287,7 @@ def _broadcast(arrays: list[np.ndarray]) -> list[np.ndarray]:
 
 
 def least_factor(short: Any, value: Any) -> Any:
-    """Return the least factor for which factor times ``value`` reaches ``short``, exact for two exact numbers."""
+    """Return the smallest factor with factor * value >= short; the factor is exact if both numbers are exact."""
     exact = is_exact(short) and is_exact(value)
     if value > 0:
         quotient = Fraction(short) / Fraction(value) if exact else short / float(value)
@@ -295,16 +298,17 @@ def least_factor(short: Any, value: Any) -> Any:
 
 
 def _keys(sides: Sides) -> dict[str, str | None]:
-    """Map the key of each factor to its term (None: the whole bound). Equations have no factors."""
+    """Map the key of each factor to its term, or to None for the whole bound; equations have no factors."""
     if sides.identity:
         return {}
     return {WHOLE: None} | ({name: name for name in sides.terms} if len(sides.terms) > 1 else {})
 
 
 def _single_exact(sides: Sides) -> Judgement | None:
-    """Judge two sides that are single integers or fractions, as ``_sure`` does; return None for other sides.
+    """Judge two sides that are single integers or fractions; return None for all other sides.
 
-    Most instances of an exact statement have such sides, and arrays would take five times as long.
+    The result is the same as from ``_sure``. Most exact instances have such sides, and ``_sure`` takes five times as
+    long.
     """
     measured = sides.measured if sides.identity else [sides.measured]
     values = (*measured, *sides.terms.values())
@@ -376,7 +380,7 @@ def _is_infinite(sides: Sides, entries: Entries) -> bool:
 
 
 def _is_rounded(sides: Sides) -> bool:
-    """Return whether exact arithmetic would break a line with one exact side and one side of floats."""
+    """Return whether a line with one exact side and one side in floats is false in exact arithmetic."""
     if sides.identity or np.ndim(sides.measured) or any(map(np.ndim, sides.terms.values())):
         return False
     first, *others = sides.terms.values()
@@ -387,7 +391,7 @@ def _is_rounded(sides: Sides) -> bool:
 
 
 def _random(sides: Sides, name: str, event: Mapping[str, Entries], significance: float) -> Judgement:
-    """Judge one line of several that share a failure probability."""
+    """Judge one of several lines that share a failure probability."""
     entries = event[name]
     trials = len(entries.measured)
     failures = int(np.logical_or.reduce([each.by_replicate(each.broken) for each in event.values()]).sum())

@@ -9,15 +9,17 @@ class Kind(StrEnum):
     """The verdict on a claim, or on one of its lines."""
 
     CERTIFIED = "certified"
-    """Every instance that meets the hypotheses meets the conclusion, and such an instance exists. Only the kernel
-    decides this."""
+    """Every instance that meets the hypotheses also meets the conclusion, and at least one such instance exists.
+
+    Only the kernel can give this verdict.
+    """
     CONSISTENT = "consistent"
-    """No instance that was tried refutes the claim."""
+    """None of the instances that were tried refutes the claim."""
     VIOLATED = "violated"
     """An instance meets the hypotheses and breaks the conclusion."""
     VACUOUS = "vacuous"
-    """No instance meets the hypotheses; only the kernel decides this."""
+    """No instance meets the hypotheses; only the kernel can give this verdict."""
     ILL_POSED = "ill-posed"
     """The printed statement has no single meaning."""
     INCONCLUSIVE = "inconclusive"
-    """The check decided nothing."""
+    """The check could not decide the claim."""

@@ -14,7 +14,7 @@ from clusterproof.user_files import load_file, load_named
 
 
 def load_claims(source: str | Path) -> list[str]:
-    """Import a file or module that states claims. Importing executes the file or module.
+    """Import, and thereby execute, a file or module that states claims.
 
     Parameters
     ----------
@@ -24,13 +24,13 @@ def load_claims(source: str | Path) -> list[str]:
     Returns
     -------
     list of str
-        Ids of the claims that the file or module itself states, in order. ``check`` also knows the claims of modules
-        that it imports, but the list leaves them out.
+        Ids of the claims that the file or module itself states, in order. The list omits claims of other modules that
+        the source imports, but ``check`` can check them.
 
     Raises
     ------
     InvalidArgument
-        If the source cannot be imported or states no claim. If the import fails, none of the source's claims is kept.
+        If the source cannot be imported or states no claim. If the import fails, none of its claims is registered.
     """
     text = str(source)
     before = dict.copy(REGISTRY)
@@ -47,19 +47,19 @@ def load_claims(source: str | Path) -> list[str]:
 
 
 def load_module(source: str | Path, argument: str = "module") -> str:
-    """Import (and so execute) a user's file or module, and return the name of the module in ``sys.modules``.
+    """Import, and thereby execute, a user's file or module; return the name of the module in ``sys.modules``.
 
     Parameters
     ----------
     source
         Path of a Python file, or dotted name of a module.
     argument
-        Name of the argument with the path or name, for error messages.
+        Name of the argument that contained the path or the dotted name, for error messages.
 
     Raises
     ------
     InvalidArgument
-        If the source does not exist or cannot be imported. In this case, none of the source's claims is kept.
+        If the source does not exist or cannot be imported. In this case, none of its claims is registered.
     """
     text = str(source)
     path = Path(text)

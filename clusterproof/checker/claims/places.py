@@ -1,4 +1,4 @@
-"""Find the file and the line in a user's file at which an error was raised."""
+"""Find the line of a user's file at which an error was raised."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from clusterproof.common import InvalidArgument
 
 
 def place_of(error: BaseException, function: Callable[..., Any]) -> str:
-    """Return a function's file with the line that raised an error, or else its first line; "" without a file."""
+    """Return "FILE, line N" for an error in a function, or an empty string if the function has no file."""
     code = getattr(function, "__code__", None)
     if code is None:
         return ""
@@ -20,7 +20,7 @@ def place_of(error: BaseException, function: Callable[..., Any]) -> str:
 
 
 def line_of(error: BaseException, file: str) -> int | None:
-    """Return the last line of a file in the traceback of an error, or None if the file is not in the traceback."""
+    """Return the number of the last line in a traceback that belongs to a file, or None if no line does."""
     lines = [
         line for frame, line in traceback.walk_tb(error.__traceback__) if frame.f_code.co_filename == file
     ]
@@ -28,7 +28,7 @@ def line_of(error: BaseException, file: str) -> int | None:
 
 
 def called(function: Callable[..., Any], *arguments: Any, **named: Any) -> Any:
-    """Call a user's function; add a note with file and line to every error that it raises.
+    """Call a user's function; if it raises an error, add a note with the file and the line.
 
     Raises
     ------
@@ -50,6 +50,6 @@ def called(function: Callable[..., Any], *arguments: Any, **named: Any) -> Any:
 
 
 def _name_place(error: Exception, place: str) -> None:
-    """Add the place as a note to an error without notes."""
+    """Add the place as a note to an error that has no notes yet."""
     if place and not getattr(error, "__notes__", ()):
         error.add_note(place)

@@ -1,4 +1,4 @@
-"""Ranges of single quantities: the kernel's definitions, with functions that list, draw and write values."""
+"""Ranges of single quantities: the kernel's definitions, and functions that list, draw and encode values."""
 
 from __future__ import annotations
 
@@ -31,25 +31,25 @@ if TYPE_CHECKING:
 T = TypeVar("T")
 Exact = TypeVar("Exact", int, Fraction)
 EndLike: TypeAlias = int | Fraction | Callable[..., Any]
-"""End of a range as the user writes it: a number, or a function whose parameters name earlier quantities."""
+"""An end of a range, as the user writes it: a number, or a function of earlier quantities, named by its parameters."""
 
 LISTED = 100_000
-"""Largest number of values at which a grid of numbers is still listed."""
+"""Largest number of values in a grid that the module lists completely."""
 FINEST = 1000
 """Largest denominator of a drawn fraction that does not lie on the grid."""
 LARGEST_REAL = sys.float_info.max / 4
-"""Largest float that is tried; the difference between two such floats is finite."""
+"""Largest float that the search tries; at this limit, differences between two floats are still finite."""
 LARGEST = 10**4000
-"""Largest number that is tried; Python converts integers of up to 4300 digits to text."""
+"""Largest number that the search tries; Python refuses to convert integers with more than 4300 digits to text."""
 WIDE = 2**62
-"""Largest size of an integer range from which this module draws with NumPy, whose limit is 2^63."""
+"""Largest number of integers in a range from which this module draws with NumPy, which is limited to 2^63."""
 
 
 class End(kernel_ranges.End):
-    """End of a range, computed by the user's function from the quantities that the function's parameters name."""
+    """An end of a range that a user's function computes from the earlier quantities named by its parameters."""
 
     def value(self, so_far: Instance, box: Sequence[Any] = ()) -> Any:
-        """Return the value of the end; an error of the function gets a note with file and line."""
+        """Return the value of the end; errors of the user's function get a note with the file and the line."""
         return without_numpy(called(self.function, **{name: so_far[name] for name in self.names}))
 
 
@@ -59,7 +59,7 @@ def end_of(end: EndLike) -> Any:
 
 
 def without_numpy(value: Any) -> Any:
-    """Convert NumPy's numbers to Python's."""
+    """Convert NumPy numbers to Python numbers."""
     if isinstance(value, np.generic):
         return value.item()
     return Fraction(int(value.numerator), int(value.denominator)) if type(value) is Fraction else value
@@ -73,17 +73,17 @@ def parameters_of(end: Callable[..., Any]) -> tuple[str, ...]:
 
 
 def exactly(number: Any) -> Fraction:
-    """Return a number as a fraction; a float becomes the decimal that Python prints, so 0.1 gives 1/10."""
+    """Convert a number to a fraction; a float is read as the decimal that Python prints, so 0.1 becomes 1/10."""
     return Fraction(repr(float(number)) if isinstance(number, float) else number)
 
 
 def within_largest(number: Exact) -> Exact:
-    """Return the nearest number whose size is at most ``LARGEST``."""
+    """Clip a number to the interval from ``-LARGEST`` to ``LARGEST``."""
     return min(max(number, type(number)(-LARGEST)), type(number)(LARGEST))
 
 
 def draw_integer(low: int, high: int, stream: np.random.Generator) -> int | None:
-    """Draw an integer of any size from ``low`` to ``high``, both included; return None if there is none."""
+    """Draw an integer of any size with low <= integer <= high; return None if there is none."""
     count = high - low + 1
     if count <= 0:
         return None
@@ -120,29 +120,29 @@ class Range(kernel_ranges.Plain):
         return value
 
     def encode(self, value: Any) -> Any:
-        """Write a value so that JSON keeps it exactly: 9/10 as ``"9/10"``, numbers and names unchanged."""
+        """Convert a value to JSON without loss: 9/10 becomes ``"9/10"``; integers and strings do not change."""
         return numbers.write(value)
 
     def for_kernel(self, value: Any) -> Any:
-        """Write a value for the kernel; a float becomes the decimal that Python prints."""
+        """Convert a value for the kernel; a float becomes the decimal that Python prints."""
         if isinstance(value, tuple):
             return list(map(self.for_kernel, value))
         return numbers.write(exactly(value) if isinstance(value, float) else value)
 
     def key(self, value: Any) -> Any:
-        """Return a key that identifies the value, and that JSON can write."""
+        """Return a key that identifies the value and can be written as JSON."""
         return self.encode(value)
 
 
 @dataclass(frozen=True, eq=False)
 class Interval(kernel_ranges.Interval, Range):
-    """Range of numbers that may be open on either side; the search first tries numbers between two ends.
+    """Range of numbers, which may be unbounded above or below.
 
     Attributes
     ----------
     tried
-        The two ends between which the search first tries numbers. They differ from the range's ends only on an open
-        side.
+        The two numbers between which the search tries values first. On a bounded side, this number is the end of the
+        range.
     """
 
     tried: tuple[Any, Any]
@@ -172,21 +172,21 @@ class Interval(kernel_ranges.Interval, Range):
 
     @property
     def parts(self) -> tuple[Any, ...]:
-        """The two ends of the range, followed by the two ends between which numbers are tried first."""
+        """The two ends of the range, followed by the two numbers between which the search tries values first."""
         return *super().parts, *self.tried
 
     def ends(self, so_far: Instance, box: Sequence[Any] = ()) -> tuple[Any, Any]:
-        """Return the least and the largest value, None for an open side; a float counts as its decimal."""
+        """Return the smallest and the largest value, or None for an unbounded side; floats are read as decimals."""
         low, high = super().ends(so_far, box)
         return _decimal(low), _decimal(high)
 
     def tried_ends(self, so_far: Instance) -> tuple[Any, Any]:
-        """Return the least and the largest value that the search tries."""
+        """Return the smallest and the largest value that the search tries first."""
         low, high = (kernel_ranges.value_of(end, so_far) for end in self.tried)
         return self.cast(low, up=True), self.cast(high)
 
     def cast(self, number: Any, *, up: bool = False) -> Any:
-        """Convert a number to the type of the range; round it up if ``up`` is true, otherwise down."""
+        """Convert a number to the type of the range; if rounding is needed, round up or down as ``up`` states."""
         return number
 
 
@@ -204,7 +204,7 @@ class Integers(Interval):
         return within_largest(int(math.ceil(number) if up else math.floor(number)))
 
     def values(self, so_far: Instance) -> Sequence[int] | None:
-        """Return the values, those nearest to zero first, or None if there are too many."""
+        """Return the values in order of their distance from zero, or None if there are too many."""
         low, high = self.tried_ends(so_far)
         if high - low >= LISTED or LARGEST in (abs(low), abs(high)):
             return None
@@ -256,21 +256,21 @@ class Rationals(Interval):
 
 @dataclass(frozen=True, eq=False)
 class Reals(Interval):
-    """Range of floats. The kernel reads each float as the fraction that its decimal gives."""
+    """Range of floats. The kernel reads each float as the decimal number that Python prints."""
 
     complete = False
 
     @property
     def noun(self) -> str:
-        """The noun for one value in a description of the range."""
+        """The noun for one value in descriptions of the range."""
         return "a number"
 
     def cast(self, number: Any, *, up: bool = False) -> float:
-        """Return the nearest float for which differences between two such floats are finite."""
+        """Return the nearest float of size at most ``LARGEST_REAL``."""
         return max(-LARGEST_REAL, min(LARGEST_REAL, as_float(number)))
 
     def ends(self, so_far: Instance, box: Sequence[Any] = ()) -> tuple[Any, Any]:
-        """Return the least and the largest value, None for an open side; floats stay unchanged."""
+        """Return the smallest and the largest value, or None for an unbounded side; floats are not changed."""
         return kernel_ranges.Interval.ends(self, so_far, box)
 
     def holds(self, value: Any, so_far: Instance) -> bool:
@@ -283,7 +283,7 @@ class Reals(Interval):
         )
 
     def encode(self, value: Any) -> float:
-        """Write the number as a float; JSON keeps all its digits."""
+        """Return the number as a float, which JSON stores without loss."""
         return float(value)
 
     def decode(self, code: Any) -> float:
@@ -312,7 +312,10 @@ class Choice(kernel_ranges.Choice, Range):
 
 @dataclass(frozen=True, eq=False)
 class Drawn(Range):
-    """Range of objects that a function draws. Stored evidence contains the objects, so a replay draws nothing."""
+    """Range of objects that a user's function draws.
+
+    Evidence stores the objects themselves, so a replay does not draw them again.
+    """
 
     make: Callable[..., Any]
     to_json: Callable[[Any], Any]
@@ -323,7 +326,7 @@ class Drawn(Range):
 
     @property
     def names(self) -> tuple[str, ...]:
-        """Names of the parameters of ``make`` after the generator."""
+        """Names of all parameters of ``make`` except the first, the random generator."""
         return parameters_of(self.make)[1:]
 
     @property
@@ -332,7 +335,7 @@ class Drawn(Range):
         return self.names
 
     def holds(self, value: Any, so_far: Instance) -> bool:
-        """Return whether the object has the annotated type; the claim must suppose every further property."""
+        """Return whether the object has the annotated type; claims state all further properties with ``suppose``."""
         return isinstance(value, self.kind)
 
     def describe(self, so_far: Instance) -> str:
@@ -340,7 +343,7 @@ class Drawn(Range):
         return f"what the constructor of {getattr(self.kind, '__name__', self.kind)} accepts"
 
     def encode(self, value: Any) -> Any:
-        """Write the object as JSON values."""
+        """Convert the object to JSON values."""
         return self.to_json(value)
 
     def decode(self, code: Any) -> Any:
@@ -360,8 +363,8 @@ def integers(low: EndLike, high: EndLike, *, upwards: bool = False, downwards: b
     low, high
         Numbers, or functions of earlier quantities, such as ``lambda steps: steps - 1``.
     upwards, downwards
-        Whether the claim includes all larger, or all smaller, integers. On an open side, the search also tries integers
-        up to 1000 times as far away.
+        Whether the claim also covers all larger (or all smaller) integers. The search then tries integers up to 1000
+        times as large.
     """
     tried = end_of(low), end_of(high)
     return Integers(*_ends(tried, upwards, downwards), True, tried)
@@ -379,7 +382,7 @@ def rationals(
 
 
 def reals(low: EndLike, high: EndLike, *, upwards: bool = False, downwards: bool = False) -> Any:
-    """Return the range of floats from ``low`` to ``high``; prefer ``rationals`` if the sides can be exact.
+    """Return the range of floats from ``low`` to ``high``; prefer ``rationals`` if the two sides can be exact.
 
     The parameters are as in ``integers``.
     """
@@ -388,17 +391,17 @@ def reals(low: EndLike, high: EndLike, *, upwards: bool = False, downwards: bool
 
 
 def _decimal(end: Any) -> Any:
-    """Return an end of a range of exact numbers; a float counts as the decimal that Python prints."""
+    """Convert the end of a range of exact numbers; a float is read as the decimal that Python prints."""
     return exactly(end) if isinstance(end, float) else end
 
 
 def _ends(tried: tuple[Any, Any], upwards: bool, downwards: bool) -> tuple[Any, Any]:
-    """Return the ends of the range itself, with None for an open side."""
+    """Return the ends of the range, with None for an unbounded side."""
     return None if downwards else tried[0], None if upwards else tried[1]
 
 
 def choice(*values: Any) -> Choice:
-    """Return the range of the given values, simple ones first: numbers, fractions, strings or booleans.
+    """Return the range of the given values, which are numbers, strings or booleans. List simple values first.
 
     Raises
     ------
@@ -421,7 +424,7 @@ def choice(*values: Any) -> Choice:
 
 
 def settings_of(task: Any) -> dict[str, Any]:
-    """Write a task as the settings with which it can be built again."""
+    """Return the settings of a task, from which it can be built again."""
     if not hasattr(task, "settings"):
         remedy = "write drawn(make, write=..., read=...) with functions that convert an object to JSON values and back"
         raise InvalidArgument("make", task, "must draw tasks if write and read are not given", remedy)
@@ -434,21 +437,21 @@ def drawn(
     write: Callable[[Any], Any] = settings_of,
     read: Callable[[Any], Any] = task_from,
 ) -> Drawn:
-    """Return the range of the objects that ``make`` draws; they are tasks unless you give ``write`` and ``read``.
+    """Return the range of all objects that ``make`` draws; without ``write`` and ``read``, the objects must be tasks.
 
     Parameters
     ----------
     make
-        Function that draws an object. Its first parameter is a random generator, and the others name earlier
-        quantities.
+        Function that draws an object. Its first parameter is a random generator; all other parameters are named after
+        earlier quantities.
     write, read
-        Functions that convert an object into JSON values without loss, and JSON values back into the object.
+        Functions that convert an object to JSON values without loss, and back.
     """
     return Drawn(make, write, read)
 
 
 def example_of(strategy: SearchStrategy[T], stream: np.random.Generator) -> T:
-    """Draw one example of a hypothesis strategy; equal states of the generator give equal examples."""
+    """Draw one example from a Hypothesis strategy; the state of the generator determines the example."""
     from hypothesis import HealthCheck, Phase, given, seed, settings
 
     examples: list[T] = []

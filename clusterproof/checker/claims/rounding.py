@@ -1,4 +1,4 @@
-"""The rounding that a comparison of floats allows; a comparison of exact numbers allows none."""
+"""Rounding tolerances for comparisons of floats; exact numbers are compared without a tolerance."""
 
 from __future__ import annotations
 
@@ -11,19 +11,19 @@ from typing import Any
 import numpy as np
 
 TOLERANCE = 1e-9
-"""Allowed rounding, relative to the largest magnitude among the numbers from which the two sides were computed."""
+"""Rounding tolerance, relative to the largest number from which the two sides were computed."""
 FLOOR = 1e-14
-"""Allowed rounding, relative to the largest float of an instance; it applies even if the two sides are small."""
+"""Minimum rounding tolerance, relative to the largest float of an instance; it also applies to small sides."""
 
 SMALLEST = float(np.finfo(float).tiny)
-"""Least float with full precision; a smaller number, such as 1e-12 exp(-718) = 0, may have lost all digits."""
+"""Smallest float with full precision. Smaller numbers can lose all digits, as in 1e-12 exp(-718) = 0."""
 
 
 def is_exact(value: Any) -> bool:
     """Return whether a number, or every entry of a list or array, is a Python integer, fraction or boolean.
 
-    NumPy's integers have 64 bits: a sum, product or power that does not fit silently becomes another number. The sum of
-    NumPy's booleans is again a boolean. Subclasses may define other arithmetic.
+    NumPy integers are not exact: they have 64 bits and overflow silently. Nor are NumPy booleans, because their sum is
+    again a boolean. Nor are subclasses, because they can redefine arithmetic.
     """
     if isinstance(value, np.ndarray):
         return value.dtype == object and all(is_exact(entry) for entry in value.flat)
@@ -35,7 +35,7 @@ def is_exact(value: Any) -> bool:
 
 
 def has_numpy_integers(value: Any) -> bool:
-    """Return whether a number, or an entry of a list or array, is a NumPy integer or a fraction of NumPy's integers."""
+    """Return whether a number, or an entry of a list or array, is a NumPy integer or a fraction of NumPy integers."""
     if isinstance(value, np.ndarray) and value.dtype != object:
         return value.dtype.kind in "iu"
     if isinstance(value, np.ndarray | list | tuple):
@@ -46,7 +46,7 @@ def has_numpy_integers(value: Any) -> bool:
 
 
 def has_numpy_parts(value: Any) -> bool:
-    """Return whether a number or an entry is a fraction of NumPy's integers; sums of such fractions may wrap around."""
+    """Return whether a number or an entry is a fraction of NumPy integers, which can overflow in sums."""
     if isinstance(value, np.ndarray) and value.dtype != object:
         return False
     if isinstance(value, np.ndarray | list | tuple):

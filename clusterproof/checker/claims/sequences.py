@@ -1,4 +1,4 @@
-"""Ranges of sequences, such as adversarial losses, errors of inexact steps, or one step size per round."""
+"""Ranges of sequences, for example adversarial losses, errors of inexact steps, or one step size per round."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from clusterproof.checker.kernel.ranges import Instance
 
 LONGEST_PERIOD, MOST_PHASES = 4, 4
 LISTED = 10_000
-"""Largest number of sequences at which they are still listed."""
+"""Largest number of sequences that the module lists completely."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -40,7 +40,7 @@ class Sequences(kernel_ranges.Tuples, Entrywise):
         return self.entries.complete
 
     def values(self, so_far: Instance) -> Sequence[tuple[Any, ...]] | None:
-        """Return all sequences of listed values, starting with simple values, or None if there are too many."""
+        """Return all sequences whose entries are listed values, simple values first, or None if there are too many."""
         listed, size = self.entries.values(so_far), self.size(so_far)
         if listed is None or size < 0 or len(listed) ** size > LISTED:
             return None
@@ -78,17 +78,17 @@ class Sequences(kernel_ranges.Tuples, Entrywise):
 
 
 def sequences(values: Range, length: EndLike) -> Any:
-    """Return the range of sequences: tuples whose entries share one range. They are exact if the entries are exact.
+    """Return a range of sequences, that is, of tuples whose entries share one range.
 
     The search draws constant and periodic sequences, sequences of 2 to 4 constant blocks, and independent entries. It
-    also builds sequences greedily. Entry by entry, and then block by block, it keeps the value at which the claim uses
-    most of its bound.
+    also improves sequences greedily: for each entry, and then for each block of entries, it chooses the value that
+    brings the claim closest to its bound.
 
     Parameters
     ----------
     values
         Range of each entry, such as ``rationals(-1, 1, 4)`` or ``choice(-1, 1)``.
     length
-        Number of entries: an integer, or a function of earlier quantities, such as ``lambda rounds: rounds``.
+        Number of entries: an integer or a function of earlier quantities, for example ``lambda rounds: rounds``.
     """
     return Sequences(values, end_of(length))

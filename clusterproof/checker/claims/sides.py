@@ -1,4 +1,4 @@
-"""The functions that a claim calls, as the search evaluates them, and the two sides of a line."""
+"""The search's implementation of the functions that a claim calls, and the two sides of a line."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ _FAILED: ContextVar[list[str] | None] = ContextVar("hypotheses that failed", def
 
 @cache
 def _words_of(code: CodeType, instruction: int) -> str:
-    """Return the source code of the first argument of a call."""
+    """Return the source code of the first argument of a function call."""
     first, last, start, end = list(code.co_positions())[instruction // 2]
     lines = linecache.getlines(code.co_filename)[(first or 1) - 1 : last]
     if not lines or start is None:
@@ -63,26 +63,26 @@ def with_value(variable: ContextVar[Any], value: Value) -> Iterator[Value]:
 
 
 def recording_failures() -> AbstractContextManager[list[str]]:
-    """Collect the hypotheses that fail, even if the claim's function catches the exceptions."""
+    """Collect the names of failing hypotheses, even if the claim's function catches their exceptions."""
     return with_value(_FAILED, [])
 
 
 def leaving_out(names: frozenset[str]) -> AbstractContextManager[frozenset[str]]:
-    """Ignore some hypotheses in the evaluation, in order to find hypotheses that contradict each other."""
+    """Ignore the named hypotheses, which helps to find hypotheses that contradict each other."""
     return with_value(_LEFT_OUT, names)
 
 
 @dataclass(frozen=True)
 class Sides(Untrue):
-    """The statement, for each entry, that ``measured`` is at most (with ``lower``: at least) the sum of the terms.
+    """The inequality measured <= sum of the terms for every entry, or measured >= sum of the terms if ``lower``.
 
     Attributes
     ----------
     measured
-        A number or an array. Only Python's integers, fractions and booleans are exact, also in arrays of dtype object.
-        NumPy's integers can overflow.
+        A number or an array. Only Python integers, fractions and booleans are exact, alone or in arrays of dtype
+        object. NumPy integers can overflow.
     terms
-        The bound, as named summands that broadcast to the shape of ``measured``.
+        The summands of the bound, indexed by name; they broadcast to the shape of ``measured``.
     failure
         Probability with which the comparison may fail. The first axis of ``measured`` then contains independent
         replicates, and a replicate fails if one of its entries breaks the comparison. The probability is None if the
@@ -90,20 +90,20 @@ class Sides(Untrue):
     lower
         Whether ``measured`` must be at least the sum.
     identity
-        Whether this is an equation; its single term is the rounding error.
+        Whether the line is an equation; its single term is then the rounding tolerance.
     rounding
-        Largest excess that rounding explains, in the unit of ``measured``. If None, it is 1e-9 times the largest
-        magnitude among the sides and the terms; for exact numbers it is 0.
+        Largest violation that rounding errors can explain, in the unit of ``measured``. If None, it is 1e-9 times the
+        largest magnitude among the sides and the terms; for exact numbers it is 0.
     words
         The sentence for a broken instance, or a function that returns it. If empty, the checker writes its own
         sentence.
     pairs
-        (left, right) of each equation of an identity.
+        One pair (left, right) for each equation, if the line is an equation.
     unit
-        Largest magnitude among the floats of the instance. 1e-14 times this number counts as rounding, even if the
-        sides are small. None until the statement is evaluated; ignored if ``rounding`` is given.
+        Largest magnitude among the floats of the instance. The tolerance is at least 1e-14 times this number, even if
+        both sides are small. The unit is None before the statement is evaluated, and ignored if ``rounding`` is given.
     decrease_from
-        For a contraction, the quantity before the step, with the shape of ``measured``; otherwise None.
+        For a contraction, the quantity before the step, of the same shape as ``measured``; otherwise None.
     """
 
     measured: Value
@@ -125,7 +125,7 @@ class Sides(Untrue):
 
 
 def with_unit(sides: Sides, instance: Mapping[str, Any]) -> Sides:
-    """Store the largest float of the instance in sides that are computed with floats."""
+    """Store the largest float of the instance in the two sides, if they are computed with floats."""
     if sides.unit is not None or sides.rounding is not None:
         return sides
     if is_exact(sides.measured) and all(is_exact(term) for term in sides.terms.values()):
@@ -134,7 +134,7 @@ def with_unit(sides: Sides, instance: Mapping[str, Any]) -> Sides:
 
 
 class Tried(Words[Sides]):
-    """The functions that a claim calls in a search; they accept exact numbers, floats and NumPy's arrays."""
+    """The functions that a claim calls during a search; they accept exact numbers, floats and NumPy arrays."""
 
     def suppose(self, name: Any, holds: Any = None) -> None:  # noqa: D102 - as of Words, set below
         if holds is None and not isinstance(name, str):
@@ -168,7 +168,7 @@ class Tried(Words[Sides]):
     given.__doc__ = Words.given.__doc__
 
     def facts(self, holds: Any) -> list[Any] | None:
-        """Return an empty list if a hypothesis holds, otherwise None; numbers need no facts."""
+        """Return an empty list if a hypothesis holds, otherwise None. On numbers, no facts about symbols are needed."""
         if holds is None or isinstance(holds, str):
             rule = "must be true or false, not a string"
             raise InvalidArgument("holds", holds, rule, 'write suppose("x > 0", x > 0)')
@@ -188,7 +188,7 @@ class Tried(Words[Sides]):
         Raises
         ------
         InvalidArgument
-            If the name is not a string, or no file can contain it.
+            If the name is not a string, or contains characters that cannot be written to a file.
         """
         if not isinstance(name, str):
             rule = "must be the hypothesis in words"
@@ -197,7 +197,7 @@ class Tried(Words[Sides]):
         return name
 
     def know(self, facts: list[Any]) -> None:
-        """Record nothing, because each instance is evaluated independently."""
+        """Do nothing: during a search, a hypothesis has no effect on later comparisons."""
 
     def alone(self, facts: list[Any], make: Callable[[], Sides | Excluded]) -> Sides | Excluded:
         """Return the line that ``make`` returns."""
@@ -213,8 +213,8 @@ class Tried(Words[Sides]):
         Raises
         ------
         InvalidArgument
-            If a side is an empty array or not real, or has single precision although ``rounding`` is not given.
-            The error is also raised if ``failure`` is not a probability, or if ``rounding`` is negative or infinite.
+            If a side is an empty array, is not real, or has single precision while ``rounding`` is not given; if
+            ``failure`` is not a probability; or if ``rounding`` is negative or infinite.
         """
         if how["failure"] is not None:
             remedy = 'add suppose("0 <= p <= 1", 0 <= p <= 1) with your quantity in place of p'
@@ -226,7 +226,7 @@ class Tried(Words[Sides]):
         return sides
 
     def equated(self, pairs: Sequence[Any], **how: Any) -> Sides:
-        """Return the two sides of an equation; raise the same errors as ``compared``."""
+        """Return the two sides of an equation; errors are raised as in ``compared``."""
         if any(isinstance(side, Point) for pair in pairs for side in pair):
             gaps = [left - right for left, right in pairs]
             return Sides(gaps, {"rounding": 0}, identity=True, pairs=tuple(pairs), unit=0.0)
@@ -245,7 +245,7 @@ class Tried(Words[Sides]):
         )
 
     def refused(self, argument: str, value: Any, rule: str, remedy: str) -> InvalidArgument:
-        """Return the error for a call that is not allowed at this place."""
+        """Return the exception for an invalid call."""
         return InvalidArgument(argument, brief(value), rule, remedy)
 
 
@@ -256,16 +256,16 @@ WORDS = {
     **{"suppose": suppose, "given": given, "at_most": at_most, "at_least": at_least, "equal": equal},
     **{"least": least, "iterate": iterate, "known": known},
 }
-"""The functions that a claim calls, indexed by name; stored before a user's file can replace them."""
+"""The functions that a claim calls, indexed by name. They are stored before a user's file can replace them."""
 
 
 def _without_wrapping(side: Value) -> Value:
-    """Convert NumPy's integers to floats, because their difference may wrap around."""
+    """Convert NumPy integers to floats, because their difference may overflow."""
     return side * 1.0 if getattr(_kind(side), "kind", "") in ("i", "u") else side
 
 
 def _filled(**sides: Value) -> Value:
-    """Return a side; reject sides that are not real, and empty arrays, for which every comparison would hold."""
+    """Return a side after checks: it must be real and nonempty, because every comparison of empty arrays holds."""
     ((name, value),) = sides.items()
     if isinstance(value, list | tuple):
         value = _as_array(name, value)
@@ -290,7 +290,7 @@ def _filled(**sides: Value) -> Value:
 
 
 def _as_array(name: str, value: list[Any] | tuple[Any, ...]) -> np.ndarray:
-    """Return a list as an array that keeps exact numbers, because + would concatenate two lists."""
+    """Convert a list to an array without rounding exact numbers; the sum of two lists would concatenate them."""
     with suppress(ValueError):
         array = np.array(value, dtype=object if is_exact(value) else None)
         if not any(isinstance(each, list | tuple) for each in array.flat):
@@ -299,7 +299,7 @@ def _as_array(name: str, value: list[Any] | tuple[Any, ...]) -> np.ndarray:
 
 
 def _kind(value: Value) -> Any:
-    """Return the type of an array's entries, or of a NumPy number, or None for other values."""
+    """Return the dtype of an array or NumPy number, or None for other values."""
     return getattr(value, "dtype", None)
 
 

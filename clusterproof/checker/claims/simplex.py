@@ -45,7 +45,7 @@ class Simplex(Several):
         return f"{value_of(self.length, so_far)} fractions, at least 0, with sum 1"
 
     def draw(self, so_far: Instance, stream: np.random.Generator) -> tuple[Fraction, ...] | None:
-        """Draw a corner, weights that are equal or 0, one dominating weight, or multiples of random integers."""
+        """Draw a corner, equal weights on a random subset, one dominating weight, or multiples of random integers."""
         length = int(value_of(self.length, so_far))
         if length < 1:
             return None
@@ -95,7 +95,7 @@ class Simplex(Several):
                     yield tuple(moved)
 
     def simpler(self, value: tuple[Fraction, ...], so_far: Instance) -> list[tuple[Fraction, ...]]:
-        """Return equal weights, a corner, weights with one entry set to 0, and weights with small denominators."""
+        """Return simpler weights: equal weights, a corner, weights with one entry set to 0, or smaller denominators."""
         moves = self.extremes(so_far)
         moves += [
             _normalised([0 if i == index else each for i, each in enumerate(value)])

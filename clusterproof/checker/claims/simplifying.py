@@ -11,7 +11,7 @@ from clusterproof.checker.claims.ranges import Choice, Integers, Interval, Range
 from clusterproof.checker.kernel.ranges import Instance
 
 DIGITS = 16
-"""Number of denominator limits: the search tries the nearest fractions with denominators up to 10, 100, ...."""
+"""Number of powers 10, 100, ... up to which the search limits the denominator of a simpler fraction."""
 SIMPLER = 50
 """Largest number of simpler values of a quantity that the search tries."""
 
@@ -46,7 +46,7 @@ def simpler_values(allowed: Range, value: Any, so_far: Instance) -> list[Any]:
 
 
 def bits(allowed: Range, value: Any) -> float:
-    """Return roughly how many bits a value takes."""
+    """Return the approximate number of bits needed to store a value."""
     if isinstance(allowed, Choice):
         return allowed.options.index(value) / len(allowed.options)
     if isinstance(allowed, Reals):
@@ -57,6 +57,6 @@ def bits(allowed: Range, value: Any) -> float:
 
 
 def bits_of_number(value: Any) -> float:
-    """Return roughly how many bits an exact number takes."""
+    """Return the approximate number of bits needed to store an exact number."""
     exact = Fraction(value)
     return 2 * math.log2(exact.denominator) + math.log2(1 + abs(exact.numerator)) + 0.5 * (exact < 0)

@@ -1,4 +1,4 @@
-"""Ranges as slices, the defaults of a claim's parameters: ``Q[0:1]``, ``Z[2:]``, ``among(1, 2)``."""
+"""Ranges written as default values of a claim's parameters: ``Q[0:1]``, ``Z[2:]``, ``among(1, 2)``."""
 
 from __future__ import annotations
 
@@ -11,22 +11,22 @@ from clusterproof.common import InvalidArgument
 from clusterproof.common.validation import brief
 
 DENOMINATOR = 3
-"""Largest denominator that is tried first if the slice has no step."""
+"""Largest denominator that the search tries first if the slice has no step."""
 
 
 class Slices:
-    """Numbers of one type; its slices are ranges that include both ends.
+    """Factory of ranges for numbers of one type; a slice such as ``Q[0:1]`` is a range that includes both ends.
 
-    If an end is missing, the range is open: the claim then includes all numbers on that side. The search first tries
-    numbers up to ``far`` beyond the end that is given. If no end is given, or 0 lies between this end and the open
-    side, it counts ``far`` from 0. Afterwards it tries numbers up to 1000 times as far.
+    If an end is missing, the range is unbounded on that side. The search first tries numbers up to a distance ``far``
+    from the given end. It measures the distance from 0 if no end is given, or if 0 lies in the unbounded direction.
+    Afterwards it tries numbers up to 1000 times as far away.
 
     Parameters
     ----------
     kind
-        Function that makes the range from two ends.
+        Function that returns a range for two ends.
     far
-        Distance up to which numbers are tried first.
+        Distance up to which the search tries numbers first.
     """
 
     def __init__(self, kind: Callable[..., Range], far: int) -> None:
@@ -53,7 +53,7 @@ class Slices:
 
 
 def _beyond(end: EndLike | None, far: int) -> EndLike:
-    """Return the number that lies ``far`` beyond an end, or beyond 0."""
+    """Return the number at distance ``far`` from an end, or from 0."""
     if callable(end):
         known: Callable[..., Any] = end
 
@@ -66,7 +66,7 @@ def _beyond(end: EndLike | None, far: int) -> EndLike:
 
 
 Q, Z = Slices(rationals, 8), Slices(integers, 96)
-"""Ranges of fractions and of integers. For fractions, a slice's step is the largest denominator that is tried first."""
+"""Ranges of fractions (Q) and of integers (Z). The step of a Q slice is the largest denominator tried first."""
 
 
 def among(*values: Any) -> Any:
@@ -77,7 +77,7 @@ def among(*values: Any) -> Any:
 def annotate_ranges(function: Callable[..., Any]) -> None:
     """Move ranges from the defaults of a function's parameters to its annotations.
 
-    The function then has no defaults, so a call must give every quantity.
+    The parameters then have no defaults, so every call must pass all quantities.
     """
     parameters = [p for p in inspect.signature(function).parameters.values() if isinstance(p.default, Range)]
     positional = [each.name for each in parameters if each.kind is not each.KEYWORD_ONLY]

@@ -1,4 +1,4 @@
-"""The space of a claim: the quantities with their ranges, and functions that list, draw and simplify instances."""
+"""The space of a claim: its quantities with their ranges; lists, random draws and simplifications of instances."""
 
 from __future__ import annotations
 
@@ -29,25 +29,25 @@ from clusterproof.common import InvalidArgument
 
 @dataclass(frozen=True)
 class Marker:
-    """A parameter for which the checker passes a value."""
+    """Marker for a parameter whose value the checker passes, such as the random generator."""
 
     name: str
 
 
 STREAM, REPLICATES = Marker("stream"), Marker("replicates")
 Stream = Annotated[np.random.Generator, STREAM]
-"""Random generator for one claim and instance; the same seed gives the same numbers in every evaluation."""
+"""Random generator for an instance; with the same seed, every evaluation draws the same random numbers."""
 Replicates = Annotated[int, REPLICATES]
 """Number of independent repetitions of a random instance."""
 RESERVED = ("line", "seed", "replicates")
-"""Names in a written counterexample that do not stand for quantities."""
+"""Reserved keys of a stored counterexample; no quantity may have one of these names."""
 
 
 @dataclass(frozen=True)
 class Space:
-    """Quantities of a claim's function, and parameters for which the checker passes a value, read from its signature.
+    """Quantities of a claim's function, and parameters whose values the checker passes, read from its signature.
 
-    Keyword-only parameters belong to neither group. They keep their defaults.
+    Keyword-only parameters belong to neither group: they always have their default values.
 
     Attributes
     ----------
@@ -56,7 +56,8 @@ class Space:
     records
         Class and fields of each parameter that is a record of quantities.
     stream, replicates
-        Names of the two parameters for which the checker passes a value, or None if the function has no such parameter.
+        Name of the parameter for the random generator, and for the number of replicates; None if there is no such
+        parameter.
     """
 
     ranges: Mapping[str, Range]
@@ -107,26 +108,26 @@ class Space:
 
     @property
     def drawn(self) -> bool:
-        """Whether some quantity is an object that a function draws; such an instance cannot be simplified."""
+        """Whether some quantity is an object that a user's function draws; such an instance cannot be simplified."""
         return any(allowed.drawn for allowed in self.ranges.values())
 
     @property
     def complete(self) -> bool:
-        """Whether the lists of the ranges contain every value."""
+        """Whether the ranges list all their values."""
         return all(allowed.complete for allowed in self.ranges.values())
 
     def arguments(self, instance: Instance) -> dict[str, Any]:
-        """Return the arguments of the claim's function: quantities in their final form, and records of quantities.
+        """Return the arguments with which to call the claim's function; quantities may be grouped into records.
 
         Raises
         ------
         InvalidArgument
-            If a record changes one of its values.
+            If a record changes the value of one of its fields.
         """
         return self.in_records({n: self.ranges[n].passed(value, instance) for n, value in instance.items()})
 
     def in_records(self, instance: Instance) -> dict[str, Any]:
-        """Return the arguments with quantities as instances hold them; raise the same errors as ``arguments``."""
+        """Group the quantities of an instance into records, without converting them; raise errors as ``arguments`` does."""
         rest = dict(instance)
         made = {}
         for name, (record, keys) in self.records.items():
@@ -142,7 +143,7 @@ class Space:
         return rest | made
 
     def flatten(self, arguments: Mapping[str, Any]) -> dict[str, Any]:
-        """Split arguments, records included, into quantities; convert lists into vectors, matrices or sequences.
+        """Split arguments and records into single quantities; convert lists to vectors, matrices or sequences.
 
         Raises
         ------
@@ -167,7 +168,7 @@ class Space:
         return all(allowed.holds(instance[name], instance) for name, allowed in self.ranges.items())
 
     def multiples(self, instance: Instance) -> dict[str, int]:
-        """Return each quantity beyond an open end as a multiple of this end, rounded down."""
+        """For each quantity beyond the end of the first search, return its ratio to this end, rounded down."""
         far: dict[str, int] = {}
         for name, allowed in self.ranges.items():
             if isinstance(allowed, Interval) and None in (allowed.low, allowed.high):
@@ -180,12 +181,12 @@ class Space:
     # ---- all instances
 
     def instances(self, limit: int) -> list[dict[str, Any]] | None:
-        """Return all instances, simple ones first, or None if they cannot be listed within ``limit``."""
+        """Return all instances, simple instances first, or None if there are more than ``limit`` instances."""
         names = list(self.ranges)
         ranked: list[tuple[tuple[int, ...], dict[str, Any]]] = []
 
         def extend(ranks: tuple[int, ...], instance: dict[str, Any]) -> bool:
-            """Append every completion of a partial instance; return False if some list is missing or too long."""
+            """Append all completions of a partial instance; return False if they are infinitely many or too many."""
             if len(instance) == len(names):
                 ranked.append((ranks, instance))
                 return len(ranked) <= limit
@@ -226,7 +227,7 @@ class Space:
         names: Sequence[str] = (),
         nudged: bool = False,
     ) -> dict[str, Any] | None:
-        """Draw all quantities independently, or only some quantities of ``start``; return None if that fails.
+        """Draw all quantities independently, or redraw some quantities of ``start``; return None if this fails.
 
         Parameters
         ----------
@@ -235,8 +236,8 @@ class Space:
         farthest
             Multiple of an open end up to which values are drawn.
         start, names, nudged
-            An instance, and the names of the quantities to draw again. If ``nudged``, each of these quantities instead
-            moves by a log-uniform share of its range.
+            An instance, and the names of the quantities to redraw. If ``nudged``, the named quantities are not redrawn
+            but moved slightly, by a log-uniform share of their ranges.
         """
         instance: dict[str, Any] = {}
         drawn: set[str] = set()
@@ -254,7 +255,7 @@ class Space:
         return instance if self.holds(instance) else None
 
     def fit(self, instance: dict[str, Any]) -> dict[str, Any]:
-        """Adjust the lengths of vectors and sequences to the other quantities."""
+        """Adjust the lengths of vectors and sequences to the values of the other quantities."""
         fit: dict[str, Any] = {}
         for name, allowed in self.ranges.items():
             fit[name] = fitted(allowed, instance[name], fit)
@@ -286,12 +287,12 @@ class Space:
         return [name for name, allowed in self.ranges.items() if isinstance(allowed, Several)]
 
     def named_in(self, hypothesis: str) -> list[str]:
-        """Return the quantities whose names occur in a hypothesis, or all quantities if none occurs."""
+        """Return the names of quantities that occur in the words of a hypothesis, or all names if none occurs."""
         words = set(re.findall(r"\w+", hypothesis))
         return [name for name in self.ranges if written(name) in words] or list(self.ranges)
 
     def at_multiple(self, instance: Instance, name: str, multiple: int | Fraction) -> dict[str, Any] | None:
-        """Move a quantity to a multiple of its upper or (if negative) lower end; return None if this fails."""
+        """Set a quantity to a multiple of its upper end, or of its lower end if negative; return None if this fails."""
         allowed = self.ranges[name]
         assert isinstance(allowed, Interval)
         low, high = allowed.tried_ends(instance)
@@ -306,7 +307,7 @@ class Space:
     # ---- simpler instances
 
     def simpler(self, instance: Instance) -> list[dict[str, Any]]:
-        """Return instances that are simpler in one quantity; changes to quantities beyond an open end come first."""
+        """Return instances that are simpler in one quantity, starting with quantities beyond the first search range."""
         far, cost = self.multiples(instance), self.complexity(instance)
         moves = [
             self.fit(dict(instance) | {name: value})
@@ -316,7 +317,7 @@ class Space:
         return [move for move in moves if self.complexity(move) < cost]
 
     def complexity(self, instance: Instance) -> float:
-        """Return roughly how many bits an instance takes; every simplification reduces this number."""
+        """Return the approximate number of bits needed to store an instance; every simplification must reduce it."""
         return sum(
             allowed.bits(instance[name], instance)
             if isinstance(allowed, Several)
@@ -327,15 +328,15 @@ class Space:
     # ---- written instances
 
     def encode(self, instance: Instance) -> dict[str, Any]:
-        """Write an instance so that JSON keeps it exactly."""
+        """Convert an instance to JSON values without loss."""
         return {written(name): allowed.encode(instance[name]) for name, allowed in self.ranges.items()}
 
     def for_kernel(self, instance: Instance) -> dict[str, Any]:
-        """Write an instance for the kernel; for a function of a class, write the points that the claim requested."""
+        """Convert an instance for the kernel; a function of a class is given by its values at the requested points."""
         return {name: self.ranges[name].for_kernel(value) for name, value in instance.items()}
 
     def key(self, instance: Instance) -> str:
-        """Return a string that identifies an instance and does not contain the names of the quantities."""
+        """Return a string that identifies the values of an instance, but does not depend on the quantities' names."""
         return json.dumps(
             [allowed.key(instance[name]) for name, allowed in self.ranges.items()], sort_keys=True
         )
@@ -368,7 +369,7 @@ class Space:
 def _draw(
     allowed: Range, so_far: Instance, stream: np.random.Generator, farthest: float, near: Any = None
 ) -> Any:
-    """Draw a value of a range, or a value near another one."""
+    """Draw a value of a range, or a value near a given value."""
     if near is not None and isinstance(allowed, Interval):
         return draw_near(allowed, near, so_far, stream)
     if near is not None and isinstance(allowed, Several):
@@ -394,7 +395,7 @@ def mark_of(hint: Any) -> Any:
 
 
 def _ranges_of(record: Any) -> dict[str, Range]:
-    """Return the ranges of a record's fields, or an empty dictionary for other classes."""
+    """Return the ranges of a record's fields, or an empty dictionary if the class is not such a record."""
     if not is_dataclass(record):
         return {}
     # the annotations may contain comprehensions, which find names only among the globals

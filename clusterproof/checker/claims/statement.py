@@ -29,12 +29,12 @@ EVALUATIONS, DRAWN = 2000, 100
 REPLICATES = 400
 """Default number of repetitions of each random instance."""
 LONG = 40
-"""Largest number of characters for which the string of a quantity is printed in full."""
+"""Largest number of characters of a quantity that is printed in full."""
 
 
 @contextmanager
 def raising_exceptions() -> Iterator[None]:
-    """Turn every error that is no ``Exception`` into an ``Exception``, except Ctrl-C and ``sys.exit``."""
+    """Convert errors that are not an ``Exception`` to an ``Exception``, except Ctrl-C and ``sys.exit``."""
     try:
         yield
     except (Exception, KeyboardInterrupt, SystemExit):
@@ -49,23 +49,23 @@ def raising_exceptions() -> Iterator[None]:
 
 @dataclass(frozen=True, eq=False)
 class Statement:
-    """A function that maps an instance to lines, with options for the search.
+    """A function that maps an instance to the lines of a claim, and options for the search.
 
     Attributes
     ----------
     name
         Name of the line that the function states, or an empty string for the claim's own function.
     function
-        Function whose signature gives the space, and whose return value gives the lines.
+        Function whose parameters are the quantities, and whose return value contains the lines.
     evaluations
         Largest number of instances to try. If None: 2 000, or 100 for random statements and drawn objects.
     replicates
         Number of repetitions of each instance, for a function with a parameter of type ``Replicates``.
     example
-        Instances that are tried first, each as arguments by name.
+        Instances that the search tries first, each as a dictionary of arguments.
     role
-        ``"statement"``; ``"lemma"``, a step of the proof that must be proved before the claim is certified; or
-        ``"step"``, a step that the certificate does not need.
+        ``"statement"`` for the claim itself; ``"lemma"`` for a step that must be proved before the claim can be
+        certified; ``"step"`` for any other step of the proof.
     multipliers
         The author's multipliers for a proof about every function and every value; ``search/hints.py`` describes their
         form.
@@ -94,7 +94,7 @@ class Statement:
 
     @property
     def repeated(self) -> bool:
-        """Whether instances are repeated: all a few times, and then the most suspicious ones often."""
+        """Whether the search repeats random instances: all of them a few times, and the most suspicious ones often."""
         return self.space.replicates is not None
 
     @property
@@ -104,10 +104,10 @@ class Statement:
         return default if self.evaluations is None else self.evaluations
 
     def stream(self, seed: int, instance: Instance, sample: str = "") -> np.random.Generator:
-        """Return the random generator of an instance for a seed; another ``sample`` gives other random numbers.
+        """Return the random generator for an instance; different values of ``sample`` give independent samples.
 
-        The numbers do not depend on the names of the claim, the statement and the quantities. Renaming them therefore
-        changes no result.
+        The random numbers do not depend on the names of the claim, the statement or the quantities, so renaming changes
+        no result.
         """
         return generator(seed, "sides", sample, self.space.key(instance))
 
@@ -130,7 +130,7 @@ class Statement:
         Outside
             If the instance breaks a hypothesis; the message is the name of the hypothesis.
         Exception
-            Any error of the function, with a note that names file, line and instance.
+            Any other error of the function, with a note that states the file, the line and the instance.
         """
         passed: dict[str, Any] = {}
         if self.space.stream is not None:
@@ -172,7 +172,7 @@ class Statement:
 
 
 def quantities(space: Space, instance: Instance) -> str:
-    """Write the quantities of an instance, such as ``step = 1/2, rounds = 3``."""
+    """Format the quantities of an instance, for example as ``step = 1/2, rounds = 3``."""
     nouns = {written(name): each.noun for name, each in space.ranges.items() if isinstance(each, OfClass)}
     return ", ".join(
         f"{name} = {member(value, nouns[name]) if name in nouns else short(value)}"
@@ -181,7 +181,7 @@ def quantities(space: Space, instance: Instance) -> str:
 
 
 def member(code: Mapping[str, Any], noun: str) -> str:
-    """Describe a member of a class, or the parts of a sum: the noun, the dimension and the start."""
+    """Describe a member of a class, or the summands of a sum, by its noun, its dimension and its starting point."""
     start = code["start"]
     article = "an" if noun == "operator" else "a"
     what = f"{noun}s" if len(code["triplets"]) > 1 else f"{article} {noun}"
@@ -189,7 +189,7 @@ def member(code: Mapping[str, Any], noun: str) -> str:
 
 
 def short(value: Any) -> str:
-    """Write a quantity; if the string is long, name only the object's type, or cut the string at an entry."""
+    """Return a quantity as text; if the text is long, shorten it after an entry or print only the type."""
     text = _listed(value) if isinstance(value, list) else str(value)
     if len(text) <= LONG:
         return text
@@ -204,7 +204,7 @@ def short(value: Any) -> str:
 
 
 def _listed(value: Any) -> str:
-    """Write a vector as (1, 1/2) and a matrix as ((1, 0), (0, 1))."""
+    """Format a vector as (1, 1/2) and a matrix as ((1, 0), (0, 1))."""
     return f"({', '.join(map(_listed, value))})" if isinstance(value, list) else str(value)
 
 

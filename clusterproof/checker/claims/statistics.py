@@ -7,8 +7,9 @@ from dataclasses import dataclass
 from functools import lru_cache
 
 CLAIM_SIGNIFICANCE = 1e-9
-"""Probability that the check calls a true claim violated, the same for every claim. For a thousand claims together, the
-probability is at most 1e-6, as a report promises.
+"""Largest probability that the checker calls a true claim violated.
+
+For a thousand claims together, the probability is at most 1e-6, as a report promises.
 """
 
 
@@ -30,18 +31,18 @@ class Confidence:
 
 
 def clopper_pearson(failures: int, trials: int, significance: float) -> Confidence:
-    """Return a two-sided interval that contains the failure probability with probability at least 1 - significance.
+    """Return a two-sided confidence interval for a failure probability, with level 1 - significance.
 
     Parameters
     ----------
     failures, trials
-        Counts, 0 <= failures <= trials and trials >= 1.
+        Numbers of failures and of trials, with 0 <= failures <= trials and trials >= 1.
     significance
-        Error probability of the interval.
+        Probability that the interval does not contain the failure probability.
 
     Notes
     -----
-    Clopper and Pearson (1934): the ends are quantiles of beta distributions.
+    Method of Clopper and Pearson (1934): the ends are quantiles of beta distributions.
     """
     from scipy.special import betaincinv
 
@@ -77,7 +78,7 @@ def binomial_quantile(count: int, probability: float, tail: float) -> int:
 
 @lru_cache(maxsize=4096)
 def critical(count: int, failure: float, significance: float) -> int:
-    """Return the least number of failures for which the interval lies above ``failure``, or else count + 1."""
+    """Return the smallest number of failures whose interval lies above ``failure``, or count + 1 if there is none."""
 
     def passes(failures: int) -> bool:
         return clopper_pearson(failures, count, significance).lower > failure

@@ -179,7 +179,7 @@ def test_a_repair_must_be_known_and_reuses_the_sides_of_what_it_repairs(registry
 
     theorem = stated(printed, "printed", repaired_by="toy/repaired")
     with pytest.raises(
-        InvalidArgument, match=r"must be the id of a claim, because it should repair toy/printed"
+        InvalidArgument, match=r"must be the id of a claim, because toy/printed names it in repaired_by"
     ):
         check("toy/printed")
 

@@ -157,7 +157,7 @@ def test_a_further_space_is_a_line_of_its_own() -> None:
     assert kinds(found) == {"": "certified", "fractions: low": "certified", "fractions: high": "violated"}
     assert found.counterexample == {"share": 1, "line": "fractions: high"}
     assert replay("toy/one", found.counterexample).verdict is Kind.VIOLATED
-    with pytest.raises(InvalidArgument, match="must be a new name among the lines of toy/one"):
+    with pytest.raises(InvalidArgument, match="must differ from the other lines' names in toy/one"):
         made.line("fractions")
 
 

@@ -126,7 +126,7 @@ def test_a_repair_that_nobody_states_is_refused(
         assert main(arguments) == 2
         (line,) = capsys.readouterr().err.splitlines()
         assert (
-            "repaired_by is 'mine/other', but it must be the id of a claim, because it should repair mine/lemma"
+            "repaired_by is 'mine/other', but it must be the id of a claim, because mine/lemma names it in repaired_by"
             in line
         )
     registry.clear()
