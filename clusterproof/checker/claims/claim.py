@@ -126,8 +126,8 @@ class Claim(Generic[P, R]):
             raise InvalidArgument(
                 "name",
                 name,
-                f"must differ from the names of the other lines of {self.id}",
-                "give the line its own name",
+                f"must differ from the other lines' names in {self.id}",
+                "choose another name",
             )
 
         def add(function: F) -> F:

@@ -127,7 +127,7 @@ class Space:
         return self.in_records({n: self.ranges[n].passed(value, instance) for n, value in instance.items()})
 
     def in_records(self, instance: Instance) -> dict[str, Any]:
-        """Group the quantities of an instance into records, without converting them; raise errors as ``arguments`` does."""
+        """Group the quantities of an instance into records without converting them; errors are as in ``arguments``."""
         rest = dict(instance)
         made = {}
         for name, (record, keys) in self.records.items():
