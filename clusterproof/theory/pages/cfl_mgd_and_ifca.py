@@ -250,7 +250,8 @@ def _theorem_d(run: ClusterRun) -> tuple[Outcome, TraceBound | None, list[Compar
         count("before the last round", compared, early, slice(None, -1)),
         count("at the end", compared, probability, slice(-1, None)),
     )
-    twice = named(D, judged(compared, above))
+    found = judged(compared, above)
+    twice = named(D, replace(found, constants={"failure at the end": probability}))
     return of_another_law(twice) if run.law_differs else twice, allowed, compared
 
 

@@ -181,7 +181,7 @@ def _rate(one: Rate, facts: Facts) -> list[str]:
         known = {"cluster": one.cluster, "next": one.last + 1}
         said.append(filled(word("rates", one.reason), known))
     if one.limit is not None:
-        said.append(f"Computed for late rounds, when the slowest direction dominates: {one.limit:.4f}.")
+        said.append(f"Computed for late rounds: {one.limit:.4f}.")
     if one.root_mean_square is not None:
         said.append(
             f"The factor of the root mean square error, including rare coins, is exactly {one.root_mean_square:.4f}."
@@ -237,8 +237,9 @@ def _law(one: Law, facts: Facts) -> list[str]:
 
 def _followed(one: Law, its: str) -> str:
     if one.kind == "law":
-        how = "the distance from the mean path" if its == "its" else "their spread"
-        return f"{its} computed distribution: {how} is {one.noise or 0.0:.3f} times the computed one"
+        how = "its distance from the mean path" if its == "its" else "their standard deviation"
+        ratio = f"{one.noise or 0.0:.3f} times the computed one"
+        return f"the distribution that is computed from the settings: {how} is {ratio}"
     if one.kind == "coins":
         heads = f"; {one.heads} of {one.coins} coins communicate" if one.coins else ""
         return f"the exact path of the coins{heads}"

@@ -8,7 +8,7 @@ from string import Formatter
 from typing import Any
 
 from clusterproof.checker.claims.claim import REGISTRY
-from clusterproof.theory.bounds.numbers import apart, short
+from clusterproof.theory.bounds.numbers import apart, many, short
 from clusterproof.theory.pages.glossary import filled, table, word
 from clusterproof.theory.pages.layout import joined, rows
 from clusterproof.theory.pages.outcomes import Outcome, OutcomeWord
@@ -159,8 +159,8 @@ def _above(one: Outcome) -> str:
     if not any(each.allowed for each in one.above):
         return ""
     parts = [
-        f"{each.count or 'none'} of {each.runs} {each.when} ({short(100 * each.allowed / each.runs)} %, "
-        f"{short(each.allowed)} runs)"
+        f"{each.count or 'none'} of {many(each.runs, 'run')} {each.when} (allowed: "
+        f"{short(100 * each.allowed / each.runs)} %, {short(each.allowed)} runs)"
         for each in one.above
     ]
-    return f"Runs above the bound, with the number that its failure probability allows: {joined(parts)}."
+    return f"Above the bound: {joined(parts)}."

@@ -170,7 +170,7 @@ def _theorems(facts: Facts, told: Told) -> Iterator[str]:
         legend += ["Measured: 95 % of the runs end below this value."] * (facts.run.runs >= FEWEST_RUNS)
         legend.append("Ratio: allowed/measured.")
     legend.append(table("abouts").get(facts.run.algorithm, ""))
-    legend += ["With --verbose every theorem has a paragraph."] * (told != "all")
+    legend += ["--verbose explains every theorem and symbol."] * (told != "all")
     if any(legend):
         yield paragraph(" ".join(filter(None, legend)))
     said = set[str]()
