@@ -1,9 +1,8 @@
-"""The source files of a running program: find a function's syntax tree in its file, and the scope of each name."""
+"""The source files of a running program: find a function's syntax tree in its file."""
 
 from __future__ import annotations
 
 import ast
-import symtable
 from collections.abc import Iterator, Sequence
 from functools import cached_property
 from pathlib import Path
@@ -15,14 +14,6 @@ from clusterproof.checker.kernel.evaluation import spend
 
 SCOPES = ast.FunctionDef | ast.Lambda | ast.ListComp | ast.GeneratorExp | ast.DictComp | ast.SetComp
 """Nodes that create a scope for variables."""
-NAMES = {
-    ast.Lambda: "lambda",
-    ast.ListComp: "listcomp",
-    ast.GeneratorExp: "genexpr",
-    ast.DictComp: "dictcomp",
-    ast.SetComp: "setcomp",
-}
-"""Names that Python's symbol table gives to scopes without a name."""
 CHANGING = (
     *(
         "append",
@@ -47,7 +38,7 @@ LARGEST = 1_000_000
 
 
 class File:
-    """A source file in the current state: the nodes, the code compiled from the nodes, and the symbol table."""
+    """A source file in the current state: the nodes, and the code compiled from the nodes."""
 
     def __init__(self, path: str) -> None:
         self.name = Path(path).name
@@ -58,7 +49,6 @@ class File:
                     f"{self.name}: it has more than {LARGEST} characters: state the claim in another file"
                 )
             self.tree = ast.parse(self.text)
-            table = symtable.symtable(self.text, path, "exec")
         except (OSError, SyntaxError, ValueError) as error:
             raise Refused(f"{self.name}: its source cannot be read ({error})") from None
         self.lines = self.text.splitlines(keepends=True)
@@ -71,12 +61,6 @@ class File:
             for each in ast.walk(function)
             if isinstance(each, ast.arg) or (isinstance(each, ast.Name) and isinstance(each.ctx, ast.Store))
         }
-        self._tables: dict[tuple[str, int], list[symtable.SymbolTable]] = {}
-        waiting = [table]
-        while waiting:
-            each = waiting.pop()
-            self._tables.setdefault((each.get_name().strip("<>"), each.get_lineno()), []).append(each)
-            waiting += each.get_children()
 
     def function(self, code: CodeType) -> ast.FunctionDef | ast.Lambda:
         """Return the node from which a function was compiled.
@@ -103,26 +87,6 @@ class File:
         for node in self.nodes:
             found.setdefault(_place(node), []).append(node)
         return found
-
-    def kinds(self, node: Any, names: Sequence[str]) -> dict[str, str]:
-        """Return whether each name of a scope is local, global or free, by the symbol table.
-
-        Raises
-        ------
-        Refused
-            If two scopes in the same line give different answers.
-        """
-        key = getattr(node, "name", None) or NAMES[type(node)], node.lineno
-        spend(10 * len(self._tables.get(key, ())))
-        tables = [each for each in self._tables.get(key, ()) if {*names} <= {*each.get_identifiers()}]
-        kinds = [{name: _kind(table, name) for name in names} for table in tables]
-        if not kinds or any(each != kinds[0] for each in kinds):
-            several = [name for name in names if len({each[name] for each in kinds}) != 1]
-            raise Refused(
-                f"{self.name}, line {node.lineno}: the line has several comprehensions or lambdas, and any of them may "
-                f"own {', '.join(several or names)}: write each of them on a line of its own"
-            )
-        return kinds[0]
 
     def bound(self, name: str) -> list[ast.stmt]:
         """Return the top-level statements of the file that assign a value to a name."""
@@ -256,16 +220,6 @@ def _place(node: ast.FunctionDef | ast.Lambda) -> tuple[str, int]:
 
 def _span(node: Any) -> tuple[tuple[int, int], tuple[int, int]]:
     return (node.lineno, node.col_offset), (node.end_lineno, node.end_col_offset)
-
-
-def _kind(table: symtable.SymbolTable, name: str) -> str:
-    symbol = table.lookup(name)
-    if symbol.is_declared_global():
-        return "global"
-    if symbol.is_free():
-        return "free"
-    # in a function named top, symtable also calls its local variables global
-    return "local" if symbol.is_parameter() or symbol.is_local() else "global"
 
 
 def _at_top(node: ast.AST) -> Iterator[ast.AST]:

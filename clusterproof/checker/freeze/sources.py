@@ -32,80 +32,66 @@ ADDED = (0, 0)
 
 @dataclass
 class Scope:
-    """The scope of a name: the nodes of the functions that enclose it, the outermost function first.
+    """The scope of a name: the functions and comprehensions that enclose it.
 
     Attributes
     ----------
     file
-        File of the source, or None for the text of an annotation, whose lambdas use only parameters and global names.
+        File of the source, or None for the text of an annotation.
     nodes
-        Nodes of the enclosing functions; the first one is the function to write.
-    kinds
-        For each node, the kinds of its names.
+        The functions and comprehensions, the outermost one first. It is the function to write.
+    variables
+        Names of the variables of each node.
     """
 
     file: File | None
     nodes: list[Any] = field(default_factory=list)
-    kinds: list[dict[str, str]] = field(default_factory=list)
+    variables: list[set[str]] = field(default_factory=list)
 
     def enter(self, node: Any) -> None:
-        """Enter a function."""
-        names = sorted(names_of(node))
-        for name in names:
-            if name.startswith("__") or not name.isascii():
-                raise Refused(f"line {node.lineno}: the name {name}: write ASCII, without two underscores")
-        if self.file is not None:
-            found = self.file.kinds(node, names)
-        else:
-            if not isinstance(node, ast.Lambda):
-                raise Refused(
-                    f"line {node.lineno}: a comprehension in an annotation that is a text: use a function"
-                )
-            given = node.args
-            arguments = [*given.posonlyargs, *given.args, *given.kwonlyargs, given.vararg, given.kwarg]
-            own = {each.arg for each in arguments if each}
-            around = {name for kinds in self.kinds for name, kind in kinds.items() if kind == "local"}
-            found = {n: "local" if n in own else "free" if n in around else "global" for n in names}
+        """Enter a function or comprehension."""
         self.nodes.append(node)
-        self.kinds.append(found)
+        self.variables.append(variables_of(node))
 
     def leave(self) -> None:
-        """Leave the innermost function."""
+        """Leave the innermost function or comprehension."""
         self.nodes.pop()
-        self.kinds.pop()
+        self.variables.pop()
 
     @property
     def name(self) -> str:
         """Name of the outermost function, or an empty string outside all functions."""
         return getattr(self.nodes[0], "name", "a lambda") if self.nodes else ""
 
-    def kind(self, name: str) -> str:
-        """Return "local", "global", or, for a variable outside the outermost function, "cell"."""
-        for kinds in reversed(self.kinds):
-            if kinds.get(name, "free") != "free":
-                return kinds[name]
-        return "cell"
+    def owns(self, name: str) -> bool:
+        """Return whether a name is a variable of one of the nodes."""
+        return any(name in names for names in self.variables)
 
 
-def names_of(node: Any) -> set[str]:
-    """Return the names that occur in a function outside its inner functions."""
-    found: set[str] = set()
+def variables_of(node: Any) -> set[str]:
+    """Return the variables of a function or comprehension, without the variables of its inner functions.
+
+    A name is a variable if it is a parameter, the target of an assignment or a loop, or the name of an inner function.
+    In the language, no statement makes a name global or nonlocal.
+    """
+    waiting: list[Any]
     if isinstance(node, ast.FunctionDef | ast.Lambda):
         own = node.args
         arguments = [*own.posonlyargs, *own.args, *own.kwonlyargs, own.vararg, own.kwarg]
-        found |= {each.arg for each in arguments if each}
-        waiting: list[Any] = [*node.body] if isinstance(node, ast.FunctionDef) else [node.body]
+        found = {each.arg for each in arguments if each}
+        waiting = [*node.body] if isinstance(node, ast.FunctionDef) else [node.body]
     else:
+        found = set()
         first, *others = node.generators
         waiting = [first.target, *first.ifs, *others]
         waiting += [node.key, node.value] if isinstance(node, ast.DictComp) else [node.elt]
     while waiting:
         each = waiting.pop()
-        if isinstance(each, ast.Name):
+        if isinstance(each, ast.Name) and not isinstance(each.ctx, ast.Load):
             found.add(each.id)
-        waiting += children(each)
         if isinstance(each, ast.FunctionDef):
             found.add(each.name)
+        waiting += children(each)
     return found
 
 
@@ -144,7 +130,7 @@ class Writer(ast.NodeTransformer):
     def __init__(
         self,
         scope: Scope,
-        name: Callable[[str, bool], str],
+        name: Callable[[str], str],
         attribute: Callable[[Sequence[str]], tuple[str, int] | None],
         *,
         shared: bool = False,
@@ -168,11 +154,12 @@ class Writer(ast.NodeTransformer):
     def written(self, node: Any) -> str:
         """Return the text's name for a name whose value is used."""
         name: str = node.id
-        kind = self.scope.kind(name)
-        if kind == "local":
+        if name.startswith("__") or not name.isascii():
+            raise self.placed(node, Refused(f"the name {name}: write ASCII, without two underscores"))
+        if self.scope.owns(name):
             return name
         try:
-            own = self.name(name, kind == "cell")
+            own = self.name(name)
         except Refused as refused:
             raise self.placed(node, refused) from None
         return self.unhidden(own)
@@ -180,7 +167,7 @@ class Writer(ast.NodeTransformer):
     def unhidden(self, own: str) -> str:
         """Return a name of the text, if no variable of the enclosing functions hides it."""
         first = own.partition(".")[0]
-        if any(kinds.get(first) == "local" for kinds in self.scope.kinds):
+        if self.scope.owns(first):
             raise Refused(f"{first} is also the name of a variable: rename the variable")
         return own
 
@@ -196,7 +183,7 @@ class Writer(ast.NodeTransformer):
         while isinstance(inner, ast.Attribute):
             path.insert(0, inner.attr)
             inner = inner.value
-        if isinstance(inner, ast.Name) and self.scope.kind(inner.id) != "local":
+        if isinstance(inner, ast.Name) and not self.scope.owns(inner.id):
             try:
                 found = self.attribute([inner.id, *path])
             except Refused as refused:
@@ -210,7 +197,7 @@ class Writer(ast.NodeTransformer):
 
     def visit_Call(self, node: ast.Call) -> Any:
         """Remove the sentence of a line, if evaluating it has no effect."""
-        worded = isinstance(node.func, ast.Name) and self.scope.kind(node.func.id) == "global"
+        worded = isinstance(node.func, ast.Name) and not self.scope.owns(node.func.id)
         worded = worded and self.written(node.func) in WORDED
         before: Any = node.args[-1] if node.args else node.func
         for each in [*node.keywords]:

@@ -305,8 +305,8 @@ class Text:
     ) -> Writer:
         """Return a writer of nodes with the names of the text."""
 
-        def name(own: str, cell: bool) -> str:
-            if cell and own in cells:
+        def name(own: str) -> str:
+            if own in cells:
                 return self.name(cells[own], own, None)
             if own not in known:
                 raise Refused(f"the name {own} is not of the language")
