@@ -17,8 +17,10 @@ from clusterproof.checker.kernel import Refused, vocabulary
 from clusterproof.checker.kernel import evaluation as of_kernel
 from clusterproof.checker.kernel import statement as of_text
 from clusterproof.checker.kernel.claim_words import Excluded
-from clusterproof.checker.kernel.evaluation import Outside
+from clusterproof.checker.kernel.evaluation import OutOfFuel, Outside
 from clusterproof.checker.kernel.functions import problem
+from clusterproof.checker.kernel.listed import NotListed
+from clusterproof.checker.kernel.spaces import Space
 from clusterproof.checker.kernel.symbolic import symbolic
 from clusterproof.common.randomness import generator
 from clusterproof.common.time_limit import TimeLimitExceeded, time_limit
@@ -30,6 +32,8 @@ LINES = 100_000
 """Largest number of Python lines for these evaluations."""
 ROUNDING = 1e-6
 """Largest difference that rounding explains, relative to the largest number of a line."""
+UNKNOWN = object()
+"""The result of a function that raises an error."""
 
 
 def instances(statement: Statement) -> Iterator[Mapping[str, Any]]:
@@ -99,43 +103,65 @@ def names_on_symbols(own: of_text.Statement) -> tuple[str, ...]:
 def require_agreement(
     statement: Statement, own: of_text.Statement, tried: Iterable[Mapping[str, Any]]
 ) -> None:
-    """Require that a text and the function give the same result at each instance.
+    """Require that the ranges of a text contain each instance, and that the text and the function give the same result.
 
-    The function is called only at instances at which the kernel has evaluated the text. The kernel limits the work of
-    each step, but nothing can stop a call of compiled code. Executed lines are not counted, because counting would take
-    several times as long.
+    The function is called only at instances at which the kernel has evaluated the text, or whose quantities include a
+    function of a class, which has no points before the call. The kernel limits the work of each step, but nothing can
+    stop a call of compiled code. Executed lines are not counted, because counting would take several times as long.
 
     Raises
     ------
     Refused
         If the results differ; the message names the instance.
     """
-    held = 0
+    name, held = own.space.function, 0
+    numbers = Space({each: allowed for each, allowed in own.space.ranges.items() if each != name})
     with of_kernel.limited():
         for instance in tried:
             if held == INSTANCES:
                 break
+            shown = ", ".join(f"{n} = {v}" for n, v in statement.space.encode(instance).items() if n != name)
+            try:
+                given = statement.space.for_kernel({each: instance[each] for each in numbers.ranges})
+                numbers.read(given)
+            except OutOfFuel:
+                continue
+            except Refused as refused:
+                raise Refused(
+                    f"at {shown:.120} a range does not contain what its source contains: {refused}"
+                ) from None
+            live: Any = UNKNOWN if name is None else _live(statement, instance)
             try:
                 read: Any = own.evaluated(own.space.read(statement.space.for_kernel(instance)))[0]
             except Outside:
                 read = None
+            except NotListed:  # the text evaluates a function at a point where the live function does not
+                read = UNKNOWN
             except Exception:  # what the kernel refuses, it certifies nowhere
                 continue
-            try:
-                with time_limit(QUICK):
-                    live: Any = statement.lines(instance)
-            except Outside:
-                live = None
-            except (Exception, TimeLimitExceeded):  # the search reports errors of the function
+            live = _live(statement, instance) if name is None else live
+            if live is UNKNOWN:
                 continue
-            if (read is None) is not (live is None) or (read is not None and not _agree(live, read)):
-                shown = ", ".join(f"{n} = {v}" for n, v in statement.space.encode(instance).items())
+            if not _agree(live, read):
                 raise Refused(f"at {shown:.120} the function gives another value than its source")
             held += live is not None
 
 
-def _agree(live: Mapping[str, Any], read: Mapping[str, vocabulary.Line]) -> bool:
-    """Return whether two results have the same names, hypotheses and numbers."""
+def _live(statement: Statement, instance: Mapping[str, Any]) -> Any:
+    """Return the lines of the function, None outside its hypotheses, or UNKNOWN if it raises an error."""
+    try:
+        with time_limit(QUICK):
+            return statement.lines(instance)
+    except Outside:
+        return None
+    except (Exception, TimeLimitExceeded):  # the search reports errors of the function
+        return UNKNOWN
+
+
+def _agree(live: Any, read: Any) -> bool:
+    """Return whether two results are both None, or have the same names, hypotheses and numbers."""
+    if not (isinstance(live, Mapping) and isinstance(read, Mapping)):
+        return live is read
     if live.keys() != read.keys():
         return False
     for name, line in read.items():
