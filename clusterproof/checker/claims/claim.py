@@ -348,7 +348,7 @@ def _statement(name: str, function: Callable[..., Any], **how: Any) -> Statement
 
 def _require_multipliers(hints: Any) -> None:
     """Require a mapping from names to functions, or from names to lists of names."""
-    rule = "must map the names of needs to functions, or to lists of names of conditions"
+    rule = "must map names of parts of the proof to functions, or to lists of names of conditions"
     remedy = 'write, for example, multipliers={"round 0": lambda step, n: {"0:0,1:0": 2 * step}}'
     if not isinstance(hints, Mapping) or not all(type(name) is str for name in hints):
         raise InvalidArgument("multipliers", hints, rule, remedy)

@@ -1,6 +1,6 @@
-"""Search the instances of a statement, and propose evidence. Only the kernel decides a verdict.
+"""Search for counterexamples and proofs, and propose them as evidence. Only the kernel decides a verdict.
 
-``strategy`` calls the other modules in turn. ``evaluation`` evaluates one instance, and ``findings`` combines the
-results for one line. ``state`` keeps the first counterexample, ``shrink`` simplifies it, and ``evidence`` writes the
-evidence that the kernel replays.
+``strategy`` runs the steps of a search. ``evaluator`` evaluates one instance, and ``findings`` summarises the results
+for one line. ``state`` stores all instances that were tried. ``shrink`` simplifies a counterexample, and ``evidence``
+writes the evidence that the kernel replays.
 """

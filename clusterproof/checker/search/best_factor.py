@@ -1,8 +1,9 @@
-"""The best factor of a bound as a quotient of a claim's quantities.
+"""The best constant factor of a bound, as a formula in the quantities of the claim.
 
-At points of the parameters a semidefinite program gives the least factor with which every function of the class keeps
-the bound: the factor is a further multiplier, by which minus the bound is multiplied. A simple quotient that takes
-these values is only a candidate. Before a command prints the quotient, it checks the claim with this factor.
+The module solves a semidefinite program at each point of a grid of parameters. The solution is the smallest factor with
+which every function of the class satisfies the bound; the program treats this factor as one more multiplier. The module
+then looks for a simple quotient that has these values on the grid. This quotient is only a candidate: before a command
+prints it, the command checks the claim with this factor.
 """
 
 from __future__ import annotations
@@ -31,20 +32,21 @@ from clusterproof.checker.search.quotients_between import Quotients
 FACTOR = "factor"
 """Name of the condition whose multiplier is the factor."""
 NEAR = 3e-5
-"""Largest relative distance of a quotient from the solver's factors."""
+"""Largest relative difference between a quotient and the factors that the solver computes."""
 
 
 def best_factor(frozen: Frozen, of: str, *, least: bool) -> str | None:
-    """Return the best factor of a bound, or of one term of it, as a formula, or None if no simple one is found.
+    """Return a formula for the best factor of a bound or of one of its terms, or None if no simple formula fits.
 
     Parameters
     ----------
     frozen
         A claim about a function of a class.
     of
-        Name of the term, which occurs in one line, or an empty string for the whole bound of a claim with one line.
+        Name of the term, which must occur in exactly one line. An empty string stands for the whole bound of a claim
+        with one line.
     least
-        Whether a smaller factor is better, or a larger one.
+        Whether a smaller factor is better; otherwise a larger factor is better.
     """
     words = {**WORDS, "at_most": _split(EXACT.at_most, of), "at_least": _split(EXACT.at_least, of)}
     with suppress(Refused, TooManyPrograms, np.linalg.LinAlgError):
@@ -56,7 +58,7 @@ def best_factor(frozen: Frozen, of: str, *, least: bool) -> str | None:
 
 
 def _fitted(need: Need, *, least: bool) -> str | None:
-    """Return a formula of a quotient that equals the best factor at each point of a grid."""
+    """Return the formula of a quotient that equals the best factor at every grid point, or None if none is found."""
     programs = Programs(need)
     count, place = len(programs.conditions), list(programs.conditions).index(FACTOR)
     cost = np.zeros(count)
@@ -75,14 +77,14 @@ def _fitted(need: Need, *, least: bool) -> str | None:
         return None
     names = {max(v.top.places): name for name, v in need.instance.items() if type(v) is Quotient}
     if not {*ratio[0].places, *ratio[1].places} <= names.keys():
-        return None  # it depends on a state of a loop
+        return None  # the factor depends on a state of a loop
     return _formula(ratio, programs.points[0], names)
 
 
 def _need_with_factor(statement: Statement, line: str, of: str) -> Need | None:
-    """Return the need that a line holds with a factor on one term of the bound, or None if there is none.
+    """Return the inequality to prove for a line with an unknown factor on one term of the bound, or None.
 
-    The invariants of loops get no factor.
+    Invariants of loops have no such factor.
     """
     try:
         _, found = traced(statement, line)
@@ -96,7 +98,7 @@ def _need_with_factor(statement: Statement, line: str, of: str) -> Need | None:
 
 
 def _split(compare: Callable[..., Sides], of: str) -> Callable[..., Sides]:
-    """Return a comparison with two slacks: the slack without the term, and the term alone."""
+    """Replace a comparison by one with two slacks: the slack without the term, and the term alone."""
 
     def split(measured: Any, *allowed: Any, words: Any = None, **terms: Any) -> Sides:
         if of:
@@ -109,7 +111,7 @@ def _split(compare: Callable[..., Sides], of: str) -> Callable[..., Sides]:
 
 
 def _formula(ratio: tuple[Polynomial, Polynomial], at: Point, names: Mapping[int, str]) -> str:
-    """Write a quotient with the names of its symbols; each factor is written with the sign that makes it positive."""
+    """Format a quotient with the names of its symbols; the sign of each factor is chosen so that it is positive."""
     number, texts = Fraction(1), []
     for p, own in zip(ratio, (1, -1), strict=True):
         size, factors = factors_of(p)
@@ -132,7 +134,7 @@ def _formula(ratio: tuple[Polynomial, Polynomial], at: Point, names: Mapping[int
 
 
 def _sum(p: Polynomial, names: Mapping[int, str]) -> str:
-    """Write a polynomial with integer coefficients: positive terms first, then by increasing degree."""
+    """Format a polynomial with integer coefficients: positive terms come first, and terms are sorted by degree."""
     text = ""
     for powers, value in sorted(p.items(), key=lambda term: (term[1] < 0, sum(term[0]), term[0])):
         several = [

@@ -1,4 +1,4 @@
-"""Search for a function for which the potential of a loop fails: first drawn functions, then worst cases."""
+"""Search for a function that breaks the potential of a loop: try random functions, then worst cases of a solver."""
 
 from __future__ import annotations
 
@@ -22,13 +22,13 @@ from clusterproof.checker.search.worst_functions import LEAST, worst_functions
 from clusterproof.checker.search.worst_ratio import worst_excess
 
 SOLVED = 40
-"""Largest number of comparisons for which a solver computes the worst case."""
+"""Largest number of comparisons whose worst case a solver computes."""
 NO_VALUE = (kernel.Refused, Outside, ArithmeticError, LookupError, TypeError, ValueError)
 
 
 @dataclass(frozen=True)
 class BrokenPotential:
-    """An instance, and the first comparison of an invariant that fails at the instance."""
+    """An instance, and the first comparison of an invariant that is false at this instance."""
 
     instance: Instance
     comparison: Looked
@@ -37,7 +37,7 @@ class BrokenPotential:
 def broken_potential(
     statement: kernel.Statement, space: Space, settings: Sequence[Instance], drawn: Sequence[Any]
 ) -> BrokenPotential | None:
-    """Return an instance at which an invariant fails in some round, or None if none is found.
+    """Return an instance at which an invariant is false in some round, or None if none is found.
 
     Parameters
     ----------
@@ -46,9 +46,9 @@ def broken_potential(
     space
         The space of the statement, read from the function of the claim's author.
     settings
-        Values of the quantities other than the function, with few rounds.
+        Values of all quantities except the function, with a small number of rounds.
     drawn
-        Functions of the class to try at each setting.
+        Random functions of the class to try with each of these values.
     """
     name = statement.space.function
     assert name is not None
@@ -66,7 +66,7 @@ def broken_potential(
 
 
 def _entries(statement: kernel.Statement, settings: Sequence[Instance]) -> Iterator[tuple[Instance, Path]]:
-    """Yield the comparisons of each invariant in each round, on every path."""
+    """Yield every comparison of every invariant, for each round and each path of the program."""
     for setting in settings:
         with suppress(*NO_VALUE):
             for path in paths_of(potential_of(statement), setting):
@@ -74,7 +74,7 @@ def _entries(statement: kernel.Statement, settings: Sequence[Instance]) -> Itera
 
 
 def broken_at(statement: kernel.Statement, instance: Instance, space: Space) -> BrokenPotential | None:
-    """Return the first comparison that fails at an instance, or None if none fails or a hypothesis fails."""
+    """Return the first false comparison at an instance, or None if all hold or a hypothesis is not met."""
     with suppress(*NO_VALUE), limited(), evaluating() as evaluation, looking_at_invariants() as looked:
         lines = statement.evaluate(
             {n: space.ranges[n].passed(value, instance) for n, value in instance.items()}

@@ -1,4 +1,4 @@
-"""Evaluate instances over the real numbers: instances that break a line in floats, and a sample of the others."""
+"""Evaluate instances with real numbers instead of floats: all that break a line in floats, and some of the others."""
 
 from __future__ import annotations
 
@@ -31,13 +31,13 @@ APPROXIMATE = (
     "cvxpy",
     "torch",
 )
-"""Modules whose functions return approximations; more digits would not reveal the error of an approximation."""
+"""Modules whose functions return approximations. Higher precision would not show the size of their errors."""
 EXACT = {"comb", "factorial", "gcd", "isqrt", "lcm", "perm", "prod", "floor", "ceil", "trunc"}
 """Functions of ``math`` that return integers."""
 
 
 def confirmed(statement: Statement, evaluation: Evaluation, asked: Sequence[str]) -> Evaluation | str:
-    """Return an evaluation in which some lines are decided over the real numbers.
+    """Decide some lines of an evaluation with real numbers instead of floats.
 
     Parameters
     ----------
@@ -49,7 +49,7 @@ def confirmed(statement: Statement, evaluation: Evaluation, asked: Sequence[str]
     Returns
     -------
     Evaluation or str
-        The evaluation; if the instance breaks a hypothesis over the real numbers, the name of this hypothesis.
+        The new evaluation. If a hypothesis is false over the real numbers, the result is the name of this hypothesis.
     """
     exact = {name: evaluation.judged[name].exact for name in asked}
     answers = over_the_reals(statement, evaluation.instance, exact)
@@ -90,9 +90,9 @@ def _judgement(own: Judgement, answer: Answer, *, is_upper: bool) -> Judgement:
 
 
 def of_real_numbers(statement: Statement, instance: dict[str, Any]) -> Evaluation | str | None:
-    """Evaluate an instance over the real numbers, because floats raise an error; return None if this decides nothing.
+    """Evaluate an instance with real numbers after floats raised an error; return None if this decides nothing.
 
-    If the instance breaks a hypothesis, the result is the name of this hypothesis.
+    If a hypothesis is false at the instance, the result is the name of this hypothesis.
     """
     lines, judged = {}, {}
     for name, answer in over_the_reals(statement, instance).items():
@@ -109,12 +109,12 @@ def of_real_numbers(statement: Statement, instance: dict[str, Any]) -> Evaluatio
 
 
 def holds_over_the_reals(statement: Statement, instance: Instance, name: str) -> bool:
-    """Return whether a line holds over the real numbers at an instance, or is not stated there."""
+    """Return whether a line holds at an instance over the real numbers, or does not apply to this instance."""
     return over_the_reals(statement, instance, {name: False})[name].broken is False
 
 
 def is_certain(statement: Statement, evaluation: Evaluation, name: str) -> bool:
-    """Return whether a broken line needs no confirmation, because an interval or exact numbers break it."""
+    """Return whether exact numbers or an interval already show that a line is false, so no confirmation is needed."""
     line = evaluation.lines[name]
     if not isinstance(line, Sides) or line.failure is not None:
         return True
@@ -122,7 +122,7 @@ def is_certain(statement: Statement, evaluation: Evaluation, name: str) -> bool:
 
 
 def is_inexact(statement: Statement, evaluation: Evaluation, name: str) -> bool:
-    """Return whether the sides of a line may contain rounding, because the line is neither random nor exact."""
+    """Return whether rounding errors may affect a line, because it is neither random nor exact."""
     line = evaluation.lines[name]
     if statement.random or not isinstance(line, Sides) or line.failure is not None:
         return False
@@ -136,7 +136,7 @@ def is_inexact(statement: Statement, evaluation: Evaluation, name: str) -> bool:
 def computes_in_floats(function: Any, records: frozenset[type] = frozenset()) -> bool:
     """Return whether a function uses NumPy, floats, or functions that return floats, directly or indirectly.
 
-    Properties and methods of ``records``, and of the classes that the function uses, also count.
+    The check includes the properties and methods of ``records``, and of all classes that the function uses.
     """
     values, names = _named_by(function, records)
     of_math = {name for name in names if not name.startswith("__") and hasattr(math, name)}
@@ -145,7 +145,7 @@ def computes_in_floats(function: Any, records: frozenset[type] = frozenset()) ->
 
 @cache
 def approximation_in(function: Any) -> str:
-    """Return the name of an approximating module that a function uses, or an empty string if there is none."""
+    """Return the name of a module in ``APPROXIMATE`` that a function uses, or an empty string if there is none."""
     values, names = _named_by(function)
     packages = [value for value in values if isinstance(value, ModuleType)]
     with warnings.catch_warnings(action="ignore"):  # for old names such as np.object
@@ -158,7 +158,7 @@ def approximation_in(function: Any) -> str:
 
 
 def _named_by(function: Any, records: Iterable[type] = ()) -> tuple[list[Any], set[str]]:
-    """Return the values and the names that a function uses, directly or indirectly; no values if it has no code."""
+    """Return all values and names that a function uses, directly or indirectly."""
     seen: dict[int, CodeType] = {}
     classes = dict.fromkeys(records)
     values: list[Any] = []
@@ -202,7 +202,7 @@ def _named_by(function: Any, records: Iterable[type] = ()) -> tuple[list[Any], s
 
 
 def _members_of(classes: Iterable[type]) -> Iterator[tuple[str, Any]]:
-    """Yield the functions of classes and their bases, by name, without the standard library and the checker."""
+    """Yield each method's name and function for some classes, except classes of Python and the checker."""
     for owner in dict.fromkeys(base for each in classes for base in each.__mro__):
         if owner.__module__.partition(".")[0] in sys.stdlib_module_names or _is_of_checker(owner):
             continue

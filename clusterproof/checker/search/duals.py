@@ -1,9 +1,10 @@
-"""Multipliers for the kernel's rule *dual*: a semidefinite program, and fractions near its solution.
+"""Multipliers for the kernel's rule *dual*: solve a semidefinite program, and round its solution to fractions.
 
-The multipliers x, and the form S that remains when they are subtracted, lie in an affine space. The solver finds the
-point at which the smallest multiplier or eigenvalue is largest. Fractions near this point are a proof. If this largest
-value is 0, all multipliers lie on a smaller face of the cone. The solver's dual solution describes the face: some
-multipliers are 0, and S vanishes on some directions (facial reduction).
+A proof consists of nonnegative multipliers x and a positive semidefinite form S, the difference between the target and
+the multiples of the conditions. The pairs (x, S) lie in an affine space. The solver maximises the smallest multiplier
+or eigenvalue. If the maximum is positive, fractions near the solution are a proof. If the maximum is 0, all multipliers
+lie on a smaller face of the cone. The solver's dual solution describes this face: some multipliers are 0, and S
+vanishes on some directions (facial reduction).
 """
 
 from __future__ import annotations
@@ -32,26 +33,26 @@ from clusterproof.checker.search.refined import refined
 from clusterproof.checker.search.semidefinite import matrix_of, minimum, triangles
 
 Proof = dict[str, Any]
-"""Multipliers for one entry, in the form that the kernel reads."""
+"""Multipliers for one entry of a line, in the format of the evidence."""
 SETTINGS = 64
-"""Largest number of settings. A *setting* is a choice of all quantities except the function of a class."""
+"""Largest number of settings. A *setting* contains the values of all quantities except the function of a class."""
 DIGITS = (1, 2, 3, 4, 6, 8, 10, 12)
-"""Numbers of decimals to try for rounding the multipliers, until the rounded multipliers are a proof."""
+"""Numbers of decimals to which the multipliers are rounded, tried in this order until the result is a proof."""
 TOLERANCES = (1e-10, 1e-8, 1e-7)
 FACES = 12
 """Largest number of faces to try."""
 SINGULAR = 1e-6
-"""Largest least multiplier or eigenvalue below which some multiplier or eigenvalue counts as 0 on the whole face."""
+"""If the maximum of the smallest multiplier or eigenvalue is below this number, it counts as 0."""
 FORCED = Fraction(1, 4)
-"""Share by which a bound is raised to find the face that contains the multipliers for every bound."""
+"""Relative increase of a bound when the search looks for a face that contains the multipliers for every bound."""
 PRESENT = 1e-4
-"""Least size at which a part of the solver's worst case counts as nonzero."""
+"""Smallest size at which a part of the solver's worst case counts as nonzero."""
 SIMPLE = ((200, 1e-4), (12, 3e-3))
-"""Largest denominator of a direction on which a form vanishes, and its largest distance from the solver's direction."""
+"""Pairs to try when directions are rounded: largest denominator, and largest distance from the solver's result."""
 
 
 def multipliers(statement: kernel.Statement, line: str) -> dict[str, Any] | None:
-    """Search for multipliers at every setting and on every path; return None if some are not found.
+    """Search for multipliers for every setting and every path; return None unless all are found.
 
     Parameters
     ----------
@@ -63,8 +64,8 @@ def multipliers(statement: kernel.Statement, line: str) -> dict[str, Any] | None
     Returns
     -------
     dict or None
-        ``rule`` and ``settings`` of the evidence. The evidence also needs an instance as ``witness`` if the statement
-        has hypotheses on the functions.
+        The fields ``rule`` and ``settings`` of the evidence. If the statement has hypotheses on the functions, the
+        evidence also needs a ``witness``: an instance that meets these hypotheses.
     """
     settings = settings_of(statement, SETTINGS)
     if settings is None:
@@ -82,12 +83,12 @@ def multipliers(statement: kernel.Statement, line: str) -> dict[str, Any] | None
 
 
 def written(setting: Mapping[str, Any], proofs: Sequence[Sequence[Proof]]) -> dict[str, Any]:
-    """Return the proofs at a setting, in the form that the kernel reads."""
+    """Convert the proofs at a setting to the format of the evidence."""
     return {"setting": {name: write(value) for name, value in setting.items()}, "paths": list(proofs)}
 
 
 def proofs_at(paths: Sequence[Sequence[Path]]) -> list[list[Proof]] | None:
-    """Return a proof of every entry on every path, or None if some proof is not found."""
+    """Return a proof for every entry on every path, or None unless all are found."""
     found = []
     for entries in paths:
         of_path = [proof_of(path) for path in entries]
@@ -98,7 +99,7 @@ def proofs_at(paths: Sequence[Sequence[Path]]) -> list[list[Proof]] | None:
 
 
 def proof_of(path: Path, raised: Fraction = Fraction(0)) -> Proof | None:
-    """Return multipliers that prove an entry with the bound times 1 + ``raised``, or None if none are found."""
+    """Return multipliers that prove an entry with the bound multiplied by 1 + ``raised``, or None if none are found."""
     whole = _Face.whole(path, raised)
     for face in _faces(whole):
         if (proof := face.near()) is not None:
@@ -111,7 +112,7 @@ def proof_of(path: Path, raised: Fraction = Fraction(0)) -> Proof | None:
 def exact_face(
     slack: Terms, nonnegative: Conditions, zero: Conditions, vectors: Sequence[Any]
 ) -> np.ndarray | None:
-    """Return the directions on which the form vanishes for exact multipliers, or None if none are found."""
+    """Find exact multipliers, and return the directions on which the remaining form vanishes, or None."""
     without_trace: Any = None
     path = Path(without_trace, (slack,), None, nonnegative, zero, ())
     face = next((each for each in _faces(_Face.whole(path, Fraction(0))) if each.near() is not None), None)
@@ -126,7 +127,7 @@ def exact_face(
 
 
 def _faces(first: _Face) -> Iterator[_Face]:
-    """Yield a face, and then smaller faces that probably contain all multipliers, until one has an interior."""
+    """Yield a face, then smaller faces that probably contain all multipliers, until a face has an interior."""
     waiting = [first]
     for _ in range(FACES):
         if not waiting:
@@ -138,10 +139,10 @@ def _faces(first: _Face) -> Iterator[_Face]:
 
 
 def _forced(whole: _Face) -> _Face:
-    """Return the face that contains all multipliers for every bound; the search uses a bound raised by a quarter.
+    """Return a face that contains the multipliers for every bound, computed from a bound increased by a quarter.
 
-    A sum f + h does not change if a linear function is added to f and subtracted from h, so the products in worst cases
-    are unbounded.
+    Such a face exists for sums: f + h does not change if a linear function is added to f and subtracted from h. The
+    inner products in worst cases are therefore unbounded.
     """
     larger = _Face(whole.path, whole.coordinates, whole.raised + FORCED, whole.basis, whole.active)
     for face in _faces(larger):
@@ -151,7 +152,7 @@ def _forced(whole: _Face) -> _Face:
 
 
 class _Face:
-    """A face: multipliers for which the remaining form S vanishes on some directions; an affine space.
+    """A face of the cone: the affine space of multipliers whose remaining form S vanishes on given directions.
 
     The unknowns are the weights of the slacks (if there are several), the multipliers of ``active`` conditions, and the
     multipliers of equations. S is ``target`` plus the sum of the unknowns times ``columns``.
@@ -159,15 +160,15 @@ class _Face:
     Parameters
     ----------
     path
-        The entry to prove.
+        The entry of a line to prove.
     coordinates
         Numbering of the entry's vectors and values.
     raised
-        Share by which the bound is raised.
+        Relative increase of the bound.
     basis
-        Directions on which S vanishes, in fractions.
+        Directions on which S vanishes, as vectors of fractions.
     active
-        Conditions whose multipliers may be nonzero.
+        Conditions whose multipliers may differ from 0.
     """
 
     def __init__(
@@ -208,7 +209,7 @@ class _Face:
         return cls(path, coordinates, raised, rows, list(path.nonnegative))
 
     def _equations(self) -> Iterator[dict[int, Fraction]]:
-        """Yield the equations: the values and 1 cancel, the weights sum to 1, and S vanishes on the basis."""
+        """Yield the linear equations: values and constants cancel, weights sum to 1, and S vanishes on the basis."""
         forms = [*self.columns, sum_of([(-1, self.target)])]
         for key in self.coordinates.linear:
             yield {n: form[key] for n, form in enumerate(forms) if key in form}
@@ -221,17 +222,17 @@ class _Face:
 
     @property
     def consistent(self) -> bool:
-        """Whether the equations have a solution, with any signs."""
+        """Whether the equations have a solution, regardless of signs."""
         return self.size not in self.echelon
 
     @property
     def free(self) -> list[int]:
-        """The unknowns that can be chosen freely; they determine all others."""
+        """The free unknowns of the equations, which determine all other unknowns."""
         return [n for n in range(self.size) if n not in self.echelon]
 
     @property
     def movable(self) -> list[int]:
-        """Weights and multipliers that the equations do not fix."""
+        """Weights and multipliers whose values the equations do not determine."""
         return [n for n in self.signed if n not in self.echelon or self.echelon[n].keys() - {self.size}]
 
     def near(self) -> Proof | None:
@@ -260,7 +261,7 @@ class _Face:
         return proof
 
     def find_centre(self) -> bool:
-        """Maximise the least multiplier or eigenvalue, up to 1; return whether the solver succeeds."""
+        """Maximise the smallest multiplier or eigenvalue, limited to 1; return whether the solver succeeds."""
         free = self.free
         place = {n: k for k, n in enumerate(free)}
         start, directions = np.zeros(self.size), np.zeros((self.size, len(free)))
@@ -305,7 +306,7 @@ class _Face:
         return True
 
     def smaller(self) -> Iterator[_Face]:
-        """Yield smaller faces, one of which probably contains all multipliers; call ``find_centre`` first."""
+        """Yield smaller faces, at least one of which probably contains all multipliers; requires ``find_centre``."""
         if abs(self.margin) > SINGULAR:
             return
         movable, dual, order = self.movable, self._dual, self._complement.shape[1]
@@ -329,7 +330,7 @@ class _Face:
 
 
 def complement_of(rows: Sequence[Sequence[Fraction]], size: int) -> np.ndarray:
-    """Return orthonormal columns, of length ``size``, that span all vectors orthogonal to the rows."""
+    """Return an orthonormal basis, as columns of length ``size``, of all vectors orthogonal to the rows."""
     if not rows:
         return np.eye(size)
     _, sizes, vectors = np.linalg.svd(np.array(rows, dtype=float))
@@ -338,7 +339,7 @@ def complement_of(rows: Sequence[Sequence[Fraction]], size: int) -> np.ndarray:
 
 
 def rational_rows(rows: np.ndarray, largest: int, tolerance: float) -> list[list[Fraction]] | None:
-    """Return the reduced echelon basis of the rows' span in fractions, or None if an entry is not near a fraction."""
+    """Return the reduced echelon basis of the row space in fractions, or None if an entry is near no fraction."""
     from scipy.linalg import qr
 
     _, _, order = qr(rows, pivoting=True)

@@ -1,4 +1,4 @@
-"""Choose the order in which vectors are eliminated, so that the kernel's rule *family* finds each pivot's sign."""
+"""Choose an order of elimination for which the kernel's rule *family* can prove the sign of every pivot."""
 
 from __future__ import annotations
 
@@ -8,18 +8,18 @@ from clusterproof.checker.kernel.multipliers import Need, blocks, eliminate
 from clusterproof.checker.kernel.polynomials import Polynomial, constant
 
 MOST_ELIMINATIONS = 60
-"""Largest number of pivots to try for one form."""
+"""Largest number of pivots to try for one quadratic form."""
 Matrix = Sequence[Sequence[Polynomial]]
 
 
 class _Tried:
-    """A search for an order, and the number of pivots that it may still try."""
+    """State of a search for an order: the inequality to prove, and the number of pivots that may still be tried."""
 
     def __init__(self, need: Need) -> None:
         self.need, self.left = need, MOST_ELIMINATIONS
 
     def order(self, matrix: Matrix, rows: Sequence[int], last: Polynomial) -> list[int] | None:
-        """Return an order of the rows that remain after a pivot, or None if none is found."""
+        """Return an order of the given rows, or None if none is found."""
         found: list[int] = []
         for block in blocks(matrix, rows):
             of_block = self._of_block(matrix, block, last)
@@ -47,19 +47,19 @@ class _Tried:
 
 
 def order_of(matrix: Matrix, need: Need) -> list[int] | None:
-    """Return an order of a symmetric matrix's rows in which all pivots are proved to be nonnegative.
+    """Return an order of a symmetric matrix's rows for which the kernel can prove that no pivot is negative.
 
     Parameters
     ----------
     matrix
         A matrix of polynomials.
     need
-        The need whose hypotheses prove the signs of the pivots.
+        The inequality to prove; its hypotheses may be used to prove the signs of the pivots.
 
     Returns
     -------
     list or None
-        The order; the search tries pivots with few terms first. It is None if no order is found.
+        The order, or None if no order is found. The search tries pivots with few terms first.
 
     Raises
     ------

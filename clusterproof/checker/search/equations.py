@@ -1,4 +1,4 @@
-"""Find instances that random draws miss: solve equations among the hypotheses, and approach thin sets."""
+"""Find instances that random draws miss, because the hypotheses are equations or only a thin set meets them."""
 
 from __future__ import annotations
 
@@ -16,14 +16,14 @@ from clusterproof.checker.real_numbers.interval import Interval
 from clusterproof.checker.search.state import Tried
 
 AT_ONCE = 3
-"""Largest number of equations that are solved together."""
+"""Largest number of equations that the search solves together."""
 FOLLOWED = 0.7
-"""Share of the attempts that follow a line through a known instance, if an instance is known."""
+"""Share of the attempts that start from a known solution, if there is one, and follow a straight line through it."""
 SIMPLEST = 8
-"""Number of simple instances through which lines are drawn."""
+"""Number of simple solutions through which the search draws straight lines."""
 GOLDEN = (math.sqrt(5) - 1) / 2
 NARROWINGS = 45
-"""Number of steps of the golden-section search for the value of a quantity that is nearest to a hypothesis."""
+"""Number of steps of the golden-section search for a value that meets a hypothesis."""
 DIRECTIONS = (-3, -2, -1, 1, 2, 3, 4, 5)
 """Possible numerators and denominators of the slopes of a line."""
 
@@ -58,14 +58,14 @@ def solutions(
     simple: int,
     start: Sequence[dict[str, Any]] = (),
 ) -> Iterator[dict[str, Any]]:
-    """Yield instances that meet the equations among the hypotheses. Known solutions lead to further solutions.
+    """Yield instances that meet the equations among the hypotheses.
 
-    A drawn fraction meets an equation with probability 0. Therefore the difference between the two sides of the
-    equation is evaluated at a few values of one quantity. If the difference is a polynomial of degree 1, or of degree 2
-    with a rational root, the quantity is set to this root. If the degree is 2, as for a circle, a line through one
-    rational solution meets the equation at a second rational solution. A share ``FOLLOWED`` of the attempts follows
-    such a line from a known solution: first from one of the simplest solutions, later from the tightest one. The other
-    attempts start at a drawn instance.
+    A random fraction solves an equation with probability 0. The search therefore evaluates the difference between the
+    two sides at a few values of one quantity. If the difference is a polynomial of degree 1, or of degree 2 with a
+    rational root, the search sets the quantity to this root. If the degree is 2, as for a circle, a straight line
+    through one rational solution contains a second rational solution. A share ``FOLLOWED`` of the attempts uses such a
+    line through a known solution: first through one of the simplest solutions, later through the tightest solution. All
+    other attempts start at a random instance.
     """
     space = tried.space
     names = [name for name, allowed in space.ranges.items() if isinstance(allowed, Rationals)]
@@ -87,7 +87,7 @@ def solutions(
 
 
 def _residual(tried: Tried, instance: dict[str, Any]) -> Fraction | None:
-    """Return the difference of the sides of the first failing hypothesis, or None if this is no equation."""
+    """Return the difference between the sides of the first false hypothesis, or None if it is not an equation."""
     sign, left, right = missed(tried.statement, instance) or ("", 0, 0)
     if sign != "==" or Interval in (type(left), type(right)):
         return None
@@ -101,7 +101,7 @@ def _gap(tried: Tried, instance: dict[str, Any]) -> Fraction:
 def _solved(
     tried: Tried, start: dict[str, Any], names: Sequence[str], stream: np.random.Generator
 ) -> dict[str, Any] | None:
-    """Solve the equations for one quantity, two, ..., ``AT_ONCE`` quantities; return None if this fails."""
+    """Solve the equations for one quantity, then for two, up to ``AT_ONCE`` quantities; return None if this fails."""
     shuffled = sorted(names, key=lambda _: stream.random())
     for count in range(1, min(AT_ONCE, len(names)) + 1):
         found = _with_solution(tried, start, shuffled[:count])
@@ -111,13 +111,13 @@ def _solved(
 
 
 def _with_solution(tried: Tried, instance: dict[str, Any], names: Sequence[str]) -> dict[str, Any] | None:
-    """Set each named quantity so that one equation holds: the first quantity for the first equation, and so on."""
+    """Solve the first equation for the first named quantity, the second equation for the second, and so on."""
     if not names:
         return instance
     *others, last = names
 
     def gap(moved: dict[str, Any]) -> Fraction:
-        """Solve the earlier equations for the other quantities, and return the difference in the last equation."""
+        """Solve all equations but the last for the other quantities, and return the difference in the last equation."""
         met = _with_solution(tried, moved, others)
         return Fraction(0) if met is None else _gap(tried, met)
 
@@ -127,7 +127,7 @@ def _with_solution(tried: Tried, instance: dict[str, Any], names: Sequence[str])
 
 
 def _roots(gap: Gap, instance: dict[str, Any], name: str) -> Iterator[Fraction]:
-    """Yield the values of a quantity that solve an equation of degree 1 or 2 in the quantity."""
+    """Yield the rational roots of an equation of degree 1 or 2 in one quantity."""
     value = instance[name]
     here, ahead, behind, beyond = (gap({**instance, name: value + step}) for step in (0, 1, -1, 2))
     square, slope = (ahead + behind) / 2 - here, (ahead - behind) / 2
@@ -147,7 +147,7 @@ def _roots(gap: Gap, instance: dict[str, Any], name: str) -> Iterator[Fraction]:
 def _on_line(
     tried: Tried, start: dict[str, Any], names: Sequence[str], stream: np.random.Generator
 ) -> dict[str, Any] | None:
-    """Return the second solution of an equation of degree 2 on a line through an instance, or None if there is none."""
+    """Draw a line through a solution of a quadratic equation, and return the second solution on it, or None."""
 
     def slope() -> Fraction:
         top, bottom = (DIRECTIONS[int(stream.integers(len(DIRECTIONS)))] for _ in range(2))
@@ -164,10 +164,10 @@ def _on_line(
 
 
 def approach(tried: Tried, stream: np.random.Generator, wanted: int) -> None:
-    """Evaluate instances in a thin set: draw an instance, and move one quantity towards a hypothesis that fails.
+    """Evaluate instances in a thin set: draw an instance, and change one quantity until the hypotheses hold.
 
-    Half of the attempts start near the tightest instance, with one other quantity changed. The parameters are as in
-    ``solve``.
+    Half of the attempts start at the tightest instance, with a random change of another quantity. The parameters are as
+    in ``solve``.
     """
     space = tried.space
     names = [name for name, allowed in space.ranges.items() if isinstance(allowed, Rationals | Reals)]
@@ -193,7 +193,7 @@ def approach(tried: Tried, stream: np.random.Generator, wanted: int) -> None:
 
 
 def _nearest(tried: Tried, start: dict[str, Any], name: str) -> dict[str, Any] | None:
-    """Search for an instance that meets the hypotheses, by golden sections in one quantity; else return None."""
+    """Search for an instance that meets the hypotheses by a golden-section search in one quantity; else return None."""
     allowed = tried.space.ranges[name]
     assert isinstance(allowed, Numbers)
 
@@ -202,7 +202,7 @@ def _nearest(tried: Tried, start: dict[str, Any], name: str) -> dict[str, Any] |
         return {**start, name: number}
 
     def shortfall(value: float) -> float:
-        """Return the distance between the sides of the first hypothesis that fails, or 0 if all hypotheses hold."""
+        """Return the distance between the two sides of the first false hypothesis, or 0 if all hypotheses hold."""
         comparison = missed(tried.statement, moved(value))
         return 0.0 if comparison is None else abs(nearest_float(comparison[1]) - nearest_float(comparison[2]))
 

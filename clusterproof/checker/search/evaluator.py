@@ -1,4 +1,4 @@
-"""The evaluation of one instance: its lines, and the result of each."""
+"""The evaluation of one instance: the two sides of each line, and whether the line holds."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ class Evaluation:
 
 @dataclass(frozen=True)
 class Evaluator:
-    """Object that evaluates the instances of one statement; equal instances give equal evaluations.
+    """Evaluator of the instances of one statement; equal instances always have equal results.
 
     Attributes
     ----------
@@ -38,15 +38,15 @@ class Evaluator:
     seed
         Seed of the random numbers.
     significance
-        Error probability of all intervals together.
+        Probability that at least one interval is wrong.
     settings
-        Number of instances that share the significance equally.
+        Number of instances, each of which gets an equal share of the significance.
     sizes
-        Increasing numbers of replicates to try until the interval of an expectation decides; (None,) for other
-        statements.
+        Increasing numbers of replicates to try until the interval of an expectation decides the line. For other
+        statements: (None,).
     samples
-        Number of samples that share the significance of one instance: two for each size, because a second sample may be
-        necessary.
+        Number of samples, each of which gets an equal share of the significance of one instance. There are two samples
+        per size, because a second sample may be necessary.
     """
 
     statement: Statement
@@ -60,7 +60,7 @@ class Evaluator:
     def of(
         cls, statement: Statement, seed: int, significance: float, replicates: int | None = None
     ) -> Evaluator:
-        """Return the evaluator of a statement; ``replicates`` replaces the number in the statement."""
+        """Return the evaluator of a statement; ``replicates`` overrides the number of replicates in the statement."""
         sizes: tuple[int | None, ...] = (None,)
         if statement.repeated:
             sizes = (*replicates_to_try(replicates or statement.replicates),)
@@ -69,14 +69,14 @@ class Evaluator:
     def lines(
         self, instance: Instance, replicates: int | None = None, sample: str = ""
     ) -> dict[str, Conclusion]:
-        """Evaluate the function; ``sample`` names a further sample of its random numbers."""
+        """Evaluate the function; each value of ``sample`` stands for an independent sample of random numbers."""
         if not self.statement.random:
             return self.statement.lines(instance)
         stream = self.statement.stream(self.seed, instance, sample)
         return self.statement.lines(instance, stream, replicates)
 
     def evaluate(self, instance: dict[str, Any]) -> Evaluation:
-        """Evaluate an instance; for an expectation, double the replicates until the intervals decide.
+        """Evaluate an instance; for an expectation, double the number of replicates until the intervals decide it.
 
         Raises
         ------
@@ -92,11 +92,11 @@ class Evaluator:
         return Evaluation(instance, lines, judged, replicates)
 
     def with_replicates(self, replicates: int | None) -> Evaluator:
-        """Return an evaluator that uses ``replicates`` from the start."""
+        """Return an evaluator that always uses ``replicates`` replicates."""
         return replace(self, sizes=(replicates,))
 
     def _judge(self, lines: dict[str, Conclusion], instance: Instance) -> dict[str, Judgement]:
-        """Judge one sample; if an asymptotic interval shows that a line is broken, a second sample must agree."""
+        """Judge one sample; if an asymptotic interval contradicts a line, a second sample must contradict it, too."""
         share = self.significance / self.settings
         if not any(isinstance(each, Expectation) for each in lines.values()):
             return judge(lines, share, instance)

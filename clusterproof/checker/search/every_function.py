@@ -1,4 +1,4 @@
-"""Search a statement about every function of a class for worst cases, counterexamples and a witness."""
+"""Search for worst cases, counterexamples and an admissible function of a statement about all functions of a class."""
 
 from __future__ import annotations
 
@@ -24,15 +24,15 @@ from clusterproof.checker.search.state import Tried
 from clusterproof.checker.search.worst_functions import AtSetting, WorstCase, at_setting, worst_functions
 
 SETTINGS = 64
-"""Largest number of settings of the other quantities to try completely.
+"""Number of settings (values of all quantities except the function) up to which all of them are tried.
 
-If there are more settings, the search tries up to ``DRAWN`` corners, and as many drawn settings.
+If there are more settings, the search tries up to ``DRAWN`` corners and the same number of random settings.
 """
 DRAWN = 12
 ROUNDS, WITH_POTENTIAL, FUNCTIONS = 4, 3, 5
-"""For the check of potentials: numbers of rounds, settings with each number, and drawn functions at each setting."""
+"""Check of potentials: number of rounds, settings for each number of rounds, and random functions per setting."""
 WITNESSES = 50
-"""Number of functions to draw until one meets the hypotheses."""
+"""Largest number of random functions to try until one meets the hypotheses."""
 
 
 def _at_most_and_bound(measured: Any, *allowed: Any, words: Any = None, **terms: Any) -> Sides:
@@ -46,14 +46,13 @@ def _at_least_and_bound(measured: Any, *allowed: Any, words: Any = None, **terms
 
 
 BOUNDED = {**WORDS, "at_most": _at_most_and_bound, "at_least": _at_least_and_bound}
-"""Functions that a claim's text calls during tracing. A comparison also returns the side by which ratios are
-divided."""
+"""Functions that a claim's text calls when the kernel evaluates it on symbols. A comparison also returns the bound."""
 
 
 def decide(tried: Tried) -> Mapping[str, WorstCase]:
-    """Return the worst case of each line; evaluate the functions that break a line, and one admissible function.
+    """Return the worst case of each line; also evaluate functions that break a line, and one admissible function.
 
-    If the statement cannot be traced, the empty name holds the reason.
+    If the statement cannot be evaluated on symbols, the result has one entry, under the empty name, with the reason.
     """
     space = tried.space
     name = class_of(space)
@@ -86,7 +85,7 @@ def decide(tried: Tried) -> Mapping[str, WorstCase]:
 
 
 def _families(tried: Tried, settings: Sequence[Instance], name: str) -> dict[str, WorstCase]:
-    """Return multipliers for every line, as quotients of the other quantities, or the reason why a line has none."""
+    """Search for multipliers of every line that are quotients of the quantities; return reasons for missing ones."""
     try:
         statement = tried.frozen.statement(tried.statement.name)
     except Refused:
@@ -112,7 +111,7 @@ def _families(tried: Tried, settings: Sequence[Instance], name: str) -> dict[str
 def _broken_potential(
     tried: Tried, statement: Statement, settings: Sequence[Instance], name: str
 ) -> BrokenPotential | None:
-    """Search for a function whose potential fails after few rounds; return None if the text has no loop."""
+    """Search for a function that breaks the potential after a few rounds; return None if the text has no loop."""
     if "iterate" not in (tried.frozen.text or ""):
         return None
     few = [
@@ -128,7 +127,7 @@ def _broken_potential(
 
 
 def _witness(tried: Tried, settings: Sequence[Instance], name: str, line: str) -> Instance | None:
-    """Draw an instance with few rounds that meets a line's hypotheses; return None if none meets them."""
+    """Draw an instance with few rounds that meets the hypotheses of a line; return None if no draw meets them."""
     few = list(_least_integers(tried.space, settings, name))
     for number in range(WITNESSES):
         for setting in few:
@@ -143,7 +142,7 @@ def _witness(tried: Tried, settings: Sequence[Instance], name: str, line: str) -
 def _least_integers(
     space: Space, settings: Sequence[Instance], name: str, more: int = 0
 ) -> Iterator[Instance]:
-    """Yield settings in which each integer is the least of its range plus ``more``; skip settings outside a range."""
+    """Yield settings in which each integer is the smallest of its range plus ``more``, unless it leaves the range."""
     for setting in settings:
         least: dict[str, Any] = {}
         for other, allowed in space.ranges.items():
@@ -162,7 +161,7 @@ def _with(space: Space, setting: Instance, name: str, value: object) -> dict[str
 
 
 def _evaluate_witness(tried: Tried, setting: Instance, name: str, line: str) -> None:
-    """Evaluate drawn functions until one meets a line's hypotheses; equations may need a start at the solution."""
+    """Evaluate random functions until one meets the hypotheses of a line."""
     for number in range(WITNESSES):
         for instance in _drawn(tried, setting, name, number):
             if line in tried.lines and tried.lines[line].instances:
@@ -171,7 +170,7 @@ def _evaluate_witness(tried: Tried, setting: Instance, name: str, line: str) -> 
 
 
 def _drawn(tried: Tried, setting: Instance, name: str, number: int) -> Iterator[dict[str, object]]:
-    """Yield instances with a drawn function: first with the drawn start, then with the start at the solution."""
+    """Yield two instances with a random function: with a random starting point, and starting at the solution."""
     allowed = tried.space.ranges[name]
     assert isinstance(allowed, OfClass)
     with suppress(Refused):
@@ -181,7 +180,7 @@ def _drawn(tried: Tried, setting: Instance, name: str, number: int) -> Iterator[
 
 
 def _settings(tried: Tried, name: str) -> tuple[Sequence[Instance], bool]:
-    """Return the settings of the other quantities to try, and whether no other settings exist."""
+    """Return the settings to try, and whether they are all settings of the claim."""
     space = tried.space
     ranges = {other: allowed for other, allowed in space.ranges.items() if other != name}
     others = Space(ranges, space.records, space.stream, space.replicates)

@@ -1,4 +1,4 @@
-"""Write evidence from the search, which the kernel replays. Nothing in this module decides a verdict."""
+"""Write the results of a search as evidence for the kernel. This module does not decide verdicts."""
 
 from __future__ import annotations
 
@@ -16,20 +16,20 @@ from clusterproof.checker.search.squares import NO_FORMULA, blocks
 from clusterproof.checker.search.state import Tried
 
 MOST_STATES = 26
-"""Largest number of symbols for rounds, and for the states after rounds."""
+"""Largest number of symbols for rounds and for the states after the rounds."""
 
 
 def evidence_of(tried: Tried, line: str, claim: kernel.Claim) -> tuple[dict[str, Any], kernel.Word] | None:
-    """Return evidence that the kernel accepts for a line, and the verdict, or None if no evidence is found.
+    """Return evidence that the kernel accepts for a line, with the kernel's verdict; return None if there is none.
 
     Parameters
     ----------
     tried
-        State of the search of one of the claim's statements.
+        State of the search for one of the claim's statements.
     line
         Name of the line, or an empty string if it is the only one.
     claim
-        The claim, in the form that the kernel reads.
+        The claim as a text that the kernel reads.
     """
     name = tried.statement.name
     with suppress(ValueError):  # a number with more digits than Python can write
@@ -41,7 +41,7 @@ def evidence_of(tried: Tried, line: str, claim: kernel.Claim) -> tuple[dict[str,
 
 
 def refusal_of(tried: Tried, line: str, claim: kernel.Claim) -> str:
-    """Return why the kernel rejects multipliers for every value, or an empty string if none were found."""
+    """Return the reason why the kernel rejects multipliers, or an empty string if the search found none."""
     worst = tried.worst.get(line)
     if worst is None or worst.family is None:
         return ""
@@ -95,12 +95,12 @@ def _candidates(tried: Tried, line: str, statement: kernel.Statement) -> Iterato
 
 
 def _are_fractions(allowed: Choice) -> bool:
-    """Return whether all options are fractions. Integers stay numbers, because they may be positions in a list."""
+    """Return whether all options are fractions. Integers do not become symbols, because they may be list indices."""
     return all(type(option) is Fraction for option in allowed.options)
 
 
 def _states(statement: kernel.Statement, line: str, data: Mapping[str, Any]) -> int | None:
-    """Return the number of symbols for rounds, states and values in a line, or None without a formula."""
+    """Return the number of symbols for rounds, states and values in a line, or None if the line has no formula."""
     used = 0
     try:
         with limited():

@@ -1,4 +1,4 @@
-"""Factors and common divisors of the kernel's polynomials, by python-flint."""
+"""Factorisation and common divisors of the kernel's polynomials, computed by python-flint."""
 
 from __future__ import annotations
 
@@ -10,12 +10,12 @@ from clusterproof.checker.kernel.polynomials import Polynomial, divided
 
 
 def irreducible(p: Polynomial) -> list[Polynomial]:
-    """Return the distinct irreducible factors of a polynomial, without constants."""
+    """Return the distinct irreducible factors of a polynomial, except constants."""
     return [factor for factor, _ in factors_of(p)[1]] if p.places else []
 
 
 def factors_of(p: Polynomial) -> tuple[Fraction, list[tuple[Polynomial, int]]]:
-    """Factor a polynomial: return a number, and irreducible factors with their powers."""
+    """Factor a polynomial into a number and powers of irreducible polynomials."""
     number, found = _of_flint(p).factor()
     common = lcm(*(Fraction(value).denominator for value in p.values()))
     return Fraction(int(number), common), [
@@ -24,7 +24,7 @@ def factors_of(p: Polynomial) -> tuple[Fraction, list[tuple[Polynomial, int]]]:
 
 
 def lowest_terms(top: Polynomial, bottom: Polynomial) -> tuple[Polynomial, Polynomial]:
-    """Return a quotient in lowest terms."""
+    """Reduce a quotient of polynomials to lowest terms."""
     factor = _polynomial(_of_flint(top).gcd(_of_flint(bottom)), top.width)
     reduced = divided(top, factor), divided(bottom, factor)
     assert reduced[0] is not None
@@ -33,7 +33,7 @@ def lowest_terms(top: Polynomial, bottom: Polynomial) -> tuple[Polynomial, Polyn
 
 
 def _of_flint(p: Polynomial) -> Any:
-    """Return a multiple of a polynomial with integer coefficients, as a polynomial of python-flint."""
+    """Convert a polynomial to python-flint, multiplied by a number that makes all coefficients integers."""
     from flint import Ordering, fmpz_mpoly_ctx
 
     common = lcm(*(Fraction(value).denominator for value in p.values()))
@@ -42,5 +42,5 @@ def _of_flint(p: Polynomial) -> Any:
 
 
 def _polynomial(p: Any, width: int) -> Polynomial:
-    """Return a polynomial of python-flint as a polynomial of the kernel."""
+    """Convert a polynomial of python-flint to a polynomial of the kernel."""
     return Polynomial.of({tuple(map(int, each)): int(value) for each, value in p.to_dict().items()}, width)

@@ -1,10 +1,10 @@
 """Multipliers for the kernel's rule *family*: quotients of polynomials in the parameters.
 
-Semidefinite programs at a grid of parameters give an interval for each multiplier. The search fixes the multipliers one
-by one. It sets each to the simplest quotient that lies in the interval at every point. Such quotients are only
-candidates: the kernel checks them. If a bound is attained, the feasible sets of the programs have no interior. In this
-case, exact multipliers at each point give the directions on which the form vanishes, and the programs are solved on the
-remaining face.
+The search solves semidefinite programs on a grid of parameters, which give an interval for each multiplier. It then
+fixes the multipliers one by one, at the simplest quotient that lies in the interval at every grid point. Such quotients
+are only candidates: the kernel checks them. If a bound is attained, the feasible sets of the programs have no interior.
+In this case, the search first computes exact multipliers at each point. They determine the directions on which the form
+vanishes, and the search solves the programs on this face.
 """
 
 from __future__ import annotations
@@ -29,22 +29,22 @@ from clusterproof.checker.search.hints import Hint, Hints, Ratio, hint_of, named
 from clusterproof.checker.search.quotients_between import Quotients, solved
 
 MOST_STATES = 8
-"""Largest number of symbols for rounds and states."""
+"""Largest number of symbols for rounds and for states of loops."""
 FUEL = 20_000_000
-"""Number of steps in which the kernel may trace a statement or check one candidate."""
+"""Largest number of steps for the kernel to evaluate a statement on symbols, or to check one candidate."""
 PRESENT = 1e-4
-"""Least size, relative to the largest multiplier, at which a multiplier counts as nonzero."""
+"""Smallest size, relative to the largest multiplier, at which a multiplier counts as nonzero."""
 EXACT = 3e-5
-"""Largest relative distance between a multiplier and the solver's value, if the value is determined."""
+"""Largest relative difference between a quotient and the solver's multiplier, if the multiplier is unique."""
 COSTS = 3
-"""Number of cost functions to try, if the first one gives multipliers that are not quotients."""
+"""Number of cost functions to try if the first one leads to multipliers that match no quotient."""
 SHARES = (0.0, 0.02, 0.2)
-"""Shares by which an interval is shortened at both ends, in the order in which they are tried."""
+"""Shares of an interval that are cut off at both ends, in the order in which the search tries them."""
 Proof = dict[str, Any]
 
 
 class NotShown(Exception):
-    """Raised if no proof for every value is found; the message names the missing part, or the reason."""
+    """Raised if no proof for all values is found; the message states the missing part of the proof, or the reason."""
 
 
 def family_of(statement: kernel.Statement, line: str, hints: Hints | None = None) -> dict[str, Any]:
@@ -57,7 +57,7 @@ def family_of(statement: kernel.Statement, line: str, hints: Hints | None = None
     line
         Name of the line, or an empty string if it is the only one.
     hints
-        The author's own multipliers; the search finds the others.
+        Multipliers from the claim's author; the search finds all other multipliers.
 
     Returns
     -------
@@ -67,9 +67,9 @@ def family_of(statement: kernel.Statement, line: str, hints: Hints | None = None
     Raises
     ------
     NotShown
-        If a part of the proof is not found.
+        If the search does not find some part of the proof.
     InvalidArgument
-        If a hint names a part that needs no proof.
+        If a hint names a part that does not occur in the proof.
     """
     why = ""
     for listed in ([], _listed(statement)):
@@ -95,12 +95,12 @@ def family_of(statement: kernel.Statement, line: str, hints: Hints | None = None
 def traced(
     statement: kernel.Statement, line: str, listed: Sequence[str] = ()
 ) -> tuple[int, list[tuple[str, Need]]]:
-    """Return the number of symbols for rounds and states, and what multipliers must prove, with the names of hints.
+    """Return the number of symbols for rounds and states, and the inequalities that multipliers must prove.
 
     Raises
     ------
     NotShown
-        If the statement cannot be traced on symbols, or a fact about symbols is not shown.
+        If the kernel cannot evaluate the statement on symbols, or cannot prove a required fact about symbols.
     """
     for states in range(MOST_STATES + 1):
         try:
@@ -115,7 +115,7 @@ def traced(
 
 
 def _listed(statement: kernel.Statement) -> list[str]:
-    """Return the names of the integers with both ends; each of their values is a separate case."""
+    """Return the names of integer quantities with a lower and an upper end; the proof treats each value separately."""
     return [
         name
         for name, allowed in statement.space.ranges.items()
@@ -127,7 +127,7 @@ def _listed(statement: kernel.Statement) -> list[str]:
 
 
 def proof_of(need: Need, hint: Hint) -> Proof | None:
-    """Return multipliers that the kernel accepts, or None if none are found."""
+    """Return multipliers that the kernel accepts, or None if the search finds none."""
     if hint.names is not None and len(hint.fixed) == len(hint.names) and not weight_names(need):
         return _checked(need, hint.fixed, hint.squares)
     programs = Programs(need)
@@ -142,7 +142,7 @@ def proof_of(need: Need, hint: Hint) -> Proof | None:
 
 
 class _Fitted:
-    """Quotients of the parameters that match the solver's multipliers at all points of a grid."""
+    """Search for quotients of the parameters that match the solver's multipliers at all grid points."""
 
     def __init__(self, programs: Programs, near: float, hint: Hint) -> None:
         self.programs, self.near, self.hint = programs, near, hint
@@ -153,7 +153,7 @@ class _Fitted:
         self.given = {self.names.index(name): ratio for name, ratio in hint.fixed.items()}
 
     def proof(self, costs: int) -> Proof | None:
-        """Return a proof from one of the first ``costs`` cost functions, or None if none is found."""
+        """Search for a proof with the first ``costs`` cost functions; return None if none is found."""
         tried: list[list[int]] = []
         for cost in islice(self._costs(), costs):
             quotients = Quotients(self.programs.need, self.programs.points, self.programs.forms)
@@ -176,7 +176,7 @@ class _Fitted:
         return None
 
     def _supports(self, support: list[int], table: np.ndarray, *, least: bool) -> Iterator[list[int]]:
-        """Yield sets of conditions to try: a least set, least sets that omit one of its conditions, the support."""
+        """Yield sets of conditions to try: a minimal set, minimal sets without one of its conditions, the support."""
         if least:
             few = self.programs.least(support, table)
             yield few
@@ -196,7 +196,7 @@ class _Fitted:
             yield base * stream.uniform(0.5, 2.0, count)
 
     def _through(self, quotients: Quotients, support: Sequence[int], table: np.ndarray) -> Proof | None:
-        """Return a proof whose quotients match the multipliers at the grid points, or None if none is found."""
+        """Fit quotients to the solver's multipliers at the grid points; return None if they are not a proof."""
         fits = dict(self.given)
         for n in support:
             room = self.near * (1 + np.abs(table[:, n]))
@@ -208,7 +208,7 @@ class _Fitted:
         return self._accepted(fits)
 
     def _determined(self, n: int, support: Sequence[int], fits: Mapping[int, Ratio]) -> Ratio | None:
-        """Return the multiplier that the equation of a function value determines if all others in it are fixed."""
+        """Return the multiplier that follows from the coefficient of a function value if all others there are fixed."""
         slack, *conditions = self.programs.forms
         for key in self.programs.linear:
             own = conditions[n].get(key)
@@ -222,10 +222,10 @@ class _Fitted:
     def _by_intervals(
         self, quotients: Quotients, support: Sequence[int], share: float | None
     ) -> Proof | None:
-        """Search for a proof: fix one multiplier after another at a quotient that lies in the multiplier's interval.
+        """Search for a proof: fix the multipliers one by one, each at a quotient in its interval.
 
-        Each interval is shortened by ``share`` at both ends. If this is None, a quotient at an end comes first, because
-        ends are often simple.
+        A share ``share`` of each interval is cut off at both ends. If ``share`` is None, the search first tries
+        quotients that equal an end of the interval, because ends are often simple.
         """
         fits = dict(self.given)
         for n in support:
@@ -244,7 +244,7 @@ class _Fitted:
         return self._accepted(fits)
 
     def _at_an_end(self, quotients: Quotients, low: np.ndarray, high: np.ndarray) -> Ratio | None:
-        """Return a quotient at the lower ends of intervals, or at the upper ends."""
+        """Return a quotient that equals the lower end, or the upper end, of the interval at every grid point."""
         for end in (low, high):
             room = self.near * (1 + np.abs(end))
             if (found := quotients.between(end - room, end + room)) is not None:
@@ -252,7 +252,7 @@ class _Fitted:
         return None
 
     def _inside(self, quotients: Quotients, low: np.ndarray, high: np.ndarray, share: float) -> Ratio | None:
-        """Return the simplest quotient in intervals that are shortened by a share at both ends."""
+        """Return the simplest quotient inside the intervals, after a share of them is cut off at both ends."""
         room = 3 * self.near * (1 + np.abs(low))
         thin = high - low < 1e-3 * (1 + np.abs(low))
         inner = np.where(thin, 0.0, share * (high - low))
@@ -264,7 +264,7 @@ class _Fitted:
 
 
 def _checked(need: Need, ratios: Mapping[str, Ratio], squares: Sequence[Mapping[str, Any]]) -> Proof | None:
-    """Return a proof if the kernel accepts the quotients with some order of elimination; otherwise None."""
+    """Return a proof if the kernel accepts the quotients with some order of elimination, otherwise None."""
     terms = {name: (_terms(top), _terms(bottom)) for name, (top, bottom) in ratios.items() if top}
     weights: list[Any] = [terms.pop(name, 0) for name in weight_names(need)]
     several = [{**each, "factor": tuple(map(_terms, each["factor"]))} for each in squares]

@@ -1,4 +1,4 @@
-"""Semidefinite programs for the multipliers of one need, at each point of a grid of its parameters."""
+"""Semidefinite programs for the multipliers of one inequality, at each point of a grid of parameters."""
 
 from __future__ import annotations
 
@@ -17,33 +17,33 @@ from clusterproof.checker.search.semidefinite import minimum, triangles
 
 Point = tuple[Fraction, ...]
 SIZES = {0: (1,), 1: (13,), 2: (7, 6), 3: (5, 4, 4)}
-"""Number of grid values of each symbol, by the number of symbols; for more symbols it is 3."""
+"""Number of grid values of each symbol, indexed by the number of symbols; with more symbols, there are 3 values."""
 NEAR_END = Fraction(1, 100)
-"""Distance of the outer grid values from the ends of a range, relative to its length, if there is one symbol."""
+"""Distance between the outer grid values and the ends of a range, relative to its length, for a single symbol."""
 TOLERANCES = (1e-10, 1e-9, 1e-8, 1e-7)
 RAISED = (0.0, 1e-9, 1e-8, 1e-7, 1e-6)
-"""Numbers to try, one of which is added to the diagonal of the form, because a program may have no interior."""
+"""Numbers to add to the diagonal of the form, tried in this order, because a program may have no interior."""
 MOST_PROGRAMS = 12_000
-"""Largest number of programs for one need."""
+"""Largest number of programs for one inequality."""
 LARGEST = 1e4
-"""Multipliers of at least this absolute value are rejected."""
+"""Multipliers with at least this absolute value are rejected."""
 FEWEST = 4
-"""Least number of grid points to which quotients are fitted."""
+"""Smallest number of grid points to which quotients are fitted."""
 SUM = (-1,)
-"""Key of a form's coefficient of the sum of the weights. (The sum is 1.) No function value has this key."""
+"""Key in a form for the coefficient of the sum of the weights, which is 1. No function value has this key."""
 
 
 class TooManyPrograms(Exception):
-    """Raised if a need takes more than ``MOST_PROGRAMS`` programs."""
+    """Raised if an inequality requires more than ``MOST_PROGRAMS`` programs."""
 
 
 def weight_names(need: Need) -> list[str]:
-    """Return the names of the weights if the need is about the least of several numbers; otherwise an empty list."""
+    """Return the names of the weights if the inequality bounds the least of several numbers; otherwise return []."""
     return [f"weight {k}" for k in range(len(need.slacks))] if len(need.slacks) > 1 else []
 
 
 def value_at(value: Any, at: Point) -> Fraction:
-    """Return the value of a number or quotient at a point."""
+    """Evaluate a number or quotient at a point."""
     if type(value) is not Quotient:
         return Fraction(value)
     found: Fraction = polynomial_at(value.top, at) / polynomial_at(value.bottom, at)
@@ -51,7 +51,7 @@ def value_at(value: Any, at: Point) -> Fraction:
 
 
 def polynomial_at(p: Polynomial, at: Sequence[Any]) -> Any:
-    """Return the value of a polynomial at a point."""
+    """Evaluate a polynomial at a point."""
     total: Any = 0
     for powers, value in p.items():
         for x, power in zip(at, powers, strict=True):
@@ -61,18 +61,18 @@ def polynomial_at(p: Polynomial, at: Sequence[Any]) -> Any:
 
 
 class Programs:
-    """The forms of a need, evaluated on a grid.
+    """The programs for one inequality on a grid of parameters.
 
     Attributes
     ----------
     conditions
-        Conditions by name, without conditions that are 0. The first ``signed`` are inequalities. If the need is about
-        the least of several numbers, the first conditions are minus these numbers, under the names of ``weight_names``.
-        Their multipliers are the weights.
+        Conditions, indexed by name, except conditions that are identically 0. The first ``signed`` conditions are
+        inequalities. If the goal is a bound on the least of several numbers, the first conditions are minus these
+        numbers, under the names of ``weight_names``, and their multipliers are the weights.
     forms
-        The form of the slack, followed by the forms of the conditions.
+        The form of the slack of the inequality, followed by the forms of the conditions.
     points
-        The grid.
+        The grid points.
     """
 
     def __init__(self, need: Need) -> None:
@@ -96,7 +96,7 @@ class Programs:
         self.null: dict[int, np.ndarray] = {}
 
     def _places(self) -> list[int]:
-        """Return the indices of all symbols that occur in the forms, or in the ends of these symbols' ranges."""
+        """Return the indices of all symbols that occur in the forms, or in the range of such a symbol."""
         values = [value for form in self.forms for value in form.values() if type(value) is Quotient]
         used: set[int] = set()
         while values:
@@ -106,7 +106,7 @@ class Programs:
         return sorted(used)
 
     def _grid(self, at: Point, box: Sequence[Any]) -> Iterator[Point]:
-        """Yield the grid points that begin with the given numbers and meet the hypotheses."""
+        """Yield the grid points that start with the coordinates ``at`` and meet the hypotheses."""
         place = len(at)
         if place == self.need.width:
             if all(self._meets(fact, at) for fact in self.need.facts):
@@ -144,7 +144,7 @@ class Programs:
         return value == 0 if fact.equation else value > 0 if fact.strict else value >= 0
 
     def _numbers(self, at: Point) -> tuple[np.ndarray, np.ndarray]:
-        """Return the matrices of all forms at a point, and their coefficients of values and of 1."""
+        """Return the matrices of all forms at a point, and their coefficients of function values and constants."""
         order = {vector: n for n, vector in enumerate(self.vectors)}
         column = {key: n for n, key in enumerate(self.linear)}
         matrices = np.zeros((len(self.forms), len(order), len(order)))
@@ -163,9 +163,10 @@ class Programs:
     def table(
         self, cost: np.ndarray, active: Sequence[int], fixed: Mapping[int, np.ndarray]
     ) -> np.ndarray | None:
-        """Return the cheapest multipliers of ``active`` conditions per point, or None if many points have none.
+        """Return optimal multipliers of the ``active`` conditions at each point, or None if many points have none.
 
-        Points without a solution leave the grid if they are less than a quarter of it and no multiplier is fixed yet.
+        Points without a solution are removed from the grid if they are less than a quarter of it and no multiplier is
+        fixed yet.
         """
         rows: list[np.ndarray | None] = []
         for place in range(len(self.points)):
@@ -189,7 +190,7 @@ class Programs:
     def interval(
         self, n: int, active: Sequence[int], fixed: Mapping[int, np.ndarray]
     ) -> tuple[np.ndarray, np.ndarray] | None:
-        """Return the least and the largest value of a multiplier at each point, or None if some point has none."""
+        """Return the smallest and the largest value of a multiplier at each point, or None if some point has none."""
         cost = np.array([1.0 if m == n else 0.0 for m in active])
         low, high = [], []
         for place in range(len(self.points)):
@@ -202,7 +203,7 @@ class Programs:
         return np.array(low), np.maximum(low, high)
 
     def least(self, support: Sequence[int], table: np.ndarray) -> list[int]:
-        """Return a set of conditions from which none can be left out at all points."""
+        """Return a minimal set of conditions: without any one of them, some point has no multipliers."""
         kept = sorted(support, key=lambda n: float(np.abs(table[:, n]).max()))
         for n in list(kept):
             fewer = [m for m in kept if m != n]
@@ -211,7 +212,7 @@ class Programs:
         return sorted(kept)
 
     def suffice(self, active: Sequence[int]) -> bool:
-        """Return whether ``active`` conditions have multipliers at all points; a few points are tried first."""
+        """Return whether multipliers of the ``active`` conditions exist at all points; try a few points first."""
         places = range(len(self.points))
         some = places[:: max(1, len(places) // 4)]
         return all(self._has_some(place, active) for place in (*some, *places))
@@ -228,7 +229,7 @@ class Programs:
         fixed: Mapping[int, float],
         raised: Sequence[float] = RAISED,
     ) -> np.ndarray | None:
-        """Return the cheapest multipliers of ``active`` conditions at a point, or None if they are not found."""
+        """Return optimal multipliers of the ``active`` conditions at one point, or None if none are found."""
         self.spent += 1
         if self.spent > MOST_PROGRAMS:
             raise TooManyPrograms
@@ -280,15 +281,15 @@ class Programs:
         return None if found is None else x + free @ found.unknowns
 
     def restrict_to_faces(self) -> bool:
-        """Compute exact multipliers at each point, and from them the directions on which the form vanishes.
+        """Compute exact multipliers at each point, and store the directions on which the remaining form vanishes.
 
-        A point leaves the grid if it has no exact multipliers, or if its number of directions differs from the most
-        frequent one.
+        A point is removed from the grid if it has no exact multipliers, or if its number of directions differs from the
+        most frequent number of directions.
 
         Returns
         -------
         bool
-            Whether enough points are left.
+            Whether enough points remain on the grid.
         """
         null: dict[int, np.ndarray] = {}
         for place, at in enumerate(self.points):

@@ -1,4 +1,4 @@
-"""What the evaluated instances show about one line of a statement."""
+"""Statistics of the evaluated instances for one line of a statement."""
 
 from __future__ import annotations
 
@@ -19,57 +19,58 @@ from clusterproof.checker.search.evaluator import Evaluation
 
 @dataclass
 class Findings:
-    """What the instances evaluated so far show about one line.
+    """Statistics of all instances evaluated so far for one line.
 
     Attributes
     ----------
     instances, excluded
-        Number of admissible instances. Number of instances at which the line is not stated, by the hypothesis of
-        ``given``.
+        Number of admissible instances. Number of instances to which the line does not apply, indexed by the hypothesis
+        of ``given`` that fails.
     exact
-        Whether all sides were exact numbers.
+        Whether the two sides were exact numbers at all instances.
     largest
         Largest value of each quantity that is an integer, such as a number of rounds.
     tightest
-        The evaluation that uses most of the bound.
+        The evaluation at which the measured side is closest to the bound.
     factors
-        Largest factor on each term, and the instance at which it occurs.
+        Factors on the bound and on each term that are sufficient at all instances, each with the instance that requires
+        it.
     elsewhere
-        Largest factor on the whole bound among instances with different sides, and the instance at which it occurs.
+        Largest factor on the whole bound among instances with two different sides, and the instance that requires it.
     attained, common
-        Number of instances with two equal sides, and the quantities that have the same value at all these instances.
+        Number of instances at which the two sides are equal, and all quantities that have the same value at these
+        instances.
     found, alone, basis
-        ``found``: first evaluation that refutes the line. ``alone``: whether an evaluation refutes it without breaking
-        an earlier line. ``basis``: ``"intervals"`` if interval arithmetic or exact numbers decided, or ``"floats"`` if
-        the excess was larger than rounding.
+        ``found``: first evaluation that refutes the line. ``alone``: whether some evaluation refutes this line but no
+        earlier line. ``basis``: ``"intervals"`` if interval arithmetic or exact numbers refuted the line, or
+        ``"floats"`` if the violation was larger than rounding errors.
     echoed
-        Earlier lines, in order, that every evaluation breaks if it breaks this line, or None before the first
-        evaluation.
+        Earlier lines that are false at every instance at which this line is false, or None before the first evaluation.
     waiting
-        Evaluations that break the line in floats, but are undecided over the real numbers.
+        Evaluations that break the line in floats, and that real numbers have not yet decided.
     rounding, doubted, why
-        Evaluations that break the line in floats but do not count: the first evaluation, their number, and the reason.
+        About evaluations that break the line in floats, but that rounding errors may explain: the first one, their
+        number, and the reason.
     unanswered
-        Number of evaluations that are undecided over the real numbers.
+        Number of evaluations that real numbers could not decide.
     infinite, undefined
-        Number of instances with two infinite sides, and the first instance at which a side is NaN.
+        Number of instances at which both sides are infinite, and the first evaluation at which a side is NaN.
     rounded
-        Number of instances at which an exact side exceeds a side of floats by less than the tolerance.
+        Number of instances at which an exact side exceeds a side in floats by less than the tolerance.
     corrected, all_hold
-        Number of instances that break the line only in floats. Whether the line holds over the real numbers at every
-        instance of the space.
+        ``corrected``: number of instances at which the line is false in floats but true over the real numbers.
+        ``all_hold``: whether the line holds over the real numbers at every instance of the space.
     trials, failures, levels
-        For a statement about a probability: number of repetitions, number of failures, and number of repetitions by the
-        allowed probability.
+        For a statement about a probability: number of repetitions, number of failures, and number of repetitions for
+        each allowed probability.
     inconclusive
-        Number of instances at which the interval of an expectation decides nothing, by reason.
+        Number of instances at which the interval for an expectation does not decide the line, indexed by the reason.
     magnitude
-        Largest magnitude of a side that is a float.
+        Largest magnitude of a side in floats.
     grows
-        Name of a quantity with which the largest ratio keeps growing, so that the ratio would exceed 1. The string is
-        empty if there is none.
+        Name of an unbounded quantity for which an extrapolation of the ratio exceeds 1, or an empty string.
     unlikely
-        Probability of at least as many failures in all instances together, or None unless this is below the error
+        Probability of at least the observed number of failures if the line is true, or None if it exceeds the error
         level.
     """
 
@@ -106,16 +107,16 @@ class Findings:
     unlikely: float | None = None
 
     def echo(self, evaluation: Evaluation, name: str) -> tuple[str, ...]:
-        """Return the earlier lines that an evaluation breaks; remove all other lines from ``echoed``."""
+        """Return the earlier lines that an evaluation breaks; remove lines that it does not break from ``echoed``."""
         earlier = evaluation.broken[: evaluation.broken.index(name)]
         self.echoed = tuple(line for line in earlier if self.echoed is None or line in self.echoed)
         return earlier
 
     def keep(self, evaluation: Evaluation, name: str, line: Conclusion, *, probing: bool = False) -> None:
-        """Add the result of an evaluation for this line.
+        """Add the result of an evaluation to the statistics of this line.
 
-        While the search is ``probing`` around the tightest instance, the ratios are no sample of the whole space. The
-        counts of equal sides therefore leave them out.
+        If the search is ``probing`` instances near the tightest one, these are not a sample of the whole space. They
+        are therefore not counted in ``attained`` and ``elsewhere``.
         """
         judged = evaluation.judged[name]
         self.corrected += bool(judged.basis) and not judged.broken
@@ -167,14 +168,14 @@ def _is_same(first: Any, second: Any) -> bool:
 
 
 def _largest_side(sides: Sides) -> float:
-    """Return the largest finite magnitude of a side."""
+    """Return the largest finite magnitude among the entries of both sides."""
     pairs = sides.pairs if sides.identity else ((sides.measured, sides.allowed),)
     arrays = (np.abs(as_floats(side)) for pair in pairs for side in pair)
     return max(float(np.max(array, initial=0.0, where=np.isfinite(array))) for array in arrays)
 
 
 def suspicion(line: Any) -> float:
-    """Return by how many standard deviations a few repetitions exceed the bound of a line."""
+    """Return by how many standard deviations the result of a few repetitions exceeds the bound of a line."""
     if isinstance(line, Expectation):
         with np.errstate(all="ignore"):
             mean, spread = line.samples.mean(axis=0), line.samples.std(axis=0)

@@ -1,21 +1,22 @@
-"""Hints for the rule *family*: multipliers by the claim's author, or conditions to use; the kernel checks the proof.
+"""Hints of a claim's author for the rule *family*: some of the multipliers, or the conditions to use.
 
-A hint belongs to one named part of the proof, called a *need*. A loop has two needs for each comparison of its
-invariant: ``start 0`` is the first comparison at the start, and ``round 0`` is the first comparison after a round. The
-second comparison has the needs ``start 1`` and ``round 1``, and so on. The needs of the second loop are ``loop 2, start
-0`` and so on; the needs of a loop within a round are ``inner start 0`` and so on. A value of ``known`` has ``value 0``
-and so on. The claim's line has the need ``line 0``, and also ``line 1`` if it consists of two comparisons. Comparisons
-that contain only numbers need no multipliers and are not counted. A hint has one of two forms:
+A hint belongs to one named part of the proof: an inequality that multipliers must prove. Each comparison of a loop's
+invariant is proved twice. For the first comparison, ``start 0`` is the part before the first round, and ``round 0`` is
+the part after a round. The second comparison has the parts ``start 1`` and ``round 1``, and so on. The names of the
+second loop begin with ``loop 2``, as in ``loop 2, start 0``, and the names of a loop inside a round begin with
+``inner``, as in ``inner start 0``. For values of ``known``, the parts are ``value 0``, ``value 1``, and so on. The
+claim's line has the part ``line 0``, and also ``line 1`` if it consists of two comparisons. Comparisons of numbers need
+no multipliers and are not counted. A hint has one of two forms:
 
 * A list of names of conditions: the search uses no other conditions.
-* A function that returns multipliers by the names of conditions. The search finds the multipliers that are None. The
-  function takes the claim's quantities by their names. Its further parameters are positional: first the number of
-  rounds so far (only for a round), then the numbers of the states.
+* A function that returns a dictionary from names of conditions to multipliers. The search finds the multipliers that
+  are None. The function's parameters are quantities of the claim, by name. Further parameters are positional: the
+  number of previous rounds (only for a part ``round``), then the numeric states of the loop.
 
-Conditions have the same names as in evidence. ``0:1,2:0`` is the first condition of function 0 between its points 1 and
-2, numbered in the order in which the claim requests them. ``0:1:0`` is a condition of point 1 alone. ``hypothesis 0``
-is the first hypothesis or decision about functions. ``squares`` have the form that ``require_multipliers`` describes,
-with quotients that a function returns.
+Conditions have the same names as in evidence. ``0:1,2:0`` is condition 0 on points 1 and 2 of function 0; points are
+numbered in the order in which the claim requests them. ``0:1:0`` is condition 0 on point 1 alone. ``hypothesis 0`` is
+the first hypothesis or branch condition about functions. ``squares`` have the format that ``require_multipliers``
+describes, with quotients that a function returns.
 """
 
 from __future__ import annotations
@@ -34,23 +35,23 @@ from clusterproof.checker.kernel.quotients import Quotient
 from clusterproof.common import InvalidArgument
 
 Hints = Mapping[str, Callable[..., Any] | Sequence[str]]
-"""Hints, indexed by the name of the need."""
+"""Hints, indexed by the name of the part of the proof."""
 Ratio = tuple[Polynomial, Polynomial]
 """Numerator and denominator; the denominator is positive."""
 
 
 @dataclass(frozen=True)
 class Hint:
-    """An author's hint for the proof of one need.
+    """An author's hint for one part of the proof.
 
     Attributes
     ----------
     fixed
         Multipliers, indexed by the names of conditions.
     names
-        The only conditions that the proof may use, or None for all conditions.
+        Names of the conditions that the proof may use, or None for all conditions.
     squares
-        Squares of the differences in hypotheses about symbols, in the form of the evidence.
+        Squares for the rule *family*, in the format of the evidence.
     """
 
     fixed: Mapping[str, Ratio] = field(default_factory=dict)
@@ -59,7 +60,7 @@ class Hint:
 
 
 def named(needs: Iterable[Need]) -> list[tuple[str, Need]]:
-    """Return the needs with the names that hints use. From the second loop on, a name contains the loop's number."""
+    """Return the parts of the proof with the names that hints use, such as ``loop 2, start 0`` for the second loop."""
     found, loops, before = [], 1, "start"
     for need in needs:
         kind = need.name.partition(" ")[0]
@@ -71,12 +72,12 @@ def named(needs: Iterable[Need]) -> list[tuple[str, Need]]:
 
 
 def require_known(hints: Hints, names: Iterable[str]) -> None:
-    """Reject hints for unknown needs.
+    """Reject hints for parts that do not occur in the proof.
 
     Raises
     ------
     InvalidArgument
-        If a hint has an unknown name; the message lists the needs.
+        If a hint has an unknown name; the message lists the parts of the proof.
     """
     known = list(dict.fromkeys(names))
     for name in hints:
@@ -86,23 +87,23 @@ def require_known(hints: Hints, names: Iterable[str]) -> None:
 
 
 def hint_of(name: str, given: Callable[..., Any] | Sequence[str] | None, need: Need, spare: int) -> Hint:
-    """Return an author's hint for a need.
+    """Convert an author's hint for one part of the proof.
 
     Parameters
     ----------
     name
-        Name of the need.
+        Name of the part.
     given
         The author's hint, or None if there is none.
     need
-        The need.
+        The part of the proof.
     spare
         Number of symbols for rounds and states, which come last among the symbols.
 
     Raises
     ------
     InvalidArgument
-        If a condition does not belong to the need, if a function cannot be called, or if it does not return
+        If a condition does not belong to this part, if a function cannot be called, or if it does not return
         multipliers.
     """
     if given is None:
@@ -158,7 +159,7 @@ def _require_conditions(where: str, names: Iterable[str], conditions: Sequence[s
 
 
 def _ratio(value: Any, need: Need) -> Ratio:
-    """Return a multiplier as numerator and denominator; the denominator is positive if its sign can be proved."""
+    """Split a multiplier into numerator and denominator, with a positive denominator if its sign can be proved."""
     quotient = need.quotient(value)
     turned = need.sign(quotient.bottom) == -1
     return (-quotient.top, -quotient.bottom) if turned else (quotient.top, quotient.bottom)

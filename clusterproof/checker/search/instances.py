@@ -1,4 +1,4 @@
-"""Instances to try: all listed instances, corners, numbers from the source code, and drawn instances."""
+"""Instances to try: all instances if they are few, otherwise corners, constants of the source code and random draws."""
 
 from __future__ import annotations
 
@@ -19,29 +19,30 @@ from clusterproof.checker.search.state import Tried
 from clusterproof.common import generator
 
 CORNERS = 256
-"""Largest number of corners that are tried first; at most half of the instances are corners."""
+"""Largest number of corners to try first; in addition, at most half of all instances may be corners."""
 CLIMBING, RARE = 0.25, 0.1
-"""Share of draws that change the tightest instance. If less than a share ``RARE`` of the draws is admissible, it is
-0.75."""
+"""Share of the draws that modify the tightest instance, and a limit below which admissible draws count as rare.
+
+If admissible draws are rare, the first share rises to 0.75.
+"""
 REDRAWS = 20
-"""Number of times that the quantities of a failed hypothesis are drawn again."""
+"""Number of times that the quantities of a false hypothesis are redrawn."""
 OTHERS = 3
-"""Number of draws of the other quantities for each number from the source code."""
+"""Number of draws of the other quantities for each constant of the source code."""
 EXPONENTS = (1, 2, 3, 4, 5, 6, 8, 9, 10, 12, 15, 16, 20, 30, 31, 40, 60, 100, 200, 300)
-"""Exponents of the powers of ten that are tried."""
+"""Exponents of the powers of ten to try."""
 FEW = 60
-"""Least number of instances for which the equations are solved."""
+"""Smallest number of instances for which the search solves equations among the hypotheses."""
 MOST_ROUNDS = 6
-"""Number of integers that are drawn, from the least one on, in a range without an upper end, if few rounds are
-enough."""
+"""If few rounds are enough, only this many of the smallest integers are drawn from a range without an upper end."""
 THIN = 160
-"""Number of attempts to reach a thin set; half of them start near the tightest instance."""
+"""Number of attempts to find an instance in a thin set; half of them start at the tightest instance."""
 MOST = 5
-"""Largest number of draws per wanted instance, and largest number of draws that break a hypothesis."""
+"""Largest number of draws, and of rejected draws, per wanted instance."""
 
 
 def sample(tried: Tried, wanted: int) -> bool:
-    """Evaluate all instances if they are few; otherwise corners, numbers from the source code, and drawn instances.
+    """Evaluate all instances if they are few; otherwise corners, constants of the source code and random draws.
 
     Parameters
     ----------
@@ -53,7 +54,7 @@ def sample(tried: Tried, wanted: int) -> bool:
     Returns
     -------
     bool
-        Whether the space contains instances that were not listed.
+        Whether the space contains instances that were not evaluated.
     """
     statement, space = tried.statement, tried.space
     listed = space.instances(wanted)
@@ -104,12 +105,12 @@ def sample(tried: Tried, wanted: int) -> bool:
 
 
 def stream_of(tried: Tried, *axes: Any) -> np.random.Generator:
-    """Return the random generator of a search. It does not depend on the names of claims, lines and quantities."""
+    """Return the random generator of a search, which does not depend on names of claims, lines or quantities."""
     return generator(tried.evaluator.seed, "search", *axes)
 
 
 def numbers_of_the_source(tried: Tried) -> Iterator[dict[str, Any]]:
-    """Yield instances in which one quantity equals a number from the source code, or an integer next to it."""
+    """Yield instances in which one quantity equals a constant of the source code, or that constant plus or minus 1."""
     space, stream = tried.space, stream_of(tried, "numbers of the source")
     for name, value in neighbours(space, numbers_in(tried.statement.function)):
         for _ in range(OTHERS if len(space.ranges) > 1 else 1):
@@ -122,7 +123,7 @@ def numbers_of_the_source(tried: Tried) -> Iterator[dict[str, Any]]:
 
 
 def powers_of_ten(tried: Tried) -> Iterator[dict[str, Any]]:
-    """Yield instances in which a quantity, or the distance from an end of the range, is a power of ten."""
+    """Yield instances in which a quantity, or its distance from an end of its range, is a power of ten."""
     space, stream = tried.space, stream_of(tried, "powers of ten")
     numbers = [(name, each) for name, each in space.ranges.items() if isinstance(each, Rationals | Reals)]
     for (name, allowed), exponent in itertools.product(numbers, EXPONENTS):
@@ -139,7 +140,7 @@ def powers_of_ten(tried: Tried) -> Iterator[dict[str, Any]]:
 
 
 def draw_admissible(tried: Tried, stream: np.random.Generator) -> None:
-    """Draw an instance until it meets the hypotheses; each time, draw the quantities of the failed hypothesis again."""
+    """Draw an instance, and redraw the quantities of the first false hypothesis until all hypotheses hold."""
     space, farthest, instance = tried.space, tried.coverage.farthest, None
     tightest = [each.tightest for each in tried.lines.values() if each.tightest and not each.found]
     share = CLIMBING if tried.instances > RARE * len(tried.outside) else 1 - CLIMBING
@@ -161,7 +162,7 @@ def draw_admissible(tried: Tried, stream: np.random.Generator) -> None:
 
 
 def few_rounds(space: Space, instance: Instance) -> dict[str, Any]:
-    """Return an instance with small integers in open ranges, because many rounds make programs and fractions large."""
+    """Replace integers of unbounded ranges by small ones, because many rounds make programs and fractions large."""
     few: dict[str, Any] = {}
     for name, allowed in space.ranges.items():
         few[name] = instance[name]
@@ -172,5 +173,5 @@ def few_rounds(space: Space, instance: Instance) -> dict[str, Any]:
 
 
 def some(stream: np.random.Generator, names: Sequence[str]) -> list[str]:
-    """Return a random nonempty subset of the names."""
+    """Draw a random nonempty subset of the names."""
     return [name for name in names if stream.random() < 0.5] or [names[int(stream.integers(len(names)))]]

@@ -1,7 +1,7 @@
-"""Decide with floats whether an instance breaks a line by more than rounding explains.
+"""Decide with floats whether an instance breaks a line by more than rounding errors can explain.
 
-This decision is no proof. The search uses it only for functions that cannot be evaluated over the real numbers: drawn
-tasks, runs of algorithms and functions of SciPy.
+This decision is not a proof. The search uses it only if a claim cannot be evaluated with real numbers because it
+contains random tasks, runs of algorithms or functions of SciPy.
 """
 
 from __future__ import annotations
@@ -28,15 +28,14 @@ from clusterproof.common.randomness import generator
 from clusterproof.common.work_limit import TooMuchWork, limited_lines
 
 PERTURBATIONS, RELATIVE = 30, (1e-12, 1e-9, 1e-6)
-"""Number of small changes after which the line must stay broken, and their sizes.
+"""Number of small random perturbations under which the line must stay false, and their relative sizes.
 
-Sizes are relative to the largest number of the range or array. Added to an offset of 1e6, the smallest change would be
-lost.
+Sizes are relative to the largest number of a range or array.
 """
 SEEN = 1e-7
-"""Least excess, relative to the largest side, that counts. (At a double root, floats lose half of their digits.)"""
+"""Smallest violation that counts, relative to the largest side. At a double root, floats lose half of their digits."""
 LINES = 3_000_000
-"""Largest number of Python lines for all changed evaluations together."""
+"""Largest number of Python lines that all perturbed evaluations together may execute."""
 MODES: dict[str, dict[str, int]] = {
     "x86_64": {"down": 0x400, "up": 0x800, "towards 0": 0xC00},
     "AMD64": {"down": 0x400, "up": 0x800, "towards 0": 0xC00},
@@ -45,7 +44,7 @@ MODES: dict[str, dict[str, int]] = {
 }
 """Rounding modes of a processor, with the codes of its C library."""
 FACTORS = {"down": 1 - 2**-52, "up": 1 + 2**-52, "towards 0": 1 - 2**-51}
-"""Factors on values of elementary functions, because the C library ignores the rounding mode for them."""
+"""Factors on values of elementary functions, for which the C library ignores the rounding mode."""
 FUNCTIONS = [
     "exp",
     "expm1",
@@ -68,24 +67,25 @@ Evaluate = Callable[..., Mapping[str, Conclusion]]
 
 
 def by_margin(evaluator: Evaluator, evaluation: Evaluation, name: str, magnitude: float) -> str:
-    """Return why rounding may explain that an instance breaks a line, or an empty string if it does not.
+    """Return why rounding errors may explain a violation, or an empty string if they cannot explain it.
 
-    Both sides must be finite, and neither may be an integer computed from floats. Unless the claim states its rounding,
-    the excess must be larger than 1e-7 times the largest side over the claim's instances, and larger than 1e-14 times
-    the largest number of the ranges. The line must stay broken in each rounding mode of the processor, with the values
-    of elementary functions moved in the same direction. The line must also stay broken after relative changes of 1e-12,
-    1e-9 and 1e-6. These changes affect the quantities, within their ranges, and the floats that the function draws.
-    Each float in the JSON form of a drawn object changes by 1e-12.
+    Both sides must be finite, and neither may be an integer computed from floats. The violation must be larger than the
+    rounding that the claim states. If the claim states none, it must be larger than 1e-7 times the largest side over
+    all instances, and larger than 1e-14 times the largest number of the ranges. The line must stay false in each
+    rounding mode of the processor, with the values of elementary functions rounded in the same direction. The line must
+    also stay false under random relative perturbations of size 1e-12, 1e-9 and 1e-6. They apply to the quantities,
+    within their ranges, and to the random floats that the function draws. Floats in the JSON form of a drawn object are
+    perturbed by 1e-12.
 
     Parameters
     ----------
     evaluator, evaluation, name
         The evaluator of the statement, the instance with its lines, and the name of the line that it breaks.
     magnitude
-        Largest magnitude of a side over the instances of the claim.
+        Largest magnitude of a side over all instances of the claim.
     """
     sides, instance = evaluation.lines[name], evaluation.instance
-    assert isinstance(sides, Sides)  # other conclusions need no more digits
+    assert isinstance(sides, Sides)  # other conclusions are not decided by this margin
     if method := approximation_in(evaluator.statement.function):
         return f"{method} has method errors besides rounding"
     if evaluation.judged[name].exact:
@@ -143,10 +143,10 @@ def _moved_by(function: Callable[..., Any], factor: float) -> Callable[..., Any]
 def _lines(
     evaluator: Evaluator, first: Instance, instance: Instance, shaken: tuple[float, int] | None = None
 ) -> Mapping[str, Conclusion]:
-    """Evaluate an instance with the same random numbers, changed by small relative amounts.
+    """Evaluate an instance again with the same random numbers, optionally perturbed.
 
-    ``shaken`` is the size of the changes, and a seed. The changes also affect numbers that the function draws from its
-    own seed.
+    ``shaken`` contains the relative size of the perturbations, and a seed. The perturbations also apply to random
+    numbers that the function draws with its own seed.
     """
     statement, stream = evaluator.statement, None
     if statement.random:
@@ -165,7 +165,7 @@ def _is_float(value: Any) -> bool:
 
 
 def _excess(sides: Sides) -> float:
-    """Return the largest difference by which the sides break the line."""
+    """Return the largest violation of the line over all entries."""
     pairs = sides.pairs if sides.identity else ((sides.measured, sides.allowed),)
     with np.errstate(all="ignore"):
         gaps = [as_floats(left) - as_floats(right) for left, right in pairs]
@@ -176,7 +176,7 @@ def _excess(sides: Sides) -> float:
 
 
 def _unit(allowed: Range, instance: Instance, name: str) -> float:
-    """Return the largest magnitude among a quantity and the ends of its range."""
+    """Return the largest magnitude among the values of a quantity and the ends of its range."""
     return unit_of([instance[name], *(allowed.tried_ends(instance) if isinstance(allowed, Interval) else ())])
 
 
@@ -201,7 +201,7 @@ def _perturbed(
 
 
 class _Shaken(np.random.Generator):
-    """A generator whose floats are changed by random relative amounts of up to ``size``."""
+    """A random generator whose floats are perturbed by random relative amounts of at most ``size``."""
 
     def __init__(self, of: np.random.Generator, size: float, number: int) -> None:
         super().__init__(of.bit_generator)
@@ -222,7 +222,7 @@ class _Shaken(np.random.Generator):
 
 
 def _moved(code: Any, stream: np.random.Generator) -> Any:
-    """Change the last digits of each float in the JSON form of an object."""
+    """Perturb the last digits of each float in the JSON form of an object."""
     if isinstance(code, dict):
         return {key: _moved(each, stream) for key, each in code.items()}
     if isinstance(code, list):
@@ -231,7 +231,7 @@ def _moved(code: Any, stream: np.random.Generator) -> Any:
 
 
 def _sign(sides: Any) -> float:
-    """Return the sign of the largest difference in an equation, or 0 for an inequality."""
+    """Return the sign of the largest violation of an equation, or 0 for an inequality."""
     if not sides.identity:
         return 0.0
     gaps = np.concatenate([np.ravel(as_floats(left) - as_floats(right)) for left, right in sides.pairs])
@@ -239,7 +239,7 @@ def _sign(sides: Any) -> float:
 
 
 def _still_broken(evaluate: Evaluate, instance: Instance, name: str, sign: float) -> bool:
-    """Return whether a changed instance breaks the line in the same direction, or cannot be evaluated."""
+    """Return whether a perturbed instance breaks the line in the same direction, or cannot be evaluated."""
     try:
         lines = evaluate(instance)
         return judge(lines, 0.0, instance)[name].broken and _sign(lines[name]) == sign

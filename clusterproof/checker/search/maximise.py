@@ -1,4 +1,4 @@
-"""Search for instances that use more of a bound: change arrays entry by entry, and go far beyond open ends."""
+"""Search for instances closer to the bound: change arrays entry by entry, refine numbers, and try very large values."""
 
 from __future__ import annotations
 
@@ -13,17 +13,17 @@ from clusterproof.checker.kernel.ranges import Instance
 from clusterproof.checker.search.state import Tried
 
 FAR = (10, 100, 1000)
-"""Multiples of an open end to which the search moves the tightest instance."""
+"""Multiples of the end of the first search range to which the search moves an unbounded quantity."""
 HALVINGS = 60
-"""Number of times that the step of a quantity is halved; the first step is the width of the range."""
+"""Number of times that the step size of a quantity is halved, starting from the width of its range."""
 SLOWING, DOUBLINGS = 0.8, 10
-"""Ratio of two increments below which growth slows down, and number of doublings for which growth is extrapolated."""
+"""Ratio of successive increments below which growth counts as slowing down, and number of extrapolated doublings."""
 
 
 def change_entries(tried: Tried, line: str, evaluations: int) -> None:
-    """Change one entry of a vector or sequence after another, as long as a line uses more of its bound.
+    """Change the entries of vectors and sequences one by one, as long as the ratio of a line to its bound increases.
 
-    The search starts at the tightest instance, and again with each extreme value of each array.
+    The search starts at the tightest instance. It then starts again with each extreme value of each array.
 
     Parameters
     ----------
@@ -40,7 +40,7 @@ def change_entries(tried: Tried, line: str, evaluations: int) -> None:
     used: dict[str, float] = {}
 
     def evaluate(instance: dict[str, Any]) -> float:
-        """Return the share of its bound that the line uses; -1 if the instance breaks a hypothesis."""
+        """Return the ratio of the line to its bound, or -1 if the instance breaks a hypothesis."""
         key = space.key(instance)
         if key not in used:
             evaluation = tried.evaluation(instance) if space.holds(instance) else None
@@ -70,10 +70,10 @@ def _starts(tried: Tried, first: dict[str, Any]) -> Iterator[dict[str, Any]]:
 
 
 def refine(tried: Tried, line: str, evaluations: int) -> None:
-    """Move each quantity of the tightest instance by smaller and smaller steps, as long as more of the bound is used.
+    """Change each quantity of the tightest instance by smaller and smaller steps, as long as the ratio increases.
 
-    Each step is half of the previous one. Halving comes within 2^-60 of a point at which the two sides are closest,
-    which drawn numbers do not reach.
+    Each step is half of the previous step. The result is within 2^-60, relative to the range, of a point at which the
+    two sides are closest, which random draws do not reach.
     """
     findings, space = tried.lines[line], tried.space
     names = [name for name, each in space.ranges.items() if isinstance(each, Rationals | Reals)]
@@ -102,7 +102,7 @@ def refine(tried: Tried, line: str, evaluations: int) -> None:
 
 
 def go_far(tried: Tried, line: str) -> None:
-    """Move the tightest instance to multiples of each open end; if this takes too much work, extrapolate the ratio."""
+    """Try very large values of each unbounded quantity; if their evaluation is too slow, extrapolate the ratio."""
     findings, space = tried.lines[line], tried.space
     if findings.found or findings.tightest is None:
         return
@@ -131,7 +131,7 @@ def _open_ranges(ranges: Mapping[str, Any]) -> Iterator[tuple[str, Interval]]:
 
 
 def _grows(tried: Tried, line: str, start: Instance, name: str) -> bool:
-    """Return whether the ratio grows so steadily towards an open end that the ratio would exceed 1."""
+    """Return whether the ratio to the bound grows so steadily with a quantity that an extrapolation exceeds 1."""
     ratios = []
     for share in (8, 4, 2, 1):
         instance = tried.space.at_multiple(start, name, Fraction(1, share))

@@ -1,7 +1,7 @@
-"""One line on one path of a trace, as forms, for the searches for multipliers and for worst functions.
+"""The entries of a line on one path of the program, as input for searches for multipliers and worst functions.
 
-A form is a linear combination of inner products of the trace's free vectors, with keys (i, j); of function values, with
-keys (k,); and of 1, with key (). The kernel computes all forms.
+A form is a linear combination of inner products of free vectors, with keys (i, j), of function values, with keys (k,),
+and of the constant 1, with the key (). The kernel computes all forms.
 """
 
 from __future__ import annotations
@@ -34,13 +34,13 @@ class Path:
     Attributes
     ----------
     trace
-        The trace of this path.
+        The kernel's trace of this path: all requested points, gradients and values.
     slacks
         Forms; at least one of them must be nonnegative.
     bound
-        The side by which ratios are divided, or None if unknown.
+        The bound, by which ratios are divided, or None if unknown.
     nonnegative, zero
-        Conditions, with the kernel's names.
+        Conditions that are nonnegative, and conditions that are 0, indexed by the kernel's names.
     vanishing
         Points that a hypothesis sets to 0.
     """
@@ -53,7 +53,7 @@ class Path:
     vanishing: tuple[Terms, ...]
 
     def smaller(self, definitions: Sequence[Class]) -> Path:
-        """Return the path with the conditions of the given classes."""
+        """Return the path with the conditions of the given, smaller classes."""
         changed = dict(self.nonnegative)
         for k, (oracle, definition) in enumerate(zip(self.trace.oracles, definitions, strict=True)):
             slacks = slacks_of(definition, oracle.triplets, self.trace.minimum)
@@ -62,7 +62,7 @@ class Path:
 
 
 def settings_of(statement: kernel.Statement, most: int) -> list[Instance] | None:
-    """Return all choices of the quantities except the class's function, or None if they are more than ``most``."""
+    """Return all values of the quantities except the function, or None if there are more than ``most``."""
     found: list[Instance] = []
     try:
         for setting in statement.space.every(left_out=statement.space.function):
@@ -77,21 +77,21 @@ def settings_of(statement: kernel.Statement, most: int) -> list[Instance] | None
 def paths_of(
     statement: kernel.Statement, setting: Instance, *, bounds: bool = False
 ) -> list[dict[str, list[Path]]]:
-    """Return the entries of each line, by its name, on every path at one setting.
+    """Return, for every path at one setting, the entries of each line, indexed by the line's name.
 
     Parameters
     ----------
     statement
         A statement of the language.
     setting
-        Values of the quantities other than the function of a class.
+        Values of all quantities except the function of a class.
     bounds
-        Whether the second half of a line's slacks contains the sides by which ratios are divided.
+        Whether each line returns its slacks followed by the same number of bounds.
 
     Raises
     ------
     Refused
-        If the function cannot be traced.
+        If the kernel cannot evaluate the function on symbols.
     """
     name = statement.space.function
     if name is None:
@@ -116,7 +116,7 @@ def paths_of(
 
 
 def entries_of(trace: Trace, sides: Sides, known: Context, *, bounds: bool) -> list[Path]:
-    """Return the entries of a line on a path, given the facts that are known there; ``bounds`` as in ``paths_of``."""
+    """Return the entries of a line on a path on which some facts are known; ``bounds`` is as in ``paths_of``."""
     if sides.equation:
         raise kernel.Refused("an equation: multipliers show inequalities")
     facts = [*known.facts, *sides.facts]
@@ -153,12 +153,12 @@ def sum_of(several: Sequence[tuple[Fraction | int, Terms]]) -> dict[Any, Fractio
 
 
 def size_of(terms: Terms) -> Fraction:
-    """Return the largest magnitude of a coefficient; 1 if there are no coefficients."""
+    """Return the largest magnitude of a coefficient, or 1 if there are no coefficients."""
     return max(map(abs, terms.values()), default=Fraction(1))
 
 
 class Coordinates:
-    """A numbering of the vectors and values of some forms."""
+    """A numbering of the vectors and function values that occur in some forms."""
 
     def __init__(self, several: Sequence[Terms]) -> None:
         keys = {key for terms in several for key in terms}
@@ -177,7 +177,7 @@ class Coordinates:
         return found
 
     def others(self, terms: Terms) -> np.ndarray:
-        """Return a form's coefficients of the values and, last, of 1, in floats."""
+        """Return a form's coefficients of the function values, followed by its constant, in floats."""
         found = np.zeros(len(self.linear))
         for key, value in terms.items():
             if len(key) != 2:
@@ -205,5 +205,5 @@ class Coordinates:
         return found
 
     def direction(self, point: Terms) -> list[Fraction]:
-        """Return the coefficients of a point."""
+        """Return the coefficients of a point as a vector."""
         return [point.get(v, Fraction(0)) for v in self.vectors]

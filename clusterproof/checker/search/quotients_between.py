@@ -39,34 +39,34 @@ DENOMINATORS = (
     324,
     729,
 )
-"""Denominators of coefficients, in the order in which they are tried."""
+"""Denominators of coefficients, in the order in which the search tries them."""
 LIMITS = (100, 1000, 3000)
-"""Largest denominators to try if each coefficient has its own denominator."""
+"""Limits of the denominators to try if the coefficients have different denominators."""
 FACTORS = 10
-"""Largest number of polynomials with a known sign that serve as factors."""
+"""Largest number of polynomials of known sign that are used as factors."""
 WHOLE = 3
-"""Largest number of denominators with more than two factors that are tried unchanged."""
+"""Largest number of denominators with more than two factors that are tried without factorising them."""
 MOST_REPEATED = 5
-"""Largest power of a factor with several symbols."""
+"""Largest exponent of a factor with several symbols."""
 LONGEST = 40
-"""Largest number of terms of a denominator that is factorised."""
+"""Largest number of terms of a denominator that the search factorises."""
 DEGREE = {1: 7}
-"""Largest degree of a numerator, by the number of symbols; 4 for numbers of symbols without an entry."""
+"""Largest degree of a numerator, indexed by the number of symbols; otherwise the largest degree is 4."""
 FUEL = 5_000_000
-"""Number of steps in which the signs of the factors are determined."""
+"""Largest number of steps for determining the signs of the factors."""
 
 
 class Quotients:
-    """Quotients on a grid: first quotients of products of known factors, then quotients with other numerators.
+    """Search for quotients with given values on a grid: first products of known factors, then other numerators.
 
     Parameters
     ----------
     need
-        The need whose multipliers these quotients are.
+        The part of the proof whose multipliers are wanted.
     points
-        The grid.
+        The grid points.
     forms
-        Forms whose denominators provide factors.
+        Forms whose denominators are used as factors.
     """
 
     def __init__(self, need: Need, points: Sequence[Point], forms: Sequence[Mapping[Any, Any]]) -> None:
@@ -99,7 +99,7 @@ class Quotients:
     # ---- factors
 
     def _of_one_sign(self, bottoms: Any) -> list[Polynomial]:
-        """Return positive polynomials: factors of denominators, strict hypotheses, and distances from open ends."""
+        """Return positive polynomials: factors of denominators, strict hypotheses, and distances to ends of ranges."""
         found: list[Polynomial] = []
         facts = [fact.slack.top for fact in self.need.facts if fact.strict]
         for p in (*bottoms, *facts, *self._distances(), *self._beyond()):
@@ -112,7 +112,7 @@ class Quotients:
     def _whole(
         self, denominators: Iterable[Polynomial], known: Sequence[Polynomial]
     ) -> Iterator[tuple[int, Polynomial]]:
-        """Yield the first positive denominators that are no multiples of known products, each with its degree."""
+        """Yield the first positive denominators that are not multiples of known products, each with its degree."""
         signed = ((self.need.sign(p), p) for p in denominators if p.places)
         positive = [p if sign == 1 else -p for sign, p in signed if sign]
         new = [p for p in positive if not any(_are_multiples(p, each) for each in known)]
@@ -129,7 +129,7 @@ class Quotients:
                 yield (high - x).top
 
     def _beyond(self) -> Iterator[Polynomial]:
-        """Yield x + 1 and x + 2 for each symbol x that has a lower end and no upper end."""
+        """Yield x + 1 and x + 2 for each symbol x that is bounded below but not above."""
         for place in self.places:
             x, (low, high) = Quotient.symbol(place, self.need.width), self.need.boxes[-1][place]
             if high is None and low is not None:
@@ -148,7 +148,7 @@ class Quotients:
         return sorted(found, key=lambda p: (max(map(sum, p)), len(p)))[: FACTORS - 1]
 
     def _products(self) -> Iterator[tuple[Polynomial, Polynomial, np.ndarray]]:
-        """Yield quotients of products of nonnegative and of positive factors, with their values, by degree."""
+        """Yield quotients of a product of nonnegative factors and a product of positive factors, sorted by degree."""
         nonnegative = self._nonnegative()
         tops = _powers(nonnegative, 4 if len(nonnegative) < 6 else 3, self.one)
         tops += [  # powers of a contraction's factor, such as 1 - step mu
@@ -173,7 +173,7 @@ class Quotients:
     # ---- quotients
 
     def _product_between(self, low: np.ndarray, high: np.ndarray) -> Ratio | None:
-        """Return a positive multiple of a quotient of products of factors, or None if none lies between the numbers."""
+        """Return a multiple of a quotient of products of factors that lies between the numbers, or None."""
         if (high <= 0).any():
             return None
         for top, bottom, values in self.products:
@@ -183,7 +183,7 @@ class Quotients:
         return None
 
     def _polynomial_between(self, low: np.ndarray, high: np.ndarray) -> Ratio | None:
-        """Return a polynomial divided by a product of factors, or None if none is found."""
+        """Return a polynomial over a product of factors that lies between the numbers, or None if none is found."""
         bottoms = [p for _, p in self.bottoms]
         for degree in range(DEGREE.get(len(self.places), 4) + 1):
             several = [
@@ -204,9 +204,9 @@ class Quotients:
 
 
 def solved(need: Need, target: Any, terms: Sequence[tuple[Any, Ratio]], own: Any) -> Ratio | None:
-    """Return x in target = sum of coefficients times known quotients + own x, or None if a denominator may be 0.
+    """Solve target = sum of coefficient * quotient + own * x for x; return None if a denominator may be 0.
 
-    Coefficients are numbers or quotients. The quotient is reduced.
+    Coefficients are numbers or quotients. The result is reduced to lowest terms.
     """
     width = need.width
     with limited(FUEL):
@@ -220,7 +220,7 @@ def solved(need: Need, target: Any, terms: Sequence[tuple[Any, Ratio]], own: Any
 
 
 def _powers(factors: Sequence[Polynomial], most: int, one: Polynomial) -> list[tuple[int, Polynomial]]:
-    """Return the products of at most ``most`` factors, each with its number of factors."""
+    """Return all products of at most ``most`` factors, each with its number of factors."""
     found = [(0, one)]
     for count in range(1, most + 1):
         for chosen in combinations_with_replacement(factors, count):
@@ -248,7 +248,7 @@ def _are_multiples(p: Polynomial, q: Polynomial) -> bool:
 
 
 def _simplest(low: float, high: float) -> Fraction | None:
-    """Return the nonzero fraction between two numbers whose denominator comes first in ``DENOMINATORS``."""
+    """Return a nonzero fraction between two numbers, with the first possible denominator in ``DENOMINATORS``."""
     for below in DENOMINATORS:
         above = max(1, int(np.ceil(low * below)))
         if low * below <= above <= high * below:
@@ -257,7 +257,7 @@ def _simplest(low: float, high: float) -> Fraction | None:
 
 
 def _rounded(basis: np.ndarray, low: np.ndarray, high: np.ndarray) -> list[Fraction] | None:
-    """Return simple coefficients of a sum that lies between two numbers at every point, or None if none are found."""
+    """Return simple coefficients for which a linear combination lies between two numbers at every point, or None."""
     middle, half = (low + high) / 2, np.maximum((high - low) / 2, 1e-12)
 
     def is_inside(coefficients: np.ndarray) -> bool:
@@ -282,7 +282,7 @@ def _rounded(basis: np.ndarray, low: np.ndarray, high: np.ndarray) -> list[Fract
 
 
 def _centre(basis: np.ndarray, low: np.ndarray, high: np.ndarray, half: np.ndarray) -> np.ndarray | None:
-    """Return coefficients that lie as far inside all intervals as possible, or None if there are none."""
+    """Return coefficients for which the combination lies as far inside all intervals as possible, or None."""
     from scipy.optimize import linprog
 
     count = basis.shape[1]

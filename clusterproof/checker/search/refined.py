@@ -1,4 +1,4 @@
-"""Refine the directions of a worst case from a solver's digits to forty digits, so that fractions can be recognised."""
+"""Refine a solver's worst case to forty digits, so that its directions can be recognised as fractions."""
 
 from __future__ import annotations
 
@@ -10,14 +10,14 @@ import numpy as np
 from clusterproof.checker.search.paths import Coordinates, Terms
 
 BITS = 180
-"""Number of bits after the binary point of the refined numbers."""
+"""Number of bits after the binary point with which refined numbers are computed."""
 CONVERGED = 130
-"""Number of bits after the binary point that must be correct."""
+"""Number of bits after the binary point that must be correct at the end."""
 STEPS = 40
 CUT = 1e-6
-"""Share of the largest singular value of the Jacobian below which a singular value counts as 0."""
+"""A singular value of the Jacobian below this share of the largest singular value counts as 0."""
 DENOMINATOR = 10**13
-"""Largest denominator of an entry that counts as a fraction."""
+"""Largest denominator at which an entry counts as a fraction."""
 
 
 def refined(
@@ -31,22 +31,22 @@ def refined(
 ) -> list[list[Fraction]] | None:
     """Return a rational basis of the directions on which S = target + sum of unknowns times columns vanishes.
 
-    A wrong basis does no harm, because the kernel checks every proof that uses it.
+    A wrong basis is harmless, because the kernel checks every proof that uses it.
 
     The function solves the optimality conditions: each column is 0 at the worst case G, S has no values, and S vanishes
-    on the rows of K. Here G = K' D K, and K is the identity in r columns. Chord steps use one pseudo-inverse of the
-    Jacobian in floats, and residuals with ``BITS`` bits, so that degenerate multipliers do no harm.
+    on the rows of K. Here G = K' D K, and K is the identity in r columns. The chord method uses one pseudo-inverse of
+    the Jacobian in floats, which copes with degenerate multipliers, and residuals with ``BITS`` bits.
 
     Parameters
     ----------
     coordinates
         Numbering of the vectors and values.
     target, columns
-        Forms; each column belongs to a nonzero unknown.
+        Forms; each column belongs to one nonzero unknown.
     weights
-        Number of unknowns, from the first one on, whose sum is 1, or 0 if there is no such condition.
+        The first ``weights`` unknowns have sum 1; 0 if there is no such condition.
     unknowns, gram
-        The solver's results, (c,) and (n, n).
+        The solver's results: unknowns (c,) and Gram matrix (n, n).
     rank
         Rank r of the worst case.
 

@@ -1,4 +1,4 @@
-"""Search statements with repetitions: a few repetitions select instances, and many repetitions decide them."""
+"""Search for random statements: a few repetitions select suspicious instances, and many repetitions decide them."""
 
 from __future__ import annotations
 
@@ -18,13 +18,13 @@ from clusterproof.checker.search.state import LEAST, Tried
 from clusterproof.common.work_limit import SPENT_ON_ONE, TooMuchWork
 
 DECIDED = 5
-"""Number of instances that get all replicates, the most suspicious instances after a few replicates."""
+"""Number of instances that get all replicates, namely the most suspicious ones after a few replicates."""
 FEW = 10
-"""Divisor of the number of replicates when instances are selected; at least 30 replicates are used."""
+"""The selection of instances uses the number of replicates divided by ``FEW``, but at least 30 replicates."""
 
 
 def decide_settings(tried: Tried, wanted: int) -> None:
-    """Evaluate many instances with a few repetitions each, and decide the worst instances with new repetitions.
+    """Evaluate many instances with a few repetitions each, and decide the worst instances with independent repetitions.
 
     Parameters
     ----------
@@ -52,7 +52,7 @@ def decide_settings(tried: Tried, wanted: int) -> None:
 
 
 def _look(tried: Tried, instances: Iterator[dict[str, Any]]) -> Iterator[tuple[float, dict[str, Any]]]:
-    """Yield each admissible instance, and how strongly a few repetitions indicate that it breaks a line."""
+    """Yield each admissible instance with its suspicion, a score from a few repetitions."""
     most = tried.evaluator.sizes[-1] or LEAST
     few = max(min(most, LEAST), most // FEW)
     looked: set[str] = set()
@@ -77,7 +77,7 @@ def _look(tried: Tried, instances: Iterator[dict[str, Any]]) -> Iterator[tuple[f
 
 
 def _settings(tried: Tried, wanted: int) -> Iterator[dict[str, Any]]:
-    """Yield corners, then drawn instances; if a hypothesis fails, draw the quantities in its name again."""
+    """Yield corners, then random instances; if a hypothesis is false, redraw the quantities that it mentions."""
     space = tried.space
     yield from itertools.islice(space.corners(), wanted // 4)
     for number in range(MOST * wanted):
@@ -97,7 +97,7 @@ def _settings(tried: Tried, wanted: int) -> Iterator[dict[str, Any]]:
 
 
 def _decide_tightest(tried: Tried) -> None:
-    """Evaluate the tightest instance of each unrefuted line with all repetitions, if it had fewer."""
+    """Evaluate the tightest instance of each unrefuted line with all repetitions, if this has not been done."""
     for findings in list(tried.lines.values()):
         tightest = findings.tightest
         if findings.found or tightest is None:
@@ -111,7 +111,7 @@ def _decide_tightest(tried: Tried) -> None:
 
 
 def unlikely(tried: Tried, findings: Findings) -> float | None:
-    """Return the probability of at least as many failures in all instances, if it is below the error level, or None."""
+    """Return the probability of at least the observed failures of a true line, or None if it is not small."""
     tightest = findings.tightest.lines.values() if findings.tightest else ()
     exactly = any(isinstance(each, Frequency) and each.exactly for each in tightest)
     if not findings.trials or not findings.levels or findings.instances == 1 or exactly:

@@ -1,8 +1,8 @@
-"""Solve conic programs. No other module calls the solver.
+"""Conic programs. This is the only module that calls the solver.
 
-A solver can raise any exception (Clarabel's panic is a ``BaseException``), stall, or report a wrong solution. Its
-solution is only a candidate, which the kernel checks. Every program is solved from scratch, so that its result does not
-depend on earlier programs.
+A solver can raise any exception (a panic of Clarabel is a ``BaseException``), stall, or report a wrong solution. A
+solution is therefore only a candidate, which the kernel checks. Every program is solved without a warm start, so its
+result does not depend on earlier programs.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 
 TOLERANCES = (1e-8, 1e-7, 1e-6)
-"""Tolerances of the solver, in the order in which they are tried. Below 1e-8 Clarabel can panic."""
+"""Tolerances of the solver, tried in this order. With tolerances below 1e-8, Clarabel can panic."""
 ITERATIONS = 200
 """Largest number of iterations of the interior point method."""
 
@@ -28,7 +28,7 @@ class Solution:
     unknowns, dual
         Solutions of the program and of its dual.
     value
-        Value of the cost.
+        Optimal cost.
     """
 
     unknowns: np.ndarray
@@ -45,7 +45,7 @@ def minimum(
     tolerances: Sequence[float] = TOLERANCES,
     almost: bool = False,
 ) -> Solution | None:
-    """Minimise ``cost @ x`` for ``vector - matrix @ x`` in a cone; return None if the solver fails.
+    """Minimise ``cost @ x`` subject to ``vector - matrix @ x`` in a cone; return None if the solver fails.
 
     Parameters
     ----------
@@ -53,11 +53,11 @@ def minimum(
         A dense or sparse matrix.
     sizes
         Sizes of the parts of the cone: number of equalities, number of inequalities, and orders of the positive
-        semidefinite matrices, which have the layout of ``triangles``.
+        semidefinite matrices. The layout of these matrices is described in ``triangles``.
     tolerances
         Tolerances to try, in this order.
     almost
-        Whether to accept a solution that the solver calls almost solved, although it misses the tolerance.
+        Whether to accept a solution that the solver reports as almost solved, although it misses the tolerance.
     """
     import clarabel
     from scipy.sparse import csc_array
@@ -98,7 +98,7 @@ def triangles(matrices: np.ndarray) -> np.ndarray:
 
 
 def matrix_of(triangle: np.ndarray, order: int) -> np.ndarray:
-    """Return the symmetric matrix with the given triangle, the inverse of ``triangles``."""
+    """Return the symmetric matrix for a given triangle; this is the inverse of ``triangles``."""
     matrix = np.zeros((order, order))
     rows, columns = np.tril_indices(order)
     matrix[rows, columns] = triangle / np.where(rows == columns, 1.0, np.sqrt(2.0))

@@ -1,4 +1,4 @@
-"""Simplify an instance that breaks a line."""
+"""Simplify a counterexample to a line."""
 
 from __future__ import annotations
 
@@ -12,16 +12,16 @@ from clusterproof.checker.search.margin import by_margin
 from clusterproof.checker.search.state import Tried
 
 SIMPLIFYING = 400
-"""Number of draws of the other quantities, if no simpler value of one quantity alone breaks the line."""
+"""Number of random draws of the other quantities if a simpler value of one quantity alone does not break the line."""
 SOLUTIONS = 400
 """Number of attempts to find another instance that meets the equations."""
 
 
 def simplify(tried: Tried, name: str) -> None:
-    """Simplify a counterexample one quantity at a time; if simpler values break nothing, draw the others again.
+    """Simplify a counterexample one quantity at a time; if the line then holds, redraw the other quantities.
 
-    If hypotheses are equations, one quantity cannot change alone. Therefore simpler solutions of the equations are
-    tried first.
+    If hypotheses are equations, no quantity can change alone. The search therefore tries simpler solutions of the
+    equations first.
     """
     findings, space = tried.lines[name], tried.space
     first, left = findings.found, SIMPLIFYING
@@ -57,9 +57,9 @@ def simplify(tried: Tried, name: str) -> None:
 
 
 def _still_breaks(tried: Tried, name: str, instance: dict[str, Any]) -> bool:
-    """Evaluate an instance, and keep it if it refutes the line.
+    """Evaluate an instance, and store it as the new counterexample if it refutes the line.
 
-    If the previous instance refuted this line alone, the new instance must do so as well.
+    If the previous counterexample refuted this line but no earlier one, the new counterexample must do the same.
     """
     findings, key = tried.lines[name], tried.space.key(instance)
     known = tried.seen.get(key, (name,))

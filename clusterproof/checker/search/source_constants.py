@@ -1,4 +1,4 @@
-"""Numbers in the source code of a statement; a number at which a theorem fails often stands in the code."""
+"""Constants in the source code of a statement. A theorem often fails at a number that occurs in its code."""
 
 from __future__ import annotations
 
@@ -15,9 +15,9 @@ MOST = 50
 
 
 def numbers_in(function: Callable[..., Any]) -> list[int]:
-    """Return the integers in a function, and in functions of the same module that it uses, the largest first.
+    """Return the integers in a function and in functions of its module that it uses, in decreasing order.
 
-    Small integers come last, because the search draws or lists them anyway.
+    Large integers come first, because the search tries small ones anyway.
     """
     found: dict[int, None] = {}
     seen: set[int] = set()
@@ -55,7 +55,7 @@ def _names_in(code: CodeType) -> Iterator[str]:
 
 
 def neighbours(space: Space, numbers: list[int]) -> Iterator[tuple[str, Any]]:
-    """Yield each numeric quantity with each of the numbers, and with the integers next to the number."""
+    """Yield each numeric quantity with each number, with the number minus 1, and with the number plus 1."""
     for number in numbers:
         for value in (number, number + 1, number - 1, -number):
             for name, allowed in space.ranges.items():

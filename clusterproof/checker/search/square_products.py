@@ -1,8 +1,8 @@
-"""Products of factors that a proof may need; a sum of squares, whose monomials are listed, multiplies each product.
+"""Products of factors, and monomials for the sum of squares that multiplies each product in a proof.
 
-For each weight w under which the target and the factors are homogeneous, a torus acts on the symbols by x_i -> s^w_i
-x_i. The average of a proof over this action is again a proof, so each square needs only monomials of one degree. This
-leaves few monomials.
+The symmetry of the problem limits the monomials. If the target and the factors are homogeneous under a weight w, then
+the maps x_i -> s^w_i x_i are symmetries. The average of a proof over these symmetries is again a proof, so each square
+needs only monomials of one degree.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ MOST_UNKNOWNS = 2500
 
 @dataclass(frozen=True)
 class Part:
-    """A product of factors (given by indices), and the monomials of the sum of squares that multiplies it."""
+    """A product of factors (given by their indices), and the monomials for the sum of squares that multiplies it."""
 
     factors: tuple[int, ...]
     weight: Polynomial
@@ -32,7 +32,7 @@ class Part:
 
 
 def programs(target: Polynomial, factors: Sequence[Polynomial]) -> Iterator[list[Part]]:
-    """Yield the parts of proofs, small programs first: without factors, with homogeneous factors, with all factors."""
+    """Yield lists of parts, small programs first: without factors, with homogeneous factors, with all factors."""
     width = target.width
     known = _connected(target.places, factors)
     relations = [n for n in known if sum(map(any, factors[n])) > 1]  # leaves out bounds x - a
@@ -83,7 +83,7 @@ def _weight_of(powers: Powers, weight: Sequence[Fraction]) -> Fraction:
 def _parts(
     target: Polynomial, factors: Sequence[Polynomial], chosen: Sequence[int], most: int, count: int
 ) -> list[Part]:
-    """Return the products of at most ``count`` chosen factors, up to a degree, with their monomials."""
+    """Return the products of at most ``count`` chosen factors and of limited degree, with their monomials."""
     width = target.width
     polynomials = [target, *(factors[n] for n in chosen)]
     weights = _weights(polynomials, width)
@@ -116,7 +116,7 @@ def _parts(
 
 
 def _powers(limits: Sequence[int], total: int) -> Iterator[Powers]:
-    """Yield tuples of exponents that are at most the given limits, and whose sum is at most ``total``."""
+    """Yield all tuples of exponents within the given limits whose sum is at most ``total``."""
     if not limits:
         yield ()
         return
@@ -126,9 +126,9 @@ def _powers(limits: Sequence[int], total: int) -> Iterator[Powers]:
 
 
 def without_vanishing(target: Polynomial, parts: Sequence[Part]) -> list[Part]:
-    """Remove monomials whose squares no other term can cancel; return no parts if a term of the target cannot occur.
+    """Remove monomials whose squares cannot be cancelled; return [] if a term of the target cannot be produced.
 
-    If only diagonal entries of one sign contribute to a coefficient, it is 0 only if all these entries are 0.
+    If a coefficient must be 0, and only diagonal entries with the same sign contribute to it, all these entries are 0.
     """
     while True:
         diagonal: dict[Powers, list[tuple[int, Powers, Fraction]]] = {}

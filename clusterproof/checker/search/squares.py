@@ -1,7 +1,7 @@
-"""Blocks for the kernel's rule *squares*: a semidefinite program, and fractions near its solution.
+"""Blocks for the kernel's rule *squares*: solve a semidefinite program, and round its solution to fractions.
 
-If the target vanishes somewhere, the matrices of all proofs are singular in the same directions, and rounding makes
-them indefinite. Therefore the bases are reduced to the range of the solver's matrices (facial reduction), until the
+If the target has a zero, the matrices of all proofs are singular in the same directions, and rounding would make them
+indefinite. The search therefore restricts the bases to the range of the solver's matrices (facial reduction), until the
 feasible set has an interior. A solution in the interior can be rounded.
 """
 
@@ -28,32 +28,32 @@ from clusterproof.checker.search.semidefinite import matrix_of, minimum, triangl
 from clusterproof.checker.search.square_products import Part, Powers, degree, programs, without_vanishing
 
 Blocks = list[dict[str, Any]]
-"""Blocks of matrices, in the form that the kernel's rule reads."""
+"""Blocks of matrices, in the format of the evidence for the rule *squares*."""
 
 MOST_SYMBOLS, MOST_DEGREE = 12, 8
-"""Largest number of symbols, and largest degree, for which a proof is searched."""
+"""Largest number of symbols, and largest degree, for which the module searches for a proof."""
 WORK = 20_000
 """Largest number of matrix entries in all programs for one polynomial."""
 FACES = 6
 """Maximum number of times that the bases are reduced."""
 MARGIN = 1e-6
-"""Least eigenvalue, relative to the target's largest coefficient, at which matrices are rounded."""
+"""Smallest eigenvalue, relative to the target's largest coefficient, at which matrices are rounded."""
 INFEASIBLE = 1e-5
-"""Size of a negative least eigenvalue, relative to the same coefficient, at which no proof of this form exists."""
+"""If the smallest eigenvalue is below minus this number, relative to that coefficient, no such proof exists."""
 KERNELS, ROUNDING = (1e-4, 1e-6, 1e-3, 1e-2), (1e-4, 1e-7)
-"""Relative eigenvalues below which a matrix counts as singular, and allowed errors of the null vectors, in order."""
+"""Relative eigenvalues below which a matrix counts as singular, and allowed errors of its null vectors."""
 DIGITS = (1, 2, 3, 4, 6, 8, 10, 12)
-"""Numbers of decimals to try for rounding the solver's numbers."""
+"""Numbers of decimals to which the solver's numbers are rounded, tried in this order."""
 BITS = 16
-"""Number of bits of the largest denominator in vectors on which a matrix vanishes."""
+"""Largest number of bits of a denominator in null vectors of a matrix."""
 
 
 NO_FORMULA = (kernel.Refused, ArithmeticError, TypeError, ValueError, LookupError, AttributeError)
-"""Exceptions that occur if a function has no formula."""
+"""Exceptions raised if a function has no formula."""
 
 
 def blocks(statement: kernel.Statement, line: str, data: Mapping[str, Any]) -> list[Blocks] | None:
-    """Search for sums of squares that prove a line beyond the test of signs; return None if none are found.
+    """Search for sums of squares that prove a line; return None if none are found.
 
     Parameters
     ----------
@@ -62,7 +62,7 @@ def blocks(statement: kernel.Statement, line: str, data: Mapping[str, Any]) -> l
     line
         Name of the line, or an empty string if it is the only one.
     data
-        The evidence, which names the quantities that are symbols.
+        The evidence, which contains the names of the quantities that are symbols.
 
     Returns
     -------
@@ -90,7 +90,7 @@ def blocks(statement: kernel.Statement, line: str, data: Mapping[str, Any]) -> l
 
 @lru_cache(maxsize=1024)
 def _nearest(target: Polynomial, factors: tuple[Polynomial, ...]) -> Blocks | None:
-    """Search for a proof of a polynomial, first with factors in its symbols; return None if this fails."""
+    """Search for a proof that a polynomial is nonnegative, first with the factors that share its symbols."""
     nothing = constant(0, target.width)
     near = tuple(factor if factor.places <= target.places else nothing for factor in factors)
     found = find_blocks(target, near) if near != factors else None
@@ -98,12 +98,12 @@ def _nearest(target: Polynomial, factors: tuple[Polynomial, ...]) -> Blocks | No
 
 
 def find_blocks(target: Polynomial, factors: Sequence[Polynomial]) -> Blocks | None:
-    """Return blocks that prove a polynomial nonnegative where all factors are nonnegative, or None if none are found.
+    """Search for blocks that prove: the polynomial is nonnegative wherever all factors are nonnegative.
 
     Parameters
     ----------
     target, factors
-        Polynomials in the same symbols; factors that are 0 are not used.
+        Polynomials in the same symbols; factors that are identically 0 are not used.
     """
     if degree(target) > MOST_DEGREE or len(target.places) > MOST_SYMBOLS:
         return None
@@ -134,12 +134,12 @@ def find_blocks(target: Polynomial, factors: Sequence[Polynomial]) -> Blocks | N
 
 
 class _Work:
-    """A limit on the number of matrix entries in all programs together."""
+    """Limit on the total number of matrix entries in all programs."""
 
     left = WORK
 
     def solve(self, program: _Program) -> tuple[float, list[np.ndarray]] | None:
-        """Solve a program; return None if there is no solution, or if the program exceeds the remaining work."""
+        """Solve a program; return None if there is no solution, or if the program exceeds the limit."""
         self.left -= len(program.products)
         if self.left < 0 or not program.is_solvable:
             return None
@@ -148,11 +148,11 @@ class _Work:
 
 
 Exact = list[list[list[Fraction]]]
-"""Matrices in fractions, one for each part."""
+"""Matrices of fractions, one for each part."""
 
 
 def _solved(target: Polynomial, parts: Sequence[Part], work: _Work) -> tuple[_Program, Exact] | None:
-    """Solve a program on smaller and smaller faces of the cone, until one has an interior; round its solution."""
+    """Solve a program on smaller and smaller faces of the cone until one has an interior; then round the solution."""
     monomials = [[Polynomial.of({powers: 1}, target.width) for powers in part.monomials] for part in parts]
     first = _Program(target, parts, monomials)
     if (solved := work.solve(first)) is None:
@@ -178,12 +178,12 @@ class _Program:
     target
         The polynomial.
     parts, bases
-        Products of factors, and the polynomials b for each product; parts without polynomials are left out.
+        Products of factors, and the vector of polynomials b for each product; parts without polynomials are omitted.
 
     Attributes
     ----------
     products
-        For each entry of the upper triangles, the polynomial that it multiplies.
+        For each entry of the upper triangles, the polynomial by which it is multiplied.
     is_solvable
         Whether each term of the target occurs in some product.
     """
@@ -206,7 +206,7 @@ class _Program:
         self.is_solvable = bool(self.products) and given >= set(target)
 
     def solve(self) -> tuple[float, list[np.ndarray]] | None:
-        """Maximise the least eigenvalue, at most 1; return it with the matrices, or None if the solver fails.
+        """Maximise the smallest eigenvalue, limited to 1; return it with the matrices, or None if the solver fails.
 
         The unknowns are the upper triangles, with off-diagonal entries times sqrt(2), and the eigenvalue t.
         """
@@ -239,7 +239,7 @@ class _Program:
         return float(solution.unknowns[count]), [matrix_of(part, order) for part, order in several]
 
     def rounded(self, matrices: Sequence[np.ndarray]) -> Exact | None:
-        """Round the matrices, correct them so that the equations hold, and return them if all are >= 0.
+        """Round and correct the matrices so that the equations hold; return None unless all are positive semidefinite.
 
         The correction is the smallest one: for A x = b with A of full rank, it is A' (A A')^-1 (b - A x).
         """
@@ -271,7 +271,7 @@ class _Program:
         return None
 
     def _independent(self) -> dict[Powers, int]:
-        """Return a largest set of independent equations, and number them."""
+        """Return a maximal set of independent equations, each with its number."""
         from scipy.linalg import qr
 
         place = {powers: n for n, powers in enumerate(self.powers)}
@@ -285,7 +285,7 @@ class _Program:
         return {self.powers[int(each)]: n for n, each in enumerate(order[:rank])}
 
     def on_face(self, matrices: Sequence[np.ndarray], tolerance: float, rounding: float) -> _Program | None:
-        """Return the program without the directions on which the matrices vanish, or None if there are none."""
+        """Return the program without the directions on which the matrices vanish, or None if no direction exists."""
         largest = max((float(np.linalg.eigvalsh(each)[-1]) for each in matrices), default=0.0)
         bases: list[Sequence[Polynomial]] = []
         for matrix, basis in zip(matrices, self.bases, strict=True):
@@ -321,7 +321,7 @@ def _symmetric(order: int, numbers: Iterator[Fraction]) -> list[list[Fraction]]:
 
 
 def _echelon(rows: np.ndarray, rounding: float) -> list[list[Fraction]]:
-    """Return the reduced echelon form of rows of floats, with entries replaced by simple fractions."""
+    """Return the reduced echelon form of a matrix of floats, with its entries rounded to simple fractions."""
     rest = np.array(rows, dtype=float)
     for n in range(len(rest)):
         size = np.abs(rest[n:])
@@ -335,6 +335,6 @@ def _echelon(rows: np.ndarray, rounding: float) -> list[list[Fraction]]:
 
 
 def _simple(number: float, rounding: float) -> Fraction:
-    """Return a fraction near a float; the limit of its denominator is the least possible power of two."""
+    """Return a fraction near a float, with the smallest possible power of two as the limit of its denominator."""
     every = (Fraction(number).limit_denominator(2**power) for power in range(BITS))
     return next((each for each in every if abs(each - Fraction(number)) <= rounding), Fraction(number))

@@ -1,4 +1,4 @@
-"""State of the search of one statement: the instances that were tried, and the findings for each line."""
+"""State of the search for one statement: the instances that were tried, and the statistics of each line."""
 
 from __future__ import annotations
 
@@ -32,48 +32,49 @@ Result = TypeVar("Result")
 LEAST = 30
 """Number of instances that the search evaluates before it decides whether rounding explains a broken line."""
 DOUBTED = 10
-"""Number of unconfirmed instances of a line after which the search examines no further one."""
+"""Maximum number of unconfirmed violations per line. After that, the search confirms no more of them."""
 LOOKED_AT = 16
-"""Number n such that one in n instances at which all lines hold in floats is also evaluated over the real numbers."""
+"""One in this many instances is also evaluated with real numbers although all lines hold in floats."""
 LOOKING = 300_000
-"""Largest total number of steps over the real numbers for the instances at which all lines hold in floats."""
+"""Largest total number of real-number operations for instances at which all lines hold in floats."""
 IN_VAIN = 3
-"""Number of undecided instances from which on the search evaluates only broken lines over the real numbers."""
+"""After this many undecided instances of a line, real numbers are used only at instances that break it in floats."""
 STOPPED = 2
-"""Number of instances within the ranges that take too much work, at which the search ends."""
+"""The search ends after this many instances within the ranges have exceeded the limit on executed lines."""
 MEMORY = 2 * 2**30
-"""Number of bytes that a search may use. (A list that doubles in each line needs more after a few lines of Python.)"""
+"""Number of bytes that a search may use; a few lines of Python that double a list can exceed it."""
 RANDOM = (
     "its sides are computed from random numbers, which chance may explain: state expectation(...), or at_most(..., "
     "failure=...), or draw the object by drawn(...)"
 )
 """The reason why a comparison of random numbers without a failure probability does not count."""
 LINES, MANY_LINES = 3_000_000, 200_000
-"""Numbers of Python lines for an instance beyond the ends of its ranges.
+"""Limits on the executed Python lines for an instance beyond the first search range.
 
-After the first number, its evaluation is stopped. After the second, later instances are drawn nearer to the ends.
+Beyond the first limit, the evaluation is stopped. Beyond the second limit, later instances are drawn closer to that
+range.
 """
 
 
 @dataclass
 class Coverage:
-    """The part of the space that the search tried.
+    """The part of the space that the search has tried.
 
     Attributes
     ----------
     exhausted, listed
-        Whether all instances that the ranges list were evaluated, and how many of them are admissible.
+        Whether all instances of the listed values were evaluated, and how many of them are admissible.
     looked_at, looked_at_all
-        For a random statement, number of instances that were evaluated with a few repetitions to find the worst, and
-        whether these were all instances.
+        For a random statement: the number of instances evaluated with a few repetitions, and whether these were all
+        instances.
     reached
-        For each open range, the multiple of its end up to which it was tried.
+        For each unbounded range, the largest value tried, as a multiple of the end of the first search range.
     given_up
-        Number of instances beyond the ends of the ranges whose evaluation was stopped.
+        Number of instances beyond the first search range whose evaluation was stopped.
     stopped, why_stopped
-        Instances within the ranges at which an evaluation or the search was stopped, and the first reason.
+        Instances within the first search range at which an evaluation or the search was stopped, and the first reason.
     farthest
-        Multiple of an open end up to which values are drawn.
+        Largest drawn value of an unbounded range, as a multiple of the end of the first search range.
     """
 
     exhausted: bool = False
@@ -89,40 +90,40 @@ class Coverage:
 
 @dataclass
 class Tried:
-    """The evaluated instances of one statement, and the findings from them.
+    """The evaluated instances of one statement, and their statistics for each line.
 
     Attributes
     ----------
     evaluator
         Evaluator of the statement.
     lines
-        Findings for each line, indexed by name.
+        Statistics of each line, indexed by the line's name.
     instances
         Number of admissible instances that were evaluated.
     seen
-        For each instance, by its key, the lines that it breaks, or None if it breaks a hypothesis.
+        The lines that each instance breaks, or None if it breaks a hypothesis, indexed by the instance's key.
     outside
-        Instances that break a hypothesis, each with the first hypothesis that it breaks.
+        Instances that break a hypothesis, each with the first broken hypothesis.
     coverage
         The part of the space that was tried.
     worst
         For a statement about functions of a class, the worst case of each line.
     work, last
-        Work of the search so far, and the last instance that was evaluated.
+        Counter of executed lines, and the last instance that was evaluated.
     looking
-        Number of steps over the real numbers so far.
+        Number of real-number operations so far.
     counting
-        Whether a counter of Python lines is active.
+        Whether executed Python lines are being counted.
     asking
-        Lines of the claim that are evaluated over the real numbers at every instance.
+        Lines of the claim that are evaluated with real numbers at every instance.
     probing
-        Whether the search examines instances near the tightest one or near an end of a range.
+        Whether the search is trying instances near the tightest one or near an end of a range.
     interrupted
         Whether the user has stopped the search.
     broken_potential
         An instance at which the potential of a loop fails, or None if none was found.
     frozen
-        The claim, in the form that the kernel reads.
+        The claim as a text that the kernel reads, or None.
     """
 
     evaluator: Evaluator
@@ -144,7 +145,7 @@ class Tried:
 
     @property
     def statement(self) -> Statement:
-        """The statement that the search tries."""
+        """The statement to search."""
         return self.evaluator.statement
 
     @property
@@ -154,24 +155,24 @@ class Tried:
 
     @property
     def rejected(self) -> Counter[str]:
-        """For each hypothesis, the number of instances for which it is the first broken hypothesis."""
+        """Number of rejected instances, indexed by the first hypothesis that they break."""
         return Counter(hypothesis for hypothesis, _ in self.outside)
 
     @property
     def is_proved(self) -> bool:
-        """Whether every line has a proof for every value."""
+        """Whether every line has a proof for all values of the quantities."""
         return bool(self.worst) and all(worst.family for worst in self.worst.values())
 
     @property
     def is_open(self) -> bool:
-        """Whether the search continues: some line is unrefuted, or refuted only together with earlier lines."""
+        """Whether the search must go on: some line is unrefuted, or refuted only together with earlier lines."""
         if self.is_spent:
             return False
         return not self.lines or not all(each.found and each.alone for each in self.lines.values())
 
     @property
     def is_spent(self) -> bool:
-        """Whether the search has used up its work, or was interrupted."""
+        """Whether the search has reached its limit on executed lines, or was interrupted."""
         return self.interrupted or self.work.is_spent or len(self.coverage.stopped) >= STOPPED
 
     def until_refuted(self, instances: Iterable[dict[str, Any]]) -> Iterator[dict[str, Any]]:
@@ -179,14 +180,14 @@ class Tried:
         return itertools.takewhile(lambda _: self.is_open, instances)
 
     def evaluate(self, instance: dict[str, Any]) -> tuple[str, ...] | None:
-        """Evaluate an instance once, and return the broken lines, or None if a hypothesis is broken."""
+        """Evaluate a new instance; return the lines that it breaks, or None if it breaks a hypothesis."""
         key = self.space.key(instance)
         if key not in self.seen:
             self.evaluation(instance)
         return self.seen[key]
 
     def evaluation(self, instance: dict[str, Any]) -> Evaluation | None:
-        """Evaluate an instance, and add the results if it is new; return None if a hypothesis is broken."""
+        """Evaluate an instance, and store its results if it is new; return None if it breaks a hypothesis."""
         key, evaluation = self.space.key(instance), self.conclude(instance)
         if evaluation is not None and key not in self.seen:
             self.keep(evaluation)
@@ -194,7 +195,7 @@ class Tried:
         return evaluation
 
     def conclude(self, instance: dict[str, Any], evaluator: Evaluator | None = None) -> Evaluation | None:
-        """Evaluate an instance without adding the results; if a hypothesis is broken, note it, and return None."""
+        """Evaluate an instance without storing its results; return None if it breaks a hypothesis or is stopped."""
         if self.is_spent:
             if self.work.is_spent:
                 self.stop(instance, SPENT)
@@ -233,7 +234,7 @@ class Tried:
         return found
 
     def _asked(self, evaluation: Evaluation) -> list[str]:
-        """Return the lines to evaluate over the real numbers: broken lines, and for some instances all lines."""
+        """Return the lines to evaluate with real numbers: false lines, and at some instances all lines."""
         number = self.instances
         is_sample = number & (number - 1) == 0 or number % LOOKED_AT == 0
         asked = []
@@ -248,20 +249,20 @@ class Tried:
         return asked
 
     def stop(self, instance: dict[str, Any], why: str) -> None:
-        """Store an instance within the ranges whose evaluation was stopped, with the reason."""
+        """Store an instance within the first search range whose evaluation was stopped, and the reason."""
         coverage = self.coverage
         if len(coverage.stopped) < STOPPED:
             coverage.stopped.append(instance)
             coverage.why_stopped = coverage.why_stopped or why
 
     def interrupt(self) -> None:
-        """Store the instance at which the user stopped the search; the findings until then still count."""
+        """Store the instance at which the user stopped the search; earlier results remain valid."""
         self.interrupted = True
         self.coverage.stopped.insert(0, self.last)
         self.coverage.why_stopped = "interrupted there"
 
     def evaluate_within_limit(self, instance: dict[str, Any]) -> tuple[str, ...] | None:
-        """Evaluate an instance; limit the work if some values lie beyond an open end."""
+        """Evaluate an instance; limit the executed lines if values lie beyond the first search range."""
         broken = self.within_limit(instance, lambda: self.evaluate(instance))
         if broken is not None:
             reached = self.coverage.reached
@@ -270,7 +271,7 @@ class Tried:
         return broken
 
     def within_limit(self, instance: dict[str, Any], evaluate: Callable[[], Result]) -> Result | None:
-        """Evaluate an instance with a function; return None if values beyond open ends cost too much work."""
+        """Evaluate an instance with a function; return None if it exceeds the limit for very large values."""
         multiples = self.space.multiples(instance)
         if not multiples:
             return evaluate()
@@ -290,7 +291,7 @@ class Tried:
         return result
 
     def keep(self, evaluation: Evaluation) -> None:
-        """Add the results of an evaluation to the findings."""
+        """Add the results of an evaluation to the statistics."""
         self.instances += 1
         if self.lines and self.lines.keys() != evaluation.lines.keys():
             rule = f"must be the same at every instance: {', '.join(self.lines) or 'one'}"
@@ -317,7 +318,7 @@ class Tried:
                 self.confirm(name, self.instances)
 
     def confirm(self, name: str, instances: int) -> None:
-        """Store a violation in floats if rounding does not explain it; wait for 30 instances first."""
+        """Accept a violation in floats if rounding errors cannot explain it, but only after 30 instances."""
         findings = self.lines[name]
         while findings.waiting and instances >= LEAST and not (findings.found and findings.alone):
             evaluation = findings.waiting.pop(0)  # the simplest of the listed instances

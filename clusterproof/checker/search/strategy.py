@@ -1,4 +1,4 @@
-"""The steps of a search: examples, instances, tighter instances, and simpler counterexamples."""
+"""The steps of a search: the author's examples, random instances, tighter instances, and simpler counterexamples."""
 
 from __future__ import annotations
 
@@ -19,11 +19,11 @@ from clusterproof.checker.search.state import LEAST, LOOKING, Tried
 from clusterproof.common.work_limit import SPENT
 
 REFINED = 8
-"""Number n such that one in n evaluations may move the tightest instance by smaller and smaller steps."""
+"""At most one in this many evaluations refines the tightest instance by smaller and smaller steps."""
 FEW = 12
-"""Number of instances to draw after a proof for every value was found."""
+"""Number of instances to draw after a proof for all values has been found."""
 ENTRIES = 2
-"""Number n such that one in n evaluations may change vectors and sequences entry by entry."""
+"""At most one in this many evaluations changes vectors and sequences entry by entry."""
 
 
 def search(
@@ -34,20 +34,20 @@ def search(
     *,
     frozen: Frozen | None = None,
 ) -> Tried:
-    """Try a statement on its examples, and on all or drawn instances, until the evaluations are used up.
+    """Evaluate a statement at its examples, and at all or at random instances, up to a number of evaluations.
 
     Parameters
     ----------
     statement
-        The statement to try.
+        The statement to search.
     seed
         Seed of the random numbers.
     significance
-        Error probability of all intervals of the statement together.
+        Probability that at least one interval of the statement is wrong.
     evaluations
-        Replaces the number of instances in the statement, or the number of repetitions if instances are repeated.
+        Overrides the number of instances in the statement, or the number of repetitions if instances are repeated.
     frozen
-        The claim, in the form that the kernel reads; if None, no worst case of a class is searched.
+        The claim as a text that the kernel reads. If None, worst cases of a class are not searched.
     """
     evaluator, wanted = begin(statement, seed, significance, evaluations)
     tried = Tried(evaluator, frozen=frozen or Frozen(None, {statement.name: "its text was not written"}, {}))
@@ -68,7 +68,7 @@ def search(
 
 
 def look_at_all(tried: Tried, name: str, wanted: int) -> None:
-    """If the instances are few and floats break a line at none, evaluate the line over the real numbers at all."""
+    """If a line holds in floats at all of a few instances, evaluate it with real numbers at all of them."""
     findings, tightest = tried.lines[name], tried.lines[name].tightest
     is_complete = tried.coverage.exhausted and tried.space.complete and not findings.unanswered
     if (
@@ -97,7 +97,7 @@ def look_at_all(tried: Tried, name: str, wanted: int) -> None:
 def begin(
     statement: Statement, seed: int, significance: float, evaluations: int | None
 ) -> tuple[Evaluator, int]:
-    """Return the evaluator of a statement and the number of wanted instances; the parameters are as in ``search``."""
+    """Return the evaluator of a statement and the number of instances to try; the parameters are as in ``search``."""
     evaluator = Evaluator.of(statement, seed, significance, evaluations)
     wanted = statement.wanted if evaluations is None or statement.repeated else evaluations
     if statement.random:
@@ -107,7 +107,7 @@ def begin(
 
 
 def explore(tried: Tried, wanted: int) -> None:
-    """Evaluate the examples and the wanted number of instances, then search for tighter instances."""
+    """Evaluate the examples and ``wanted`` instances, then search for tighter instances."""
     statement = tried.statement
     for instance in statement.first:
         tried.evaluate(instance)

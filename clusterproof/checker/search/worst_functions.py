@@ -1,4 +1,4 @@
-"""Functions of a class that break a line; their numbers are the solver's worst case, rounded to fractions."""
+"""Functions of a class that break a line, computed from a solver's worst case by rounding it to fractions."""
 
 from __future__ import annotations
 
@@ -21,19 +21,19 @@ from clusterproof.checker.search.paths import Path, Terms
 from clusterproof.checker.search.worst_ratio import Worst, worst_excess, worst_ratio
 
 SHARES = tuple(Fraction(1, n) for n in (5, 10, 30, 100, 300, 1000, 10_000, 100_000))
-"""Shares by which the constants of a class are reduced, so that the conditions of the class hold with a margin."""
+"""Relative reductions of the constants of a class, with which the conditions of the class hold with a margin."""
 DIGITS = (1, 2, 3, 4, 6, 8)
 SMALL = 1e-7
-"""Share of the largest singular value; directions with smaller singular values are left out."""
+"""Directions whose singular value is below this share of the largest singular value are omitted."""
 LEAST = 1e-7
-"""Least excess that counts, if the squared lengths and 1 are scaled to sum 1; a smaller excess may be rounding."""
+"""Smallest violation that counts, if the squared lengths and 1 are scaled to sum 1. Rounding can explain less."""
 SLACK = Fraction(1, 10**6)
-"""Share by which a bound is raised if no multipliers prove the bound itself."""
+"""Relative increase of a bound if no multipliers prove the bound itself."""
 CASES = 8
-"""Number of functions to try for one entry."""
+"""Number of functions to try for one entry of a line."""
 
 Code = dict[str, Any]
-"""A function of a class, in the form that the kernel reads: start, solution, minimum, further points, triplets."""
+"""A function of a class in the format of the evidence: start, solution, minimum, further points, triplets."""
 
 
 @dataclass(frozen=True)
@@ -45,14 +45,15 @@ class AtSetting:
     setting
         Values of the other quantities.
     ratio
-        Largest ratio of the measured side to the bound, by a solver, or None if it is unbounded or if the solver fails.
+        Largest ratio of the measured side to the bound, computed by a solver. It is None if the ratio is unbounded or
+        the solver fails.
     proofs
-        Multipliers that prove the line, indexed by path and entry, or None if some multipliers are not found.
+        Multipliers that prove the line, for each path and entry, or None unless all are found.
     raised
-        Whether multipliers prove the line with the bound times 1 + 1e-6.
+        Whether multipliers prove the line only with the bound multiplied by 1 + 1e-6.
     exceeded
-        Largest difference between the measured side and the bound, by a solver, if the squared lengths and 1 are scaled
-        to sum 1. The value is None if rounding may explain the difference.
+        Largest violation, computed by a solver, if the squared lengths and 1 are scaled to sum 1. It is None if
+        rounding errors may explain the violation.
     """
 
     setting: Instance
@@ -69,15 +70,17 @@ class WorstCase:
     Attributes
     ----------
     at
-        Worst case at each setting at which the line is stated.
+        Worst case at each setting to which the line applies.
     complete
         Whether ``at`` contains all settings in the claim's ranges.
     refused
-        Why the function cannot be traced, or an empty string if it can be traced.
+        Why the function cannot be evaluated on symbols, or an empty string if it can.
     not_shown
-        The part of the proof for every value that was not found, or an empty string if it was found or not searched.
+        The part of the proof for all values that was not found. The string is empty if the proof was found, or if no
+        search took place.
     family
-        Evidence of the rule *family*, for every value of the other quantities. If it is given, ``at`` is empty.
+        Evidence of the rule *family*, which proves the line for all values of the other quantities, or None. With this
+        evidence, ``at`` is empty.
     """
 
     at: tuple[AtSetting, ...] = ()
@@ -88,17 +91,17 @@ class WorstCase:
 
     @property
     def ratio(self) -> float | None:
-        """Largest ratio of the measured side to the bound, by a solver, or None if unknown."""
+        """Largest ratio of the measured side to the bound, computed by a solver, or None if unknown."""
         return max((each.ratio for each in self.at if each.ratio is not None), default=None)
 
     @property
     def exceeded(self) -> float | None:
-        """Largest difference between the measured side and the bound, by a solver, or None if it is rounding only."""
+        """Largest violation, computed by a solver, or None if rounding errors may explain it."""
         return max((each.exceeded for each in self.at if each.exceeded is not None), default=None)
 
     @property
     def exceeding(self) -> int:
-        """Number of settings at which a solver exceeds the bound."""
+        """Number of settings at which a solver finds a violation."""
         return sum(each.exceeded is not None for each in self.at)
 
     @property
@@ -108,12 +111,12 @@ class WorstCase:
 
     @property
     def raised(self) -> int:
-        """Number of settings at which multipliers prove the line only with the bound times 1 + 1e-6."""
+        """Number of settings at which multipliers prove the line only with the bound multiplied by 1 + 1e-6."""
         return sum(each.raised and each.proofs is None for each in self.at)
 
     @property
     def multipliers(self) -> dict[str, Any] | None:
-        """``rule`` and its fields in the evidence, or None if some multipliers are missing."""
+        """The fields of the evidence, or None if some multipliers are missing."""
         if self.family is not None:
             return dict(self.family)
         settings = [written(each.setting, each.proofs) for each in self.at if each.proofs is not None]
@@ -123,7 +126,7 @@ class WorstCase:
 
 
 def at_setting(setting: Instance, paths: Sequence[Sequence[Path]]) -> AtSetting:
-    """Return the worst case of a line at one setting, from the entries on each path and their bounds."""
+    """Compute the worst case of a line at one setting, over all paths and entries."""
     ratios: list[float | None] = []
     proofs: list[list[Proof]] | None = []
     raised, exceeded = True, None
@@ -149,7 +152,7 @@ def at_setting(setting: Instance, paths: Sequence[Sequence[Path]]) -> AtSetting:
 
 
 def worst_functions(paths: Sequence[Sequence[Path]]) -> Iterator[Code]:
-    """Yield functions that meet every condition of a path and break an entry of the path, simple ones first."""
+    """Yield functions that meet every condition of a path and break one of its entries, simple functions first."""
     for path in itertools.chain(*paths):
         yield from itertools.islice(_codes(path), CASES)
 
@@ -169,7 +172,7 @@ def _codes(path: Path) -> Iterator[Code]:
 
 
 def _smaller(definition: Class, share: Fraction) -> Class:
-    """Return a class with stricter constants; its conditions imply the conditions of the given class with a margin."""
+    """Return the class with stricter constants; functions of the stricter class meet the conditions with a margin."""
     less = 1 - share
     if isinstance(definition, FunctionClass):
         top, mu = definition.smoothness, definition.strong_convexity
@@ -194,14 +197,14 @@ def _smaller(definition: Class, share: Fraction) -> Class:
 
 @dataclass(frozen=True)
 class _Rounded:
-    """Coordinates of the free vectors of a trace, and its values.
+    """Coordinates of the free vectors of a trace, and function values, rounded to fractions.
 
     Attributes
     ----------
     dimension
-        Dimension of the space.
+        Dimension of the space of the vectors.
     vectors, values
-        Vectors and values by number; vectors and values without an entry are 0.
+        Vectors and function values, indexed by number; all others are 0.
     """
 
     dimension: int
@@ -210,7 +213,7 @@ class _Rounded:
 
     @classmethod
     def of(cls, path: Path, worst: Worst, digits: int, shrunk: Fraction) -> _Rounded | None:
-        """Round a worst case to fractions; return None if its numbers are too small."""
+        """Round a worst case to fractions; return None if all of its vectors become 0."""
         forms = [*path.slacks, *(form for name, form in path.nonnegative.items() if name != "1")]
         has_constant = any(() in form for form in (*forms, *path.zero.values()))
         scale = worst.values[-1] if has_constant else np.trace(worst.gram)
@@ -238,7 +241,7 @@ class _Rounded:
         return cls(factor.shape[1], vectors, values)
 
     def number(self, terms: Terms) -> Fraction:
-        """Return the value of a form."""
+        """Evaluate a form."""
         total = Fraction(0)
         for key, factor in terms.items():
             if len(key) == 2:
@@ -249,7 +252,7 @@ class _Rounded:
         return total
 
     def point(self, point: Point) -> list[Any]:
-        """Write the coordinates of a point."""
+        """Return the coordinates of a point in the format of the evidence."""
         total = [Fraction(0)] * self.dimension
         for v, factor in point.terms.items():
             for place, entry in enumerate(self.vectors.get(v, ())):
@@ -257,7 +260,7 @@ class _Rounded:
         return list(map(write, total))
 
     def breaks(self, path: Path) -> bool:
-        """Return whether all conditions hold, and the entry is broken."""
+        """Return whether all conditions hold while the entry is false."""
         return (
             all(self.number(slack) < 0 for slack in path.slacks)
             and all(self.number(form) >= 0 for form in path.nonnegative.values())
@@ -265,7 +268,7 @@ class _Rounded:
         )
 
     def code(self, path: Path) -> Code:
-        """Write every point, gradient and value of the trace, in the form that the kernel reads."""
+        """Return every point, gradient and value of the trace in the format of the evidence."""
         trace = path.trace
 
         def value(number: Any) -> Any:
@@ -287,7 +290,7 @@ class _Rounded:
 
 
 def _factor_of(gram: np.ndarray) -> np.ndarray:
-    """Return coordinates (n, d) with the given inner products (n, n); the first vectors get few coordinates."""
+    """Return vectors (n, d) with the given inner products (n, n); the first vectors have few nonzero coordinates."""
     sizes, directions = np.linalg.eigh(gram)
     keep = sizes > SMALL * max(sizes[-1], 0.0)
     factor = np.linalg.qr((directions[:, keep] * np.sqrt(sizes[keep])).T)[1].T
@@ -295,9 +298,10 @@ def _factor_of(gram: np.ndarray) -> np.ndarray:
 
 
 def _of_many(gram: np.ndarray, odd: np.ndarray) -> np.ndarray:
-    """Return coordinates: even ones for vectors that all functions share, and odd ones for vectors with mean 0.
+    """Return coordinates: vectors that all functions share use even indices, and vectors with mean 0 use odd indices.
 
-    ``odd`` (n,) is 1 for vectors whose mean over the functions is 0. No condition has products of both kinds.
+    ``odd`` (n,) is 1 for vectors whose mean over the functions is 0. No condition contains inner products between the
+    two kinds of vectors.
     """
     parts = {kind: np.flatnonzero(odd == kind) for kind in (0, 1) if (odd == kind).any()}
     factors = {kind: _factor_of(gram[np.ix_(rows, rows)]) for kind, rows in parts.items()}

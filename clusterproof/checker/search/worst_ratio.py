@@ -1,4 +1,4 @@
-"""The worst case of one path in floats, from a semidefinite program over all inner products and values."""
+"""The worst case of one path in floats, by a semidefinite program in all inner products and function values."""
 
 from __future__ import annotations
 
@@ -12,22 +12,22 @@ from clusterproof.checker.search.paths import Coordinates, Path, Terms, size_of,
 from clusterproof.checker.search.semidefinite import matrix_of, minimum, triangles
 
 TOLERANCES = (1e-10, 1e-8, 1e-7)
-"""Tolerances of the solver, in the order in which they are tried; only the first gives enough digits for functions."""
+"""Tolerances of the solver, tried in this order; only the first is accurate enough to construct functions."""
 
 
 @dataclass(frozen=True, eq=False)
 class Worst:
-    """The optimum of a program.
+    """The optimal solution of a program.
 
     Attributes
     ----------
     value
-        The ratio, or the excess.
+        The largest ratio, or the largest violation.
     coordinates
         Numbering of the vectors and values.
     gram, values
-        Inner products (n, n), and values (q,) with the constant 1 last. They are scaled so that the normalising form is
-        1.
+        Inner products (n, n), and function values followed by the constant (q,). They are scaled so that the
+        normalising form is 1.
     """
 
     value: float
@@ -45,7 +45,7 @@ def worst_ratio(path: Path) -> Worst | None:
 
 
 def worst_excess(path: Path) -> Worst | None:
-    """Return the largest excess over the bound if the squared lengths of all vectors, and 1, sum to at most 1."""
+    """Return the largest violation of the bound, if the squared lengths of all vectors and 1 are scaled to sum 1."""
     coordinates = Coordinates([*path.slacks, *path.nonnegative.values(), *path.zero.values()])
     scale: Terms = {(): Fraction(1), **{(v, v): Fraction(1) for v in coordinates.vectors}}
     return _least(path, path.slacks, scale)
