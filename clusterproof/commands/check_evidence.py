@@ -149,7 +149,7 @@ class Recorded:
             lines = plural("line", total) if shown == total else f"{shown} of {plural('line', total)}"
             parts = [
                 f"These verdicts were stored by Clusterproof {versions}. The kernel, the small part that alone decides "
-                f"what is proved, checked the evidence for {lines} (conclusions, lemmas and steps of proofs) again."
+                f"what is proved, checked the evidence for {lines} (parts of claims) again."
             ]
             if again := self.counts["again"]:
                 parts.append(f"The stored instances of {plural('line', again)} were evaluated again.")

@@ -199,8 +199,9 @@ def _judged(verdicts: Sequence[Verdict], others: Sequence[Verdict], columns: int
     )
     if others:
         text += (
-            f" This page is about the {len(verdicts)} main claims. It only counts the stored verdicts on {len(others)} "
-            "others, such as steps of proofs. To judge all: clusterproof check --all"
+            f" The table counts all verdicts. The list names some of the {len(verdicts)} main claims, and no others, "
+            "such as steps of proofs. To list all: clusterproof check --all. To check all evidence: clusterproof check "
+            "--replay"
         )
     return _wrapped(text, columns, "")
 

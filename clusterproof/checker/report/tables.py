@@ -282,7 +282,9 @@ def refuted_parts(verdicts: Sequence[Verdict]) -> list[str]:
         if own := [each for each in violated if each.source == "printed" and bool(each.file) == of_file]:
             parts.append(f"{len(own)} {word} ({', '.join(_failures(own))})")
     parts += [plural("reading", judged["reading"])] if judged["reading"] else []
-    parts += [f"{judged['ours']} ours"] if judged["ours"] else []
+    if judged["ours"]:
+        variants = "" if any(each.file for each in violated) else " (variants that we tried)"
+        parts.append(f"{judged['ours']} ours{variants}")
     return parts
 
 

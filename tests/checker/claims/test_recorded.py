@@ -336,7 +336,7 @@ def test_check_replays_what_it_kept_and_says_what_has_changed(
 
     assert "Recorded" not in said()
     again = said()
-    assert "the evidence for 3 of 5 lines (conclusions, lemmas and steps of proofs) again" in again
+    assert "the evidence for 3 of 5 lines (parts of claims) again" in again
     assert "The stored instances of 2 lines were evaluated again." in again
     assert "only looked up" not in again
     assert "Recorded" not in said("--search")

@@ -33,8 +33,8 @@ def after_a_round(
     expected="violated",
     headline=(
         "Lemma 2 is false. With 34 clients, 17 in each cluster, momentum 2/3 and no noise, a "
-        "round ends with an error of 0.215. The lemma allows 0.164 with its constant c_4 = 1/4, "
-        "and no other c_4 helps."
+        "round ends with an error of 0.215. With the appendix's constant c_4 = 1/4, 0.164 is allowed. "
+        "Every other c_4 > 0 also has a counterexample."
     ),
     rank=2,
     places="(31); after (38)",

@@ -36,9 +36,9 @@ def conclusion(share: Fraction, root: Fraction, floor: Fraction) -> Fraction:
     repaired_by=(*REPAIRS, "cfl-mgd/theorem-1-without-noise"),
     expected="vacuous",
     headline=(
-        'If "max ||chi*|| <~ 1" limits the norms of the optima to 1, Theorem 1 says nothing: its '
-        "error bound rho is at least 4, but by Assumption 4 every run starts within 1/2 of its "
-        "optimum. For optima further apart it is false."
+        "If all optima have norms up to 1, Theorem 1 says nothing: its error bound rho is at least 4, "
+        "but by Assumption 4 every run starts within 1/2 of its optimum. If larger norms are allowed, "
+        "it is false (cfl-mgd/theorem-1-large-separation)."
     ),
     rank=1,
     places="abstract; contribution 2; section 2; (11)",
