@@ -327,6 +327,11 @@ class ArrayClients:
         """Number of all clients (N)."""
         return self.task.clients
 
+    @property
+    def size(self) -> int:
+        """Number of participants."""
+        return int(self.clients.shape[-1])
+
     def each(self, line: Callable[..., Any], *values: Any) -> Any:
         """Apply a function of a client and its values to all clients at once, and return the results."""
         return line(self._client, *values)
@@ -385,6 +390,10 @@ class ArrayClients:
             return choose_clusters(self.task, models, self.clients, self._randomness.assignment)
         self._client.sums = self.task.choose_and_sum(models, self.clients, self._randomness)
         return self._client.sums[0]
+
+    def sizes(self, chosen: Array, models: Array) -> Array:
+        """Return the number of participants per cluster, (..., P, 1)."""
+        return cluster_sizes(chosen, models.shape[-2], dtype=models.dtype)[..., None]
 
     def received(self, models: Array, chosen: Array) -> Received:
         """Return the model of each client's cluster."""

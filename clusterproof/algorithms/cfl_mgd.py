@@ -2,25 +2,31 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import ClassVar
 
 from array_api_compat import device
 
 from clusterproof.algorithms.array_clients import ArrayClients, done
-from clusterproof.algorithms.averaging import cluster_sizes
 from clusterproof.algorithms.base import Algorithm, State, Task, resolve_clusters
 from clusterproof.algorithms.participation import check_participation, draw_participants
 from clusterproof.algorithms.starts import Starts, draw_starts
 from clusterproof.common.arrays import Array, array_namespace, replace_rows, rows
 from clusterproof.common.randomness import Randomness
 from clusterproof.common.validation import InvalidArgument, check_choice, check_descent, check_number
-from clusterproof.methods.clustered import (
-    cfl_mgd_option_1,
-    cfl_mgd_option_2,
-    client_momenta_option_1,
-    delayed_option_1,
+from clusterproof.methods.clustered import cfl_mgd
+
+ROUND_SETTINGS = (
+    "step_size",
+    "momentum",
+    "averaging",
+    "momentum_owner",
+    "update_order",
+    "reset_momentum",
+    "normalisation",
+    "empty_cluster",
 )
+"""Settings with which the method's round is called."""
 
 
 @dataclass(frozen=True)
@@ -170,72 +176,12 @@ class CFLMGD(Algorithm[MomentumState]):
         models = state.models
         clients = draw_participants(self.participation, task.clients, models, randomness.participation)
         on = ArrayClients(task, clients, randomness, local_steps=self.local_steps)
-        at_once = self.averaging == "gradient" and self.momentum_owner == "server"
-        chosen = on.chosen(models, and_sum=at_once)
-        state = replace(state, clients=clients, assignments=chosen)
-        if self.averaging == "model":
-            return self._average_models(state, on)
-        if self.momentum_owner == "client":
-            return self._average_client_momentum(state, on)
-        return self._average_gradients(state, on)
-
-    def _average_gradients(self, state: MomentumState, on: ArrayClients) -> MomentumState:
-        """Carry out option I with one buffer per cluster: (5) and the second line of (32)."""
-        chi, chosen = state.models, state.assignments
-        rule = cfl_mgd_option_1 if self.update_order == "momentum-first" else delayed_option_1
-        states = (chi, state.buffers) if rule is cfl_mgd_option_1 else (chi, state.buffers, state.pending)
-        settings = {"step_size": self.step_size, "momentum": self.momentum}
-        divisor = self.divisor(chi, chosen, on.task)
-        updated, w, *pending = rule(on, *states, **settings, chosen=chosen, divisors=divisor)
-        if self.empty_cluster == "freeze":
-            occupied = cluster_sizes(chosen, chi.shape[-2], dtype=chi.dtype)[..., None] > 0
-            updated, w = on.where(occupied, updated, chi), on.where(occupied, w, state.buffers)
-        return replace(state, models=updated, buffers=w, pending=pending[0] if pending else state.pending)
-
-    def _average_client_momentum(self, state: MomentumState, on: ArrayClients) -> MomentumState:
-        """Carry out option I as printed, with one buffer per client: lines 7, 8 and 15."""
-        chi, clients, chosen = state.models, state.clients, state.assignments
-        states = rows(state.buffers, clients), rows(state.pending, clients)
-        updated, u, pending = client_momenta_option_1(
-            on,
-            chi,
-            *states,
-            step_size=self.step_size,
-            momentum=self.momentum,
-            chosen=chosen,
-            divisors=self.divisor(chi, chosen, on.task),
-            delayed=self.update_order == "as-printed",
-        )
-        after = (
-            replace_rows(state.buffers, clients, done(u)),
-            replace_rows(state.pending, clients, done(pending)),
-        )
-        return replace(state, models=updated, buffers=after[0], pending=after[1])
-
-    def _average_models(self, state: MomentumState, on: ArrayClients) -> MomentumState:
-        """Carry out option II: (4), (6) and line 16, or line 20 as printed if gradients are delayed."""
-        start = 0 * state.buffers if self.reset_momentum else state.buffers
-        models, buffers = cfl_mgd_option_2(
-            on,
-            state.models,
-            start,
-            step_size=self.step_size,
-            momentum=self.momentum,
-            chosen=state.assignments,
-            delayed=self.update_order == "as-printed",
-        )
-        return replace(state, models=models, buffers=buffers)
-
-    def divisor(self, models: Array, assignments: Array, task: Task) -> Array | float:
-        """Return the divisor of the sums of gradients (..., P, d) in (5).
-
-        With ``normalisation="cluster"`` there is one divisor per cluster, (..., P, 1). A cluster without participants
-        has the sum 0 and the divisor 1.
-        """
-        if self.normalisation == "clients":
-            return float(task.clients)
-        if self.normalisation == "participants":
-            return float(assignments.shape[-1])
-        xp = array_namespace(models)
-        sizes = cluster_sizes(assignments, models.shape[-2], dtype=models.dtype)
-        return xp.where(sizes > 0, sizes, xp.ones_like(sizes))[..., None]
+        of_clients = self.averaging == "gradient" and self.momentum_owner == "client"
+        chosen = on.chosen(models, and_sum=self.averaging == "gradient" and not of_clients)
+        settings = {name: getattr(self, name) for name in ROUND_SETTINGS}
+        tables = state.buffers, state.pending
+        own = [rows(table, clients) for table in tables] if of_clients else tables
+        models, *found = map(done, cfl_mgd(on, models, *own, **settings, chosen=chosen))
+        if of_clients:
+            found = [replace_rows(table, clients, new) for table, new in zip(tables, found, strict=True)]
+        return MomentumState(models, clients, chosen, *found)

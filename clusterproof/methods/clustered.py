@@ -124,3 +124,62 @@ def cfl_mgd_option_2(
     after = clients.map(lambda end: end[0], ends)
     buffers = clients.map(lambda end: end[1], ends)
     return clients.mean_by(after, chosen, models), clients.mean_by(buffers, chosen, momenta)
+
+
+def divisors_of(clients: Any, models: Any, chosen: Any, normalisation: str) -> Any:
+    """Return the divisor of each cluster's sum of gradients in (5): N, |M_t| or the cluster's participants.
+
+    A cluster without participants has the sum 0, and then the divisor is 1 instead of 0.
+    """
+    if normalisation == "cluster":
+        sizes = clients.sizes(chosen, models)
+        return clients.each_cluster(lambda size: clients.where(size > 0, size, size + 1), sizes)
+    number = clients.count if normalisation == "clients" else clients.size
+    return clients.each_cluster(lambda _: number, models)
+
+
+def cfl_mgd(
+    clients: Any,
+    models: Any,
+    momenta: Any,
+    pending: Any,
+    *,
+    step_size: Real,
+    momentum: Real,
+    averaging: str,
+    momentum_owner: str,
+    update_order: str,
+    reset_momentum: bool,
+    normalisation: str,
+    empty_cluster: str,
+    chosen: Any,
+) -> Any:
+    """CFL-MGD: Algorithm 1 of Zhao et al. (2023) in the option and the reading of the settings.
+
+    The states are the models, the momenta, and the gradients that act in the next round. With option I and
+    ``momentum_owner="client"``, there is one momentum per participant, otherwise one per cluster.
+    """
+    settings = {"step_size": step_size, "momentum": momentum, "chosen": chosen}
+    delayed = update_order == "as-printed"
+    if averaging == "model":
+        start = clients.each_cluster(lambda u: 0 * u, momenta) if reset_momentum else momenta
+        return *cfl_mgd_option_2(clients, models, start, **settings, delayed=delayed), pending
+    divisors = divisors_of(clients, models, chosen, normalisation)
+    if momentum_owner == "client":
+        return client_momenta_option_1(
+            clients, models, momenta, pending, **settings, divisors=divisors, delayed=delayed
+        )
+    before = models, momenta
+    if delayed:
+        models, momenta, pending = delayed_option_1(
+            clients, models, momenta, pending, **settings, divisors=divisors
+        )
+    else:
+        models, momenta = cfl_mgd_option_1(clients, models, momenta, **settings, divisors=divisors)
+    if empty_cluster == "freeze":
+        occupied = clients.each_cluster(lambda size: size > 0, clients.sizes(chosen, models))
+        models, momenta = (
+            clients.each_cluster(clients.where, occupied, new, old)
+            for new, old in zip((models, momenta), before, strict=True)
+        )
+    return models, momenta, pending

@@ -214,11 +214,20 @@ class ExactClients:
         """Return the signs of all entries in one of the server's vectors."""
         return 1 * (value > 0) - 1 * (value < 0)
 
+    @property
+    def size(self) -> int:
+        """Number of participants."""
+        return len(self.participants)
+
     # ---- operations with one model per cluster
 
     def chosen(self, models: Any) -> Any:
         """Return the index of the model with the smallest loss for each client."""
         return [client.choice(models) for client in self.participants]
+
+    def sizes(self, chosen: Any, models: Any) -> Any:
+        """Return the number of participants per cluster."""
+        return [chosen.count(cluster) for cluster in range(len(models))]
 
     def received(self, models: Any, chosen: Any) -> Any:
         """Return the model of each client's cluster."""

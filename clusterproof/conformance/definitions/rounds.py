@@ -1,18 +1,12 @@
 """Rounds of methods for ``conform``. They also return what it compares, such as the clients' choices and groups."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
 
 import numpy as np
 
-from clusterproof.methods.clustered import (
-    cfl_mgd_option_1,
-    cfl_mgd_option_2,
-    client_momenta_option_1,
-    delayed_option_1,
-    ifca,
-)
+from clusterproof.methods.clustered import cfl_mgd, ifca
 from clusterproof.methods.controls import proxskip
 from clusterproof.methods.pairs import fpfc, shrinkage
 
@@ -60,42 +54,25 @@ def cfl_mgd_round(
     empty_cluster: str,
 ) -> tuple[Any, ...]:
     """Return models, momenta and delayed gradients of clusters and participants, and each participant's choice."""
-    chosen, delayed = clients.chosen(models), update_order == "as-printed"
-    settings = {"step_size": step_size, "momentum": momentum, "chosen": chosen}
-    option_1 = {**settings, "divisors": divisors_of(clients, models, chosen, normalisation)}
-    before = models, momenta
-    if averaging == "model":
-        start = 0 * momenta if reset_momentum else momenta
-        models, momenta = cfl_mgd_option_2(clients, models, start, **settings, delayed=delayed)
-    elif momentum_owner == "client":  # line 15 has no weights
-        models, client_momenta, client_pending = client_momenta_option_1(
-            replace(clients, weights=None),
-            models,
-            client_momenta,
-            client_pending,
-            **option_1,
-            delayed=delayed,
+    chosen = clients.chosen(models)
+    settings = {
+        "step_size": step_size,
+        "momentum": momentum,
+        "averaging": averaging,
+        "momentum_owner": momentum_owner,
+        "update_order": update_order,
+        "reset_momentum": reset_momentum,
+        "normalisation": normalisation,
+        "empty_cluster": empty_cluster,
+        "chosen": chosen,
+    }
+    if averaging == "gradient" and momentum_owner == "client":  # line 15 has no weights
+        models, client_momenta, client_pending = cfl_mgd(
+            replace(clients, weights=None), models, client_momenta, client_pending, **settings
         )
-    elif delayed:
-        models, momenta, pending = delayed_option_1(clients, models, momenta, pending, **option_1)
     else:
-        models, momenta = cfl_mgd_option_1(clients, models, momenta, **option_1)
-    if empty_cluster == "freeze":
-        models, momenta = (
-            [new if cluster in chosen else old for cluster, (new, old) in enumerate(zip(*each, strict=True))]
-            for each in zip((models, momenta), before, strict=True)
-        )
+        models, momenta, pending = cfl_mgd(clients, models, momenta, pending, **settings)
     return models, momenta, pending, client_momenta, client_pending, chosen
-
-
-def divisors_of(clients: Any, models: Any, chosen: Sequence[int], normalisation: str) -> Sequence[int]:
-    """Return the divisor of each cluster's sum of gradients in (5).
-
-    An empty cluster has the sum 0 and the divisor 1.
-    """
-    if normalisation == "cluster":
-        return [max(1, chosen.count(cluster)) for cluster in range(len(models))]
-    return [clients.count if normalisation == "clients" else len(chosen)] * len(models)
 
 
 def fusion_round(
