@@ -1,7 +1,8 @@
 """Definitions of three algorithms that have no method in ``methods``: CFL, SoFL and GL-CFL.
 
 A round of CFL or SoFL compares all updates with each other, and a round of GL-CFL compares gradients with moves. A
-method cannot express these comparisons.
+method cannot express these comparisons. ``algorithms`` has the same rounds on arrays and imports nothing from here. So
+these loops are independent definitions, with which ``conform`` compares code, also the classes of this library.
 """
 
 from collections.abc import Callable, Mapping

@@ -7,8 +7,10 @@ from functools import cached_property
 
 import numpy as np
 
+from clusterproof.algorithms.array_clients import ArrayClients
 from clusterproof.checker.claims.statistics import binomial_tail
-from clusterproof.common import generator
+from clusterproof.common import Randomness, generator
+from clusterproof.methods.controls import proxskip
 from clusterproof.theory.bounds.trace_bound import largest_length
 from clusterproof.theory.exact import affine_rounds
 from clusterproof.theory.runs.one_model import OneModelRun, Path
@@ -36,32 +38,34 @@ def law_of_coins(of: OneModelRun) -> Path:
     The mean model after a round does not depend on the coin of this round, but the mean after the next round does.
     Clients with the same loss have the same state.
     """
-    task, step, p = of.task, of.algorithm.step_size, of.algorithm.probability
+    step, p = of.algorithm.step_size, of.algorithm.probability
     _, first, counts = np.unique(of.kinds, return_index=True, return_counts=True)
-    share, stream = counts / counts.sum(), generator(0, "gradients")
+    stream = generator(0, "gradients")  # exact gradients draw nothing
+    clients = ArrayClients(of.task, first, Randomness(*5 * (stream,)), counts.astype(float))
 
-    def moved(points: np.ndarray, controls: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        after = points - step * (task.gradients(points, first, stream) - controls)
-        return after, np.einsum("k,rkd->rd", share, after)
+    def for_both_coins(points: np.ndarray, controls: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """Return the states after an iteration with communication, [0], and without communication, [1]."""
+        coins = np.array([True, False]).reshape(2, *[1] * points.ndim)
+        after = proxskip(clients, points, controls, step_size=step, probability=p, communicates=coins)
+        return tuple(np.broadcast_arrays(*after))
+
+    def mean(points: np.ndarray) -> np.ndarray:
+        return np.asarray(clients.mean(points)[..., 0, :])
 
     points = np.repeat(of.path[0][:, None], len(first), axis=1)
-    controls = np.zeros_like(points)
     path, sure, heads = [of.path[0]], 0, 0
-    after, mean = moved(points, controls)
+    points, controls = for_both_coins(points, np.zeros_like(points))
     for done in range(1, of.rounds + 1):
-        path.append(mean)
+        path.append(mean(points[1]))
         if done == of.rounds:
             break
-        met = np.broadcast_to(mean[:, None], after.shape)
-        learnt = controls + p / step * (met - after)
-        options = moved(met, learnt), moved(after, controls)
-        away = [np.linalg.norm(one[1] - of.path[done + 1], axis=-1) for one in options]
+        later = for_both_coins(points, controls)  # the axes: the new coin, the coin of the round
+        means = mean(later[0][1])
+        away = np.linalg.norm(means - of.path[done + 1], axis=-1)
         coin = away[0] <= away[1]
-        known = np.linalg.norm(options[0][1] - options[1][1], axis=-1) > RESOLUTION * largest_length(of.trace)
+        known = np.linalg.norm(means[0] - means[1], axis=-1) > RESOLUTION * largest_length(of.trace)
         sure, heads = sure + int(known.sum()), heads + int((known & coin).sum())
-        controls = np.where(coin[:, None, None], learnt, controls)
-        after = np.where(coin[:, None, None], options[0][0], options[1][0])
-        mean = np.where(coin[:, None], options[0][1], options[1][1])
+        points, controls = (np.where(coin[:, None, None], one[:, 0], one[:, 1]) for one in later)
     found = of.follows(np.stack(path)[:, :, None])
     found = replace(found, coins=sure, heads=heads)
     if found.differs:

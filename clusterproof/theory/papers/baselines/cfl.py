@@ -30,6 +30,7 @@ from clusterproof.checker.claims import (
     suppose,
 )
 from clusterproof.common import Randomness
+from clusterproof.methods.exact import descend
 from clusterproof.running import adjusted_rand_index
 from clusterproof.synthetic import QuadraticMixture
 from clusterproof.theory.exact.cuts import across, cut_by_linkage, least_across, similarities_of
@@ -44,10 +45,9 @@ def stationary_cosines(task: QuadraticMixture, step: float, local_steps: int) ->
     algorithm = FedAvg(step_size=step, local_steps=local_steps)
     model = np.array(rest(algorithm, task, start_of(task, 1)).models)[0]
     clients, stream = np.arange(task.clients), np.random.default_rng(0)
-    points = np.broadcast_to(model, task.centers.shape)
-    for _ in range(local_steps):
-        points = points - step * task.gradients(points, clients, stream)
-    return cosine_similarities(points - model)
+    start = np.broadcast_to(model, task.centers.shape)
+    ends = descend(lambda points: task.gradients(points, clients, stream), start, step, local_steps)
+    return cosine_similarities(ends - start)
 
 
 def simplex(clusters: int) -> np.ndarray:
