@@ -244,7 +244,14 @@ class GradientIFCA(IFCA):
         total = np.zeros_like(self.model)
         for i in clients:
             total[self.assignments[i]] += self.gradient(i, self.model[self.assignments[i]])
-        self.step(total / self.task.clients)
+        members = np.array([[sum(self.assignments == j)] for j in range(len(total))])
+        divisors = {"participants": len(clients), "cluster": np.maximum(members, 1)}
+        kept = self.model.copy(), getattr(self, "u", self.model).copy()
+        self.step(total / divisors.get(self.settings.get("normalisation"), self.task.clients))
+        if self.settings.get("empty_cluster") == "freeze":
+            self.model, self.u = (
+                np.where(members, new, old) for new, old in zip((self.model, self.u), kept, strict=True)
+            )
 
     def step(self, direction):
         self.model = self.model - self.settings["step_size"] * direction
@@ -306,7 +313,8 @@ class ModelCFLMGD(IFCA):
         for j in range(len(model)):
             members = [i for i in clients if self.assignments[i] == j]
             if members:
-                ends = [self.train_with_momentum(i, self.model[j], self.u[j]) for i in members]
+                start = 0 * self.u[j] if self.settings["reset_momentum"] else self.u[j]
+                ends = [self.train_with_momentum(i, self.model[j], start) for i in members]
                 model[j], u[j] = np.tensordot(self.weights(members), ends, axes=1)
         self.model, self.u = model, u
 
@@ -357,6 +365,9 @@ FORMS = [
         (GradientIFCA, "ifca", {"averaging": "gradient"}),
     ),
     *((CFLMGD, "cfl-mgd", {}), (ModelCFLMGD, "cfl-mgd", {"averaging": "model"})),
+    (ModelCFLMGD, "cfl-mgd", {"averaging": "model", "reset_momentum": True}),
+    (CFLMGD, "cfl-mgd", {"normalisation": "participants"}),
+    (CFLMGD, "cfl-mgd", {"normalisation": "cluster", "empty_cluster": "freeze"}),
     (DelayedCFLMGD, "cfl-mgd", {"update_order": "as-printed"}),
     (ClientCFLMGD, "cfl-mgd", {"momentum_owner": "client"}),
     (ClientCFLMGD, "cfl-mgd", {"momentum_owner": "client", "update_order": "as-printed"}),

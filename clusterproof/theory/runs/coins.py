@@ -47,7 +47,8 @@ def law_of_coins(of: OneModelRun) -> Path:
         """Return the states after an iteration with communication, [0], and without communication, [1]."""
         coins = np.array([True, False]).reshape(2, *[1] * points.ndim)
         after = proxskip(clients, points, controls, step_size=step, probability=p, communicates=coins)
-        return tuple(np.broadcast_arrays(*after))
+        points, controls = np.broadcast_arrays(*after)
+        return points, controls
 
     def mean(points: np.ndarray) -> np.ndarray:
         return np.asarray(clients.mean(points)[..., 0, :])
