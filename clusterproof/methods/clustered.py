@@ -129,11 +129,11 @@ def cfl_mgd_option_2(
 def divisors_of(clients: Any, models: Any, chosen: Any, normalisation: str) -> Any:
     """Return the divisor of each cluster's sum of gradients in (5): N, |M_t| or the cluster's participants.
 
-    A cluster without participants has the sum 0, and then the divisor is 1 instead of 0.
+    A cluster without participants has the sum 0, and its divisor is |M_t| instead of 0.
     """
     if normalisation == "cluster":
         sizes = clients.sizes(chosen, models)
-        return clients.each_cluster(lambda size: clients.where(size > 0, size, size + 1), sizes)
+        return clients.each_cluster(lambda size: clients.where(size > 0, size, clients.size), sizes)
     number = clients.count if normalisation == "clients" else clients.size
     return clients.each_cluster(lambda _: number, models)
 

@@ -10,7 +10,7 @@ from clusterproof.synthetic import RegressionMixture
 from clusterproof.theory.bounds.hypotheses import Hypothesis, all_met
 from clusterproof.theory.papers.cfl_mgd import on_runs
 from clusterproof.theory.runs.factor import SlowestFactor, slowest_factor
-from clusterproof.theory.runs.law import Law, compare_law, law_needs
+from clusterproof.theory.runs.gaussian_regression import Law, compare_law, law_needs
 from clusterproof.theory.runs.run import Run
 
 

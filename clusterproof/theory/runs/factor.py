@@ -8,7 +8,7 @@ import numpy as np
 
 from clusterproof.synthetic import RegressionMixture
 from clusterproof.theory.bounds.hypotheses import all_met
-from clusterproof.theory.runs.law import Recursion, recursion_needs, recursion_of
+from clusterproof.theory.runs.gaussian_regression import Recursion, recursion_needs, recursion_of
 from clusterproof.theory.runs.run import Run
 
 ABOVE_FLOOR = 4

@@ -11,7 +11,7 @@ from clusterproof.running import Trace, run
 from clusterproof.synthetic import RegressionMixture
 from clusterproof.theory.bounds.hypotheses import unmet
 from clusterproof.theory.exact.heavy_ball import error_moments
-from clusterproof.theory.runs.law import compare_law, law_needs, recursion_of
+from clusterproof.theory.runs.gaussian_regression import compare_law, law_needs, recursion_of
 
 
 def task_of(noise: float = 0.2, seed: int = 3, data: str = "fresh") -> RegressionMixture:
