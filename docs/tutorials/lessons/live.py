@@ -24,26 +24,38 @@ from clusterproof.figures.style import (
 __all__ = ["BLACK", "BLUE", "GREEN", "ORANGE", "PURPLE", "SKY", "VERMILLION"]
 __all__ += ["label_axes", "number", "panels", "sliders"]
 
-PANEL_WIDTH = 4.8 """Width in inches of a figure with a single panel. Its text is legible even on a
-telephone."""
+PANEL_WIDTH = 4.8
+"""Width in inches of a figure with a single panel. Its text is legible even on a telephone."""
 
-MARGINS = np.array([[0.62, 0.48], [0.08, 0.27]]) """Margins of a figure in inches: left and bottom, then
-right and top."""
+MARGINS = np.array([[0.62, 0.48], [0.08, 0.27]])
+"""Margins of a figure in inches: left and bottom, then right and top."""
 
-LABELS = { "clients": "clients m", "condition_number": "condition number κ", "constant": "constant c₄",
-    "flat": "smaller curvature λ", "gap": "gap of the losses", "local_steps": "local steps", "momentum":
-    "momentum β", "noise": "noise, in units of what was meant", "rounds": "rounds", "samples": "samples n′",
-    "separation": "separation Δ", "share": "smallest share l", "slack": "rate r, in spectral radii",
-    "start": "start, in basin radii", "strength": "strength λ", } """Labels of sliders. The label of any
-    other slider is its name."""
+LABELS = {
+    "clients": "clients m",
+    "condition_number": "condition number κ",
+    "constant": "constant c₄",
+    "flat": "smaller curvature λ",
+    "gap": "gap of the losses",
+    "local_steps": "local steps",
+    "momentum": "momentum β",
+    "noise": "noise, in units of what was meant",
+    "rounds": "rounds",
+    "samples": "samples n′",
+    "separation": "separation Δ",
+    "share": "smallest share l",
+    "slack": "rate r, in spectral radii",
+    "start": "start, in basin radii",
+    "strength": "strength λ",
+}
+"""Labels of sliders. The label of any other slider is its name."""
 
 RAISED = str.maketrans("-0123456789", "⁻⁰¹²³⁴⁵⁶⁷⁸⁹")
 
 
-def number(value: float, digits: int = 2) -> str: """Write a number with the given number of significant
-    digits, and a very small or large one with a power of ten.""" shown, _, exponent =
-    f"{value:.{digits}g}".partition("e") return f"{shown}·10{str(int(exponent)).translate(RAISED)}" if
-    exponent else shown
+def number(value: float, digits: int = 2) -> str:
+    """Write a number with the given number of significant digits, or with a power of ten."""
+    shown, _, exponent = f"{value:.{digits}g}".partition("e")
+    return f"{shown}·10{str(int(exponent)).translate(RAISED)}" if exponent else shown
 
 
 def sliders(values: Mapping[str, Sequence[float]]) -> Any:
@@ -79,8 +91,8 @@ def label_axes(panel: Axes, title: str, horizontal: str, vertical: str) -> None:
         style.label_axes(panel, title, horizontal, vertical)
 
 
-def panels(count: int = 1, height: float = 3.3) -> tuple[Figure, list[Axes]]: """Return a figure of the
-    given height with panels side by side; a single panel makes a narrower figure.
+def panels(count: int = 1, height: float = 3.3) -> tuple[Figure, list[Axes]]:
+    """Return a figure of the given height with panels side by side; one panel is narrower.
 
     The margins are fixed, so that the panels do not move when a reader moves a slider.
     """
