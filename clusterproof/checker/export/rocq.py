@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 import re
 import textwrap
 from collections.abc import Mapping
@@ -143,6 +144,7 @@ def rocq_file(claim: Claim[..., Any], text: str, record: Mapping[str, Any], word
         "",
         "The claim's words.",
         textwrap.indent(f"{claim.title}\n{claim.text}".rstrip(), "   "),
+        *_words_of_step(claim, record["statement"]),
         "",
         stated_line(text, record),
         "Not in this theorem:",
@@ -162,3 +164,9 @@ def rocq_file(claim: Claim[..., Any], text: str, record: Mapping[str, Any], word
     at = max(k for k, line in enumerate(body) if line.startswith("Theorem "))
     body[at:at] = [in_words(text, record, rule)]
     return "\n".join([comment("\n".join(head)), "", imports, *places("\n".join(body)), *body, ""])
+
+
+def _words_of_step(claim: Claim[..., Any], name: str) -> list[str]:
+    """Return the docstring of an additional statement or step, as lines of the head."""
+    found = [inspect.getdoc(each.function) or "" for each in claim.statements if each.name == name != ""]
+    return [line for text in found for line in ("", "The words of this part.", textwrap.indent(text, "   "))]

@@ -85,6 +85,10 @@ def lemma_2(
         sum V_t <= 5 L gamma^2 H^2 sum (f(x_t) - f*) + sum 8 gamma^2 H^2 sigma^2, over one epoch of H steps, gamma <=
         1 / (4 L H).
 
+    Proved for
+        Two clients with the losses x^2 / 2 and a_2 (x - b_2)^2 / 2, 0 <= a_2 <= 1, with b_2 = 0, 1, 2 or 4, the start
+        0, 1 or -3, H = 1, 2, 3 or 5, and gamma from a third of the largest step to the largest.
+
     Source
         Khaled et al. (2019): the paper's text, without its proofs.
     """

@@ -203,6 +203,10 @@ def identity(clients: PlanarClients, start: Start) -> Sides:
         E Psi+ = sum ||(x_i - gamma grad f_i(x_i)) - (x* - gamma g_i*)||^2
         + (1 - p^2) (gamma^2 / p^2) sum ||h_i - g_i*||^2.
 
+    Proved for
+        The clients of ``PlanarClients``: any number of each of two kinds, in the plane, with L = 1 or 2. Clients of one
+        kind have the same loss, a quadratic up to a knee, and the same state.
+
     Source
         Ours; ProxSkip is Algorithm 1 of Variance Reduced ProxSkip (2022). The claim is an identity.
 
@@ -232,6 +236,10 @@ def sharp(clients: PlanarClients, start: Start) -> Sides:
 
     Statement
         E Psi+ <= max{(1 - gamma mu)^2, (1 - gamma L)^2, 1 - p^2} Psi.
+
+    Proved for
+        The clients of ``PlanarClients``: any number of each of two kinds, in the plane, with L = 1 or 2. Clients of one
+        kind have the same loss, a quadratic up to a knee, and the same state.
 
     Source
         Ours; for gamma <= 2 / (L + mu) the rate is the rate of RandProx (Condat and Richtarik), recalled from memory.
@@ -265,6 +273,10 @@ def theorem_6(clients: PlanarClients, start: Start) -> Sides:
         E Psi_T <= max{(1 - gamma mu)^T, (1 - p^2)^T} Psi_0, with Psi as in ``proxskip/identity``. The check has T = 1
         and any state. Because the state is arbitrary, the statement for every T follows by induction, with expectations
         given the past.
+
+    Proved for
+        The clients of ``PlanarClients``: any number of each of two kinds, in the plane, with L = 1 or 2. Clients of one
+        kind have the same loss, a quadratic up to a knee, and the same state.
 
     Source
         Variance Reduced ProxSkip (2022), Theorem 6, which we read in a transcription. The claim is an upper bound. If 1

@@ -35,9 +35,10 @@ def repaired(
 
     Hypotheses
         f is mu-strongly convex, with expected smoothness A'': E ||g(x, xi) - g(x*, xi)||^2 <= 2 A'' D_f(x, x*); A = 2
-        A'', C = 2 Var, Var = E ||g(x*, xi)||^2; 0 < gamma <= min{1 / mu, 1 / A}. The claim is tested on one quadratic
+        A'', C = 2 Var, Var = E ||g(x*, xi)||^2; 0 < gamma <= min{1 / mu, 1 / A}. The claim is proved for one quadratic
         with the curvatures mu (1 - s) and mu (1 + s), s = ``spread``, so that A'' = mu (1 + s^2). Each curvature has
-        the gradient v or -v at 0, and gamma is ``pace`` times the largest step.
+        the gradient v or -v at 0, and gamma is ``pace`` times the largest step. mu is at least 1/2, s at most 2, and
+        ``pace`` and p are at least 1/10.
 
     Statement
         E Psi_T <= max{(1 - gamma mu)^T, (1 - p^2)^T} Psi_0 + gamma^2 C / min{gamma mu, p^2} with Psi_T = ||x_T - x*||^2
@@ -115,6 +116,9 @@ def additive(
         E Psi_T <= rho^T Psi_0 + gamma^2 V (1 + rho + ... + rho^(T-1)), rho = max{(1 - gamma mu)^2, (1 - gamma L)^2, 1 -
         p^2}. The check has T = 1 and any state. Because the state is arbitrary, the statement for every T follows by
         induction.
+
+    Proved for
+        The clients of ``PlanarClients``, as ``proxskip/sharp``. The noise of a client is one of two opposite vectors.
 
     Source
         Ours: ``proxskip/identity``, in which the noise adds gamma^2 V. The claim is an upper bound; f_i = mu ||.||^2 /

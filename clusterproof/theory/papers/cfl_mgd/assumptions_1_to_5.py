@@ -111,6 +111,10 @@ def assumption_3(
         For every chi and p, E (f(chi; y) - phi_p(chi))^2 <= sigma^2 and
         E ||grad f(chi; y) - grad phi_p(chi)||^2 <= v^2.
 
+    Proved for
+        One coordinate, where v, Sigma and the noise are at least 1/10. At the distance d = (v + 1) / Sigma from chi*,
+        the variance of the gradient, 2 Sigma^2 d^2 + Sigma ``noise``^2, is above v^2.
+
     Proof that no quadratic satisfies it
         For f = chi' A_y chi / 2 - b_y' chi + c_y, Var f(t chi; y) is a polynomial in t. If it is bounded, its t^4
         coefficient Var(chi' A_y chi / 2) vanishes for all chi, so A_y is constant. Then the t^2 coefficient Var(b_y'
@@ -122,7 +126,9 @@ def assumption_3(
     """
     distance = (deviation + 1) / curvature
     variance = 2 * curvature**2 * distance**2 + curvature * noise**2
-    suppose("v^2 bounds the variance of the gradient at every chi", variance <= deviation**2)
+    suppose(
+        "v^2 bounds the variance of the gradient at the distance (v + 1) / Sigma", variance <= deviation**2
+    )
     return at_most(variance, square=deviation**2)
 
 

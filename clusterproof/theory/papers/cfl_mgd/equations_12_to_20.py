@@ -270,6 +270,9 @@ def equations_19_and_20(
         eps_0 <= (2 M^3 / beta) (1 / (T + 2)) (eta L / |C_p| + beta (1 + beta)) log2(1 / eps_0) + A eps_0, with M as in
         (17), and A = (M^(t+2) - 1) / (M - 1) in (19), A = M^(T+3) / (M - 1) in (20).
 
+    Proved for
+        t = 0, ..., 11, where any number of at least 0 stands for the first term.
+
     Source
         Zhao et al. (2023), (19), and (20), "the upper bound of the rate of convergence". Both bound eps_0, not eps_T.
         Section 7 derives the rate O~(1/T) from (20); ``cfl-mgd/model-averaging-rate`` judges this rate.

@@ -182,15 +182,19 @@ PACE = Q[F(1, 20) : F(1, 4) : 20]
 
 @claim("fedavg/theorem-4", label="Theorem 4", expected="certified", headline=True)
 def theorem_4(local_steps: int = Z[2:6], pace: Fraction = PACE) -> Sides:
-    """There is a problem on which FedAvg with E > 1 and a fixed step size converges to a point that is not the optimum.
+    """There is a problem on which FedAvg's fixed point with E > 1 and a fixed step size is not the optimum.
 
     Statement
-        ||w - w*|| = Omega((E - 1) eta) ||w*||; on a = (1, 2), b = (-1, 1) at least (E - 1) eta / 9 (ours), with all
-        clients in every round.
+        For two clients with a = (1, 2) and b = (-1, 1), w* = 1/3. The point w = (sum C_k b_k) / sum C_k with C_k = 1 -
+        (1 - eta a_k)^E has |w - w*| >= (E - 1) eta / 9. This w is FedAvg's fixed point if all clients take part in
+        every round (compare ``fedavg/exact-bias``).
+
+    Proved for
+        E = 2, ..., 6 and every eta with 1/20 <= eta E <= 1/4.
 
     Source
-        Li et al. (2020), main text of the ICLR 2020 version; the paper's own problem is in its appendix, which we did
-        not read.
+        Li et al. (2020), main text of the ICLR 2020 version: FedAvg converges to a point with ||w - w*|| = Omega((E -
+        1) eta) ||w*||. The constant 1/9 is ours. The paper's own problem is in its appendix, which we did not read.
     """
     step = pace / local_steps
     rest = rest_of(((F(1), F(-1)), (F(2), F(1))), step, local_steps)
@@ -202,11 +206,15 @@ def exact_bias(local_steps: int = Z[2:6], step: Fraction = PACE, center: Fractio
     """The closed form is a fixed point: a round does not change it.
 
     Statement
-        w = (sum p_k C_k)^-1 sum p_k C_k b_k, C_k = 1 - (1 - eta a_k)^E, with all clients in every round. To first order
-        w - w* = -(E - 1) eta / 2 (sum p_k a_k)^-1 sum p_k a_k^2 (b_k - w*).
+        w = (sum p_k C_k)^-1 sum p_k C_k b_k, C_k = 1 - (1 - eta a_k)^E, with all clients in every round.
+
+    Proved for
+        Three clients of equal weight with a = (1, 2, 4) and b = (-1, ``center``, 1), |``center``| <= 2, E = 2, ..., 6
+        and 1/20 <= eta <= 1/4.
 
     Source
-        Ours.
+        Ours. To first order, w - w* = -(E - 1) eta / 2 (sum p_k a_k)^-1 sum p_k a_k^2 (b_k - w*), which the claim does
+        not check.
     """
     clients = ((F(1), F(-1)), (F(2), center), (F(4), F(1)))
     rest, gradients = rest_of(clients, step, local_steps), [gradient_of(a, b) for a, b in clients]

@@ -185,7 +185,7 @@ def shared(
     first: Fraction = POSITIVE,
     second: Fraction = POSITIVE,
 ) -> Sides:
-    """The difference between the two sides is a square after multiplication by A B."""
+    """The difference between the two sides is a square after multiplication by A B; all numbers are from 1/4 to 4."""
     left = first * second * (x + y) ** 2
     right = (x**2 * second + y**2 * first) * (first + second)
     return equal((right - left, (x * second - y * first) ** 2))

@@ -353,7 +353,7 @@ def theorem_1_mapping(
 
     Statement
         The statement is the title, for G = theta - prox(theta + v) with the proximal map of SCAD itself and unit step.
-        Only this reading leads to the printed bound.
+        Only this reading leads to the printed bound. The check has lambda, xi and a - 2 of at least 1/4.
 
     Proof that it says nothing
         After any update of a pair, and at a common start, v_ij is the gradient of the smoothed penalty at theta_ij. For

@@ -109,7 +109,7 @@ def equation_5_batch(
     """A step of (5) on the summed loss of (1) is a step on the mean loss with the learning rate alpha |Z|.
 
     Hypotheses
-        l(w, z) = (w - z)^2 / 2, all samples equal the minimiser 0, and w = 1.
+        l(w, z) = (w - z)^2 / 2, all samples equal the minimiser 0, w = 1, and 1/10 <= alpha <= 19/10.
 
     Statement
         w - alpha grad L with L of (1) is w - alpha |Z| grad (L / |Z|). The step does not lead away from the minimiser

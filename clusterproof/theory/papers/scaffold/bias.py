@@ -125,6 +125,10 @@ def bias(curvature: Curvature, local_steps: LocalSteps) -> Sides:
         Tang and Peng (2026), Beyond Client Averaging, Theorem 4.1, which we read. The claim is to first order in tau:
         it compares the coefficients of gamma / N and gamma^2, but not the remainder.
 
+    Proved for
+        a >= 1/2 and every H >= 2. The claim computes the two coefficients from the formula for b under Symbols, at
+        gamma a = 0. That SCAFFOLD II satisfies this formula is the step "stationary law", which is only tested.
+
     Hypotheses
         All clients have one loss f_i = f in one dimension and take part in every round with H >= 2 local steps; eta_g =
         1. Gradients have independent additive noise of variance sigma^2 = 1. The claim is to first order in tau =
@@ -187,8 +191,9 @@ def bias_ratio(local_steps: LocalSteps, fresh: Annotated[int, integers(1, 5, upw
         FedAvg -> (2H - 1 + 3m) / 3m, where m is the number of new gradients at x in c_i.
 
     Source
-        Ours. The claim compares equal clients; on unequal clients FedAvg has a bias of order gamma, and SCAFFOLD has no
-        bias of this order.
+        Ours. The claim computes the limits from the formula for b of ``scaffold/bias``, at N = infinity and gamma a =
+        0. That SCAFFOLD satisfies this formula is only tested. The claim compares equal clients; on unequal clients
+        FedAvg has a bias of order gamma, and SCAFFOLD has no bias of this order.
 
     Hypotheses
         All clients have one loss f_i = f in one dimension and take part in every round with H >= 2 local steps; eta_g =
@@ -228,6 +233,9 @@ def bias_larger(
 
     Source
         Ours: V > 0. The claim is a lower bound.
+
+    Proved for
+        a >= 1/2 and every H >= 2, with the formula for b of ``scaffold/bias``, which is only tested.
 
     Hypotheses
         All clients have one loss f_i = f in one dimension and take part in every round with H >= 2 local steps; eta_g =

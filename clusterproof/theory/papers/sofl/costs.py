@@ -96,7 +96,8 @@ def clustering_condition(
 
     Hypotheses
         The recommended delta_1 = max ||Delta w_i|| / 10 and delta_2 in [delta_1, 10 delta_1]. delta_1 is exactly a
-        tenth of the largest update, and delta_2 < 10 delta_1: at delta_2 = 10 delta_1 (b) is false.
+        tenth of the largest update, and delta_2 < 10 delta_1: at delta_2 = 10 delta_1 (b) is false. The check has a
+        largest update of at least 1/10 and delta_2 <= 99/10 delta_1.
 
     Statement
         (a) 0 < ||sum_i Delta w_i|| < delta_1 and (b) max_i ||Delta w_i|| > delta_2 > 0.

@@ -82,5 +82,5 @@ def label_shift_ceiling(
 
 @label_shift_ceiling.step("equal clusters")
 def equal_clusters(clusters: int = among(2, 4, 8)) -> Sides:
-    """For K clusters of equal weight with distinct shifts, the bound is 1/K."""
+    """For K = 2, 4 or 8 clusters of equal weight with the shifts 0 .. K - 1, the largest weight of a shift is 1/K."""
     return equal((ceiling(range(clusters), [Fraction(1, clusters)] * clusters, 10), Fraction(1, clusters)))

@@ -43,7 +43,8 @@ def running_mean(
 
     Hypotheses
         sigma -> 0, so only the best matching unit moves. Its n-th sample moves it with eta = 1/n. There are three
-        neurons, and any number of samples on a line.
+        neurons, and any number of samples on a line. At the start, all of them are between
+        -3 and 3.
 
     Statement
         After any update, w_c(n) = (x_1 + .. + x_n) / n over the samples that c has won so far. Both sides are

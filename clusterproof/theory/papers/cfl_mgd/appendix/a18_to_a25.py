@@ -230,6 +230,10 @@ def a23_meant(
         E ||sum over C of sum_(k < t) beta^(t-1-k) (g_i^k - grad phi^1(chi^k))||^2 <= |C| v^2 / (n' (1 - beta^2)); the
         bias sum_k beta^(t-1-k) grad phi^1(chi^k) is not noise, but part of the heavy ball (Theorem D).
 
+    Proved for
+        One or two clients with one sample each, a scalar quadratic of curvature 1, 1/2 or 1/10, noise with two values,
+        at most 3 rounds, and beta <= 9/10.
+
     Source
         This is the true part of (A23) of Zhao et al. (2023), because the terms are martingale differences. The two
         sides are equal up to the factor 1 - beta^(2t).

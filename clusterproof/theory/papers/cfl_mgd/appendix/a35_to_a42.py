@@ -256,6 +256,10 @@ def rounds_of_a_contraction(recursion: Recursion) -> dict[str, Sides]:
         (A42)
             ||chi_p^T - chi*_p|| <= rho for that T, which is (8L / l mu) log(Delta / 2 rho), rounded up.
 
+    Checked for
+        sqrt(L / mu) = 1, 3/2, 2 or 3, l = 1/2, 1/3, 1/4 or 1/10, and Delta = 2, 1 or 1/2. rho_0 is at least a twentieth
+        of the largest rho_0 that (A38) allows, and (A39) has at most 30 rounds.
+
     Source
         Zhao et al. (2023), (A39)-(A42).
     """
