@@ -93,7 +93,9 @@ def test_the_head_says_what_a_reader_compares(out: Path, tmp_path: Path) -> None
     of_a_line = head(out, "cfl_mgd_theorem_1_A38")
     assert "claim's words.\n   After T = (8 L / (l mu)) log(Delta / (2 rho)) rounds" in of_a_line, "the title"
     assert "This file states the claim's step '(A38)' of the proof.\nNot in this theorem:\n" in of_a_line
-    assert "rho_0 is at least four times the largest value that (A38) allows." in of_a_line, "the step's words"
+    assert "rho_0 is at least four times the largest value that (A38) allows." in of_a_line, (
+        "the step's words"
+    )
     assert "    'root_of_kappa': rationals(1, None),\n" in of_a_line, "a range"
     assert "def allowed_floor(share" in of_a_line, "a helper's source"
     assert "    'own': integers(1, lambda clients: clients - 1),\n" in head(
