@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import textwrap
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
@@ -21,12 +22,15 @@ ANSWERS = {
 }
 """First line of the page for each verdict."""
 SYMBOLS = {
+    "x": "model of the server",
     "y_i": "model of client i",
-    "g_i": "its gradient",
-    "c_i": "its control",
-    "K_i": "its local steps",
-    "p_i": "its weight",
-    "eta": "local step size",
+    "g_i": "gradient of client i",
+    "c_i": "control of client i",
+    "c": "control of the server",
+    "K_i": "local steps of client i",
+    "p_i": "weight of client i",
+    "mu": "weight of the proximal term",
+    "eta": "step size",
     "gamma": "server step size",
     "sum_S": "sum over participants",
     "1/N": "share of one of N clients",
@@ -59,7 +63,8 @@ def cause(report: Report) -> list[str]:
         lines += _wrapped(f"First failing check: {first.probe}. It tests {first.meaning}.")
         lines += _wrapped(f"{first.difference}.", indent="  ")
     if report.unseen:
-        lines += [f"Code with {_counted(len(report.unseen), 'known mistake')} would pass these runs:"]
+        known = _counted(len(report.unseen), "known mistake")
+        lines += _wrapped(f"These runs cannot detect {known}. Code with {_them(report.unseen)} would pass:")
         lines += _listed(report.unseen)
     return lines
 
@@ -123,7 +128,11 @@ def _origin(source: str, equation: str, paper_was_read: bool) -> Iterator[str]:
     unchecked = "We did not have the paper, so we could not check the definition against it."
     yield from _entry("", [checked if paper_was_read else unchecked])
     yield from _entry("round", equation.split("; "))
-    used = [f"{symbol}: {meaning}" for symbol, meaning in SYMBOLS.items() if symbol in equation]
+    used = [
+        f"{symbol}: {meaning}"
+        for symbol, meaning in SYMBOLS.items()
+        if re.search(rf"(?<!\w){re.escape(symbol)}(?!\w)", equation)
+    ]
     yield from _entry("symbols", ["; ".join(used)] if used else [])
 
 
@@ -135,7 +144,7 @@ def _range(ends: tuple[int, int]) -> str:
     return str(ends[0]) if ends[0] == ends[1] else f"{ends[0]} to {ends[1]}"
 
 
-def _them(names: Sequence[str]) -> str:
+def _them(names: Sequence[object]) -> str:
     return "it" if len(names) == 1 else "them"
 
 

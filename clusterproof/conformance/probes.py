@@ -16,6 +16,13 @@ from clusterproof.conformance.tolerance import Snapshot, first_difference, is_bo
 
 SUPPORTS = ("batches", "server-step", "participation", "strengths")
 """Features that an implementation may vary; code that cannot vary a feature can leave out this feature."""
+FIXED = {
+    "batches": "the code takes full batches only",
+    "server-step": "the code has no server step size",
+    "participation": "all clients always take part",
+    "strengths": "the code's strengths are fixed",
+}
+"""For each feature, what an implementation without it does."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -105,7 +112,10 @@ def make_probes(
     tuple
         The probes, and (name, reason) of the skipped probes.
     """
-    reasons = {name: f"the implementation does not support {name}" for name in set(SUPPORTS) - set(supports)}
+    reasons = {
+        name: f"{FIXED[name]}, as its `supports` declares, also in the run everything"
+        for name in set(SUPPORTS) - set(supports)
+    }
     if loss == "cross-entropy":
         reasons["batches"] = "rows of a two-class task differ, so that minibatches have no exact gradient"
     varied = {

@@ -61,9 +61,9 @@ def file(tmp_path: Path) -> str:
             "fedavg",
             ("--set", "weighting=clients", "--supports", "batches"),
             0,
-            "does not support participation",
+            "all clients always take part",
         ),
-        ("Right", "scaffold", ("--supports", ""), 0, "does not support"),
+        ("Right", "scaffold", ("--supports", ""), 0, "as its `supports` declares"),
     ],
 )
 def test_exit_statuses(
