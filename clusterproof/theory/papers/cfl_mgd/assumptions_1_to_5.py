@@ -21,7 +21,7 @@ SomeMixture = Annotated[Mixture, drawn(random_mixture)]
 
 
 def pairs_of_points(task: Mixture, stream: np.random.Generator) -> tuple[np.ndarray, np.ndarray]:
-    """Draw chi, and short and long differences chi' - chi, for each cluster, (P, 40, d) each."""
+    """Draw points chi and short and long differences chi' - chi for each cluster, (P, 40, d) each."""
     shape = (task.clusters, 40, task.dimension)
     points = task.optima[:, None] + 3 * stream.standard_normal(shape)
     return points, stream.standard_normal(shape) * 10.0 ** stream.uniform(-2, 1, (*shape[:2], 1))
@@ -35,17 +35,18 @@ def pairs_of_points(task: Mixture, stream: np.random.Generator) -> tuple[np.ndar
     headline=True,
 )
 def assumption_1(task: SomeMixture, stream: Stream) -> Sides:
-    """The clusters' expected losses are L-smooth, where L has a closed form for our tasks.
+    """The expected losses of the clusters are L-smooth, where L has a closed form for our tasks.
 
     Hypotheses
         The task is a regression, quadratic or ridge-logistic mixture.
 
     Statement
-        ||grad phi_p(chi) - grad phi_p(chi')|| <= L ||chi - chi'|| for all chi, chi'; L is the largest eigenvalue of a
-        covariance, of a mean Hessian, or ridge + lambda_max(X'X / N) / 4.
+        ||grad phi_p(chi) - grad phi_p(chi')|| <= L ||chi - chi'|| for all chi, chi'. L is the largest eigenvalue of a
+        covariance (regression) or of a mean Hessian (quadratics), or ridge + lambda_max(X'X / N) / 4 (logistic
+        regression).
 
     Source
-        Zhao et al. (2023), Assumption 1. The claim is an upper bound; on quadratics, equality can occur.
+        Zhao et al. (2023), Assumption 1. On quadratics, equality can occur.
     """
     points, steps = pairs_of_points(task, stream)
     changes = [
@@ -72,11 +73,11 @@ def assumption_2(task: SomeMixture, stream: Stream) -> Sides:
         The task is a regression, quadratic or ridge-logistic mixture.
 
     Statement
-        phi_p(chi') >= phi_p(chi) + <grad phi_p(chi), chi' - chi> + (mu/2) ||chi' - chi||^2; mu is the smallest
-        eigenvalue of a covariance, of a mean Hessian, or the ridge.
+        phi_p(chi') >= phi_p(chi) + <grad phi_p(chi), chi' - chi> + (mu/2) ||chi' - chi||^2. mu is the smallest
+        eigenvalue of a covariance (regression) or of a mean Hessian (quadratics), or the ridge (logistic regression).
 
     Source
-        Zhao et al. (2023), Assumption 2. The claim is a lower bound; on quadratics, equality can occur.
+        Zhao et al. (2023), Assumption 2. On quadratics, equality can occur.
     """
     points, steps = pairs_of_points(task, stream)
     gaps = np.zeros(points.shape[:2])
@@ -102,10 +103,10 @@ POSITIVE = Q[Fraction(1, 10) :: 10]
 def assumption_3(
     deviation: Fraction = POSITIVE, curvature: Fraction = POSITIVE, noise: Fraction = POSITIVE
 ) -> Sides:
-    """The variances of loss and gradient are bounded over all models.
+    """The variances of the loss and of the gradient are bounded on the whole space.
 
     Hypotheses
-        The losses come from Gaussian linear regression; other losses may meet the assumption.
+        The losses come from Gaussian linear regression. Other losses may satisfy the assumption.
 
     Statement
         For every chi and p, E (f(chi; y) - phi_p(chi))^2 <= sigma^2 and
@@ -121,8 +122,8 @@ def assumption_3(
         chi) vanishes, so b_y is constant, and v = 0.
 
     Source
-        Zhao et al. (2023), Assumption 3. For one coordinate, v is the ``deviation``, and Sigma is the ``curvature``.
-        ``cfl-mgd/assumption-3-ball`` reads the assumption on a ball.
+        Zhao et al. (2023), Assumption 3. The claim has one coordinate: v is the ``deviation``, and Sigma is the
+        ``curvature``. ``cfl-mgd/assumption-3-ball`` restricts the assumption to a ball.
     """
     distance = (deviation + 1) / curvature
     variance = 2 * curvature**2 * distance**2 + curvature * noise**2
@@ -134,7 +135,7 @@ def assumption_3(
 
 @assumption_3.step("along a ray", evaluations=20)
 def along_a_ray(task: SomeRegression, stream: Stream) -> dict[str, Sides]:
-    """Compare the closed form v^2 >= mu tr(Sigma) ||chi - chi*||^2 with drawn gradients."""
+    """Compare v^2 >= mu tr(Sigma) ||chi - chi*||^2 with random gradients."""
     distance, count = 100.0, 4000
     direction, spectrum = stream.standard_normal(task.dimension), task.covariances.eigenvalues[0]
     far = task.optima[0] + distance * direction / np.linalg.norm(direction)
@@ -161,16 +162,16 @@ def assumption_3_ball(task: SomeRegression, stream: Stream) -> dict[str, Sides]:
     """In the basin, the variances of Gaussian regression are bounded, with explicit constants.
 
     Hypotheses
-        The task is a Gaussian regression, and the models are within B of their optima.
+        The task is a Gaussian regression, and every model is at most B from its optimum.
 
     Statement
-        v^2(chi_p) <= v_*^2 + v_1^2 ||e||^2 for own clients, with v_*^2 = s^2 tr(Sigma) and
-        v_1^2 = L tr(Sigma) + L^2; v^2(chi_q) <= tr(Sigma) (s^2 + L (D + B)^2) + L^2 (D + B)^2 for the
-        clients of another cluster; sigma^2 <= (s^2 + L (D + B)^2)^2 / 2 for both. s is the noise, D the diameter,
-        tr(Sigma) the largest trace of a cluster.
+        v^2(chi_p) <= v_*^2 + v_1^2 ||e||^2 for clients of the model's own cluster, with v_*^2 = s^2 tr(Sigma) and
+        v_1^2 = L tr(Sigma) + L^2; v^2(chi_q) <= tr(Sigma) (s^2 + L (D + B)^2) + L^2 (D + B)^2 for the clients of
+        another cluster; sigma^2 <= (s^2 + L (D + B)^2)^2 / 2 for both. Here s is the standard deviation of the noise,
+        D is the diameter, and tr(Sigma) is the largest trace of a cluster's covariance.
 
     Source
-        Ours. The claim is an upper bound, with equality at e = 0.
+        Ours. The bound for own clients is an equality for e = 0.
     """
     suppose("two clusters or more", task.clusters > 1)
     setting = setting_of(
@@ -183,7 +184,7 @@ def assumption_3_ball(task: SomeRegression, stream: Stream) -> dict[str, Sides]:
     lengths = setting.radius * stream.choice([1.0, 0.5, 0.0], (60, task.clusters))
     models = task.optima + lengths[..., None] * directions
     clusters = range(task.clusters)
-    # the first index is the clients' cluster, the last is the model's cluster
+    # the first index is the cluster of the clients, and the last index is the cluster of the model
     gradients = np.stack([task.gradient_variance(models, cluster) for cluster in clusters])
     losses = np.stack([task.loss_variance(models, cluster) for cluster in clusters])
     foreign = ~np.eye(task.clusters, dtype=bool)
@@ -211,8 +212,8 @@ def assumption_4(shift: Fraction = among(Fraction(0), Fraction(100))) -> Sides:
     """The initial models are close to the optima, n' is large enough, and the optima have norms of order one.
 
     Statement
-        ||chi_p^0 - chi*_p|| <= (1/4) sqrt(mu/L) Delta, n' >~ p sigma^2 / (mu^2 Delta^4) and max ||chi*_p|| <~ 1.
-        The claim has two scalar clusters at chi* = +-1, and the same clusters moved by ``shift``.
+        ||chi_p^0 - chi*_p|| <= (1/4) sqrt(mu/L) Delta, n' >~ p sigma^2 / (mu^2 Delta^4) and max ||chi*_p|| <~ 1. The
+        claim compares two scalar clusters with optima chi* = +-1 with the same clusters shifted by ``shift``.
 
     Source
         Zhao et al. (2023), Assumption 4. Theorem D states the requirements with all constants.
@@ -248,11 +249,12 @@ def assumption_5(first: int = ROW, second: int = ROW) -> Sides:
     """E[g_i] equals the estimator that defines g_i.
 
     Statement
-        E[g_i] = (hat grad) phi_i(chi_p): both sides are random.
+        E[g_i] = (hat grad) phi_i(chi_p). By line 7 of Algorithm 1, the right side is g_i itself. So the assumption
+        states that a random variable equals its own mean.
 
     Source
-        Zhao et al. (2023), Assumption 5. The reading that we check instead, with the resampling of the paper's
-        Section 5, is ``cfl-mgd/assumption-5-resampled``.
+        Zhao et al. (2023), Assumption 5. Instead of it we check ``cfl-mgd/assumption-5-resampled``, which uses the
+        resampling of the paper's Section 5.
     """
     values = [Fraction(1, 4) - y for y in (first, second)]
     words = (
@@ -321,11 +323,12 @@ def factorises(
     gradient_second: Fraction = ANY,
     gradient_third: Fraction = ANY,
 ) -> Sides:
-    """State the identity for each coordinate, summed over nine pairs of batches.
+    """Check the identity for one coordinate, summed over nine pairs of batches.
 
-    A pair is a batch for the choice and a batch for the gradient. Each batch has a weight, a gradient, and the
-    probability, up to a common factor, that the client chooses the model with this batch. The batch's own probability
-    is its share of the sum of weights. The claim states that the sum factorises.
+    A pair consists of one batch for the choice and one for the gradient. Each batch has three numbers: its weight,
+    its gradient, and the probability that the client chooses the model with this batch, up to a common factor. The
+    probability of a batch is its weight divided by the sum of all weights. The claim states that the sum over pairs
+    factorises.
     """
     weights, gradients = (first, second, third), (gradient_first, gradient_second, gradient_third)
     choices = (chosen_first, chosen_second, chosen_third)

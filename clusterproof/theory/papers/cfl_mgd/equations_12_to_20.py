@@ -60,47 +60,51 @@ def equations_12_to_18(identical: IdenticalClients, round_: int = Z[0:6]) -> dic
     """The error of model averaging follows a recursion with ratios of old errors.
 
     Hypotheses
-        Option II has one local step, losses are L-smooth, there is no noise, and eta L <= 1. The start has chi^(-1) =
-        chi^0 and eps_(-1) = eps_(-2) = eps_0, and mean chi_i^t = chi_p^t by (6). In (16) and (17) eps_0 <= 1/2, the
-        basin for Delta = 2; after (17) eps_0 <= 1.
+        Option II has one local step, losses are L-smooth, there is no noise, and eta L <= 1. Initially chi^(-1) =
+        chi^0 and eps_(-1) = eps_(-2) = eps_0. By (6), the mean of the chi_i^t is chi_p^t. In (16) and (17) eps_0 <=
+        1/2, which is the radius of the basin for Delta = 2. In the line after (17) eps_0 <= 1.
 
     Statement
         Let eps_t = ||chi_p^t - chi*_p||. The lines are:
 
     Lines
         (12)
-            eps_(t+1) = ||chi_p^t - eta mean grad phi_i(chi_i^(t-1)) + beta mean (chi_i^(t-1) - chi_i^(t-2)) - chi*||. A
-            misprint: by (7) the gradient is at chi_i^t and the move chi_i^t - chi_i^(t-1).
+            eps_(t+1) = ||chi_p^t - eta mean grad phi_i(chi_i^(t-1)) + beta mean (chi_i^(t-1) - chi_i^(t-2)) - chi*||.
+            This is a misprint: by (7) the gradient is evaluated at chi_i^t, and the momentum term is beta (chi_i^t -
+            chi_i^(t-1)).
         (13)
-            eta mean ||grad phi_i(chi_i^(t-1))|| <= eta L mean ||chi_i^(t-1) - chi*_p||. False: it needs grad
-            phi_i(chi*_p) = 0 for every client. Equal clients do not refute the end of (13) alone: for them |e_(t+1)| <=
-            |e_t| + a |e_(t-1)| + beta |chi^(t-1) - chi^(t-2)| for a <= 1.
+            eta mean ||grad phi_i(chi_i^(t-1))|| <= eta L mean ||chi_i^(t-1) - chi*_p||. False: the derivation needs
+            grad phi_i(chi*_p) = 0 for every client. If all clients are equal, the last inequality of (13) is true:
+            then |e_(t+1)| <= |e_t| + a |e_(t-1)| + beta |chi^(t-1) - chi^(t-2)| for a <= 1.
         (14), its =
             eta L ||chi^t - chi*|| = (eta L / |C_p|) ||chi^t - chi*||. False: the line replaces the sum of |C_p| equal
             terms by one term.
         (14)
-            eps_(t+1) <= (1 + eta L / |C_p|) eps_t + beta ||chi^(t-1) - chi^(t-2)||. False: the newest move, chi^t -
-            chi^(t-1), is missing since (12). It rests on (6), by which chi_p^t is the mean of the clients' models.
+            eps_(t+1) <= (1 + eta L / |C_p|) eps_t + beta ||chi^(t-1) - chi^(t-2)||. False: the last displacement,
+            chi^t - chi^(t-1), is missing in (12) and in all later lines. The derivation uses (6), by which chi_p^t is
+            the mean of the clients' models.
         (15), its =
-            beta ||chi^(t-1) - chi^(t-2)|| = beta (1 + beta) ||chi^(t-1) - chi^(t-2)||^2 / ||chi^(t-2) - chi^(t-1)||^2.
-            False: the ratio is 1, so that the line replaces a length by a number.
+            beta ||chi^(t-1) - chi^(t-2)|| = beta (1 + beta) ||chi^(t-1) - chi^(t-2)||^2 / ||chi^(t-2) -
+            chi^(t-1)||^2. False: the ratio is 1, so the right side is the number beta (1 + beta), which does not
+            depend on the displacement.
         (16)
             eps_(t+1) <= (1 + eta L / |C_p|) eps_t + beta (1 + beta) eps_(t-1)^2 / eps_(t-2)^2. False for the same
             reason as (15).
         (17)
-            eps_(t+1) <= M eps_t + (beta (1 + beta) / M) eps_(t-1)^2 / eps_(t-2)^2, M = max(1 + eta L / |C_p|, beta (1 +
-            beta)). False: compared with (16), a term is also divided by M > 1.
+            eps_(t+1) <= M eps_t + (beta (1 + beta) / M) eps_(t-1)^2 / eps_(t-2)^2, M = max(1 + eta L / |C_p|, beta (1
+            + beta)). False: in addition to the mistake of (16), the last term is divided by M > 1.
         after (17)
             eps_(t+1) <= eps_t for t = floor(log2(1 / eps_0)). False with momentum.
         (18)
             M^(t+1) eps_(-1) + sum_(k<t) (beta (1 + beta) / M)^(t-k) eps_k^2 / eps_(k-1)^2 <= M^(t+1) eps_(-1) + (beta
-            (1 + beta) / (M - 1)) sum_(k<t-1) [(eps_k / eps_(k-1) - beta / M)^2 - beta^2 / M^2] eps_(k-1)^2 + (beta^2 /
-            (M - 1)) eps_(t-1)^2. False: if all errors are scaled to 0, only the right sum vanishes.
+            (1 + beta) / (M - 1)) sum_(k<t-1) [(eps_k / eps_(k-1) - beta / M)^2 - beta^2 / M^2] eps_(k-1)^2 + (beta^2
+            / (M - 1)) eps_(t-1)^2. False: the sum on the left depends only on ratios of errors, but the last sums on
+            the right vanish if all errors are scaled to 0.
 
     Source
         Zhao et al. (2023), (12) to (18), and after (17): "If we take t = floor(log_2 eps_0^-1), we have eps_(t+1) <=
         eps_t, i.e., {eps_t} is monotonically decreasing." The last line of (17), M^(t+1) eps_(-1) plus further terms,
-        grows with t. Lemma H (``cfl-mgd/lemma-h``) bounds the growth of an error.
+        grows with t. Lemma H (``cfl-mgd/lemma-h``) is a true bound on the growth of an error.
     """
     one, t = identical, round_
     after, now, move = abs(one.error(t + 1)), abs(one.error(t)), one.move(t - 1)
@@ -188,25 +192,25 @@ def one_local_step(
     momentum: Annotated[float, reals(0, Fraction(9, 10))],
     stream: Stream,
 ) -> dict[str, Sides]:
-    """With one local step, the mean model moves by the mean gradient and its own momentum.
+    """With one local step, the displacement of the mean model is a step along the mean gradient plus its own momentum.
 
     Hypotheses
         Option II has H = 1, all clients take part, and no client changes its cluster. chi^(-1) = chi^0, and phi_i is
         L_i-smooth.
 
     Statement
-        The lines hold for H = 1; ``cfl-mgd/model-averaging-recursion`` treats H > 1.
+        The lines hold for H = 1. The claim ``cfl-mgd/model-averaging-recursion`` treats H > 1.
 
     Lines
         (12)
             chi_p^(t+1) = chi_p^t - eta mean grad phi_i(chi_p^t) + beta (chi_p^t - chi_p^(t-1)), hence ||chi_p^(t+1) -
             chi*|| <= ||chi_p^t - chi*|| + eta ||mean grad|| + beta ||chi_p^t - chi_p^(t-1)||.
         (13)
-            ||grad phi_i(chi)|| <= L_i ||chi - chi*|| + ||grad phi_i(chi*)|| for any chi*. The last term is absent if
-            all clients of a cluster have the same expected loss. Attained along the steepest direction.
+            ||grad phi_i(chi)|| <= L_i ||chi - chi*|| + ||grad phi_i(chi*)|| for any chi*. The last term vanishes if
+            all clients of a cluster have the same expected loss. Equality occurs along the steepest direction.
 
     Source
-        Ours, based on Zhao et al. (2023): (12) with the indices in (7), and (13).
+        Ours, based on (12) of Zhao et al. (2023), with the indices of (7), and on (13).
     """
     suppose("one cluster", task.clusters == 1)
     step_size = share / task.client_smoothness
@@ -263,7 +267,7 @@ def equations_19_and_20(
     """The initial error is at most a term of order 1 / T plus the initial error times a factor above 1.
 
     Hypotheses
-        The hypotheses of (18) hold, and t <= log2(1 / eps_0), so that eps_0 <= 1. The models start without momentum:
+        The hypotheses of (18) hold, and t <= log2(1 / eps_0), so that eps_0 <= 1. The initial momentum is 0, so
         eps_(-1) = eps_0.
 
     Statement
@@ -275,11 +279,11 @@ def equations_19_and_20(
 
     Source
         Zhao et al. (2023), (19), and (20), "the upper bound of the rate of convergence". Both bound eps_0, not eps_T.
-        Section 7 derives the rate O~(1/T) from (20); ``cfl-mgd/model-averaging-rate`` judges this rate.
+        Section 7 derives the rate O~(1/T) from (20); ``cfl-mgd/model-averaging-rate`` checks this rate.
 
     Proof that they say nothing
-        The first term is not negative for eps_0 <= 1, and A > 1: in (19) A = 1 + M + ... + M^(t+1); in (20)
-        A >= M^3 / (M - 1) >= 27/4, since 4 M^3 - 27 (M - 1) = (2 M - 3)^2 (M + 3).
+        Both inequalities are true for every eps_0 <= 1, because the first term is not negative and A > 1. In (19), A
+        = 1 + M + ... + M^(t+1). In (20), A >= M^3 / (M - 1) >= 27/4, since 4 M^3 - 27 (M - 1) = (2 M - 3)^2 (M + 3).
     """
     coefficient = sum((base**k for k in range(1, t + 2)), start=base**0)
     return {

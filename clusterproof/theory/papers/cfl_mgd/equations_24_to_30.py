@@ -25,15 +25,15 @@ def chebyshev(pair: Pair) -> float:
     places="(25); after (25); (29); (30)",
 )
 def wrong_choice(law: TwoPointLosses) -> dict[str, Sides]:
-    """For a wrong choice, the own model's loss is above delta or another model's loss is at most delta; both are rare.
+    """A wrong choice needs a loss above delta at the own model or a loss of at most delta elsewhere; both are rare.
 
     Hypotheses
         The models are in the paper's basin, and sigma^2 bounds the variance of one sample's loss at both models. The
-        losses have two values (mu = 1, Delta = 2), or belong to Gaussian samples.
+        losses have two values (mu = 1, Delta = 2), or the samples are Gaussian.
 
     Statement
         Let delta = (phi^1(chi_1) + phi^1(chi_p)) / 2, where phi^1 is the expected loss of cluster 1 and phi_i is the
-        loss on n' samples. Then:
+        loss on n' samples. The lines are:
 
     Lines
         (24)
@@ -47,10 +47,10 @@ def wrong_choice(law: TwoPointLosses) -> dict[str, Sides]:
             P(phi_i(chi_p) <= delta) <= 64 sigma^2 / (Delta^4 mu^2 n').
 
     Source
-        Zhao et al. (2023), (24), (25) with the next line, (29) and (30). The bounds follow from Chebyshev's inequality,
-        with the gap mu Delta^2 / 8 in (28) and the variance sigma^2 / n'. (24) is an equality if only one loss is
-        random. In (29) and (30), equality can occur for rare jumps of the loss; for Gaussian samples, the probabilities
-        are exponentially small in n'.
+        Zhao et al. (2023), (24), (25) with the next line, (29) and (30). The bounds follow from Chebyshev's
+        inequality, with the gap mu Delta^2 / 8 in (28) and the variance sigma^2 / n'. (24) is an equality if only one
+        of the two losses is random. In (29) and (30), equality can occur if the loss jumps rarely. For Gaussian
+        samples, the probabilities decrease exponentially in n'.
     """
     delta = threshold(*law.expected)
     above, below = law.own_exceeds(delta), law.other_at_most(delta)
@@ -74,13 +74,13 @@ LOSS = Q[0::2]
 def events_of_25(
     own: Fraction = LOSS, other: Fraction = LOSS, mean_own: Fraction = LOSS, mean_other: Fraction = LOSS
 ) -> Sides:
-    """Check (25): the two events in each line compare equal numbers with 0."""
+    """Check (25): in each line, both events compare the same number with 0."""
     delta, half = threshold(mean_own, mean_other), (mean_other - mean_own) / 2
     return equal((own - delta, own - mean_own - half), (other - delta, other - mean_other + half))
 
 
 def towards(noise: Fraction, samples: int, own_angle: Fraction) -> dict[str, Any]:
-    """Return Chebyshev's tightest case: models on the boundary, the other cluster's between the optima, kappa = 1."""
+    """Return the worst case of Chebyshev's inequality: two models on the boundary of the basin, and kappa = 1."""
     rim, ahead = Fraction(1), Fraction(1)
     pair = Pair(1, rim, noise, samples, 0, rim, own_angle, rim, ahead)
     return {"pair": pair, "multiple": Fraction(1)}
@@ -94,7 +94,7 @@ def towards(noise: Fraction, samples: int, own_angle: Fraction) -> dict[str, Any
 def wrong_choice_of_gaussian_rows(
     pair: Pair, multiple: Fraction = among(*(Fraction(k, 2) for k in (2, 1, 3, 6, 0)))
 ) -> dict[str, Sides]:
-    """Compare (24), at a multiple of delta, (29) and (30) with exact tails of the chi-square distribution."""
+    """Check (24), at a multiple of delta, and (29) and (30), with exact tails of the chi-square distribution."""
     delta = float(multiple) * pair.midpoint
     above, below = pair.loss_exceeds(0, delta), pair.loss_at_most(1, delta)
     return {
@@ -109,7 +109,7 @@ FACING = dict.fromkeys(("root", "own", "other", "apart"), Fraction(1)) | {"cosin
 FACING |= {
     f"{name}{whose}": Fraction(0) for name in ("along", "bent", "raised") for whose in ("", "_of_other")
 }
-"""Quantities with kappa = 1, where models between the optima attain the bounds."""
+"""Quantities with kappa = 1. Models between the optima then attain the bounds."""
 
 
 @claim(
@@ -135,13 +135,14 @@ def costs_in_the_basin(
     bent_of_other: Fraction = SHARE,
     raised_of_other: Fraction = SHARE,
 ) -> dict[str, Sides]:
-    """Another cluster's model costs cluster 1 at least mu Delta^2 / 4 more than its own model.
+    """The expected loss of cluster 1 is at least mu Delta^2 / 4 larger at another cluster's model than at its own.
 
     Hypotheses
         Assumptions 1 and 2 hold, and in the round ||chi_p - chi*_p|| <= (1/4) sqrt(mu/L) Delta for all p. ``own`` and
-        ``other`` are the distances of chi_1 and chi_p from their optima, as shares of that radius. The optima are
-        ``apart`` / Delta from each other, at an angle with any ``cosine``; kappa = ``root``^2. The claim is proved for
-        every phi^1, from the possible values of such a function (``exact/one_point.py``).
+        ``other`` are the distances of chi_1 and chi_p from their optima, as shares of that radius. The distance
+        between the optima is Delta times ``apart``, and the angle is arbitrary, with the given ``cosine``. kappa =
+        ``root``^2. The claim is proved for every phi^1: it holds for all values that such a function can have
+        (``exact/one_point.py``).
 
     Statement
         Both sides are in units of mu Delta^2.
@@ -156,14 +157,14 @@ def costs_in_the_basin(
         (27), distance, as meant
             (L/2) ||chi_1 - chi*_1||^2 <= (mu/32) Delta^2.
         (27)
-            The two inequalities without the squares, as printed. This is a misprint: the inequalities compare lengths
-            with squares of lengths.
+            The two inequalities of (27) as printed, without squares. This is a misprint: they compare lengths with
+            squares of lengths.
         (28)
             phi^1(chi_p) - phi^1(chi_1) >= (mu/4) Delta^2.
 
     Source
-        Zhao et al. (2023), (26), (27) with its square, and (28). Equality occurs for kappa = 1 with both models on the
-        line between the optima.
+        Zhao et al. (2023), (26), (27) with the missing square, and (28). Equality occurs for kappa = 1 with both
+        models on the line between the optima.
     """
     off, step = own / (4 * root), other / (4 * root)
     distance = apart**2 + 2 * cosine * apart * step + step**2

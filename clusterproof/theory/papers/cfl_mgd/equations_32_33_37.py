@@ -1,4 +1,4 @@
-"""Claims on (32), (33) and (37): momentum of clients and of the server if a client changes its cluster."""
+"""Claims on (32), (33) and (37): the momentum of clients and of the server if a client changes its cluster."""
 
 from __future__ import annotations
 
@@ -39,8 +39,9 @@ def momentum_of_the_average(
     """Averaging the clients' momentum gives the same result as momentum on the average of the gradients.
 
     Hypotheses
-        Option I as printed has full participation and no noise, and the models start anywhere. ``own`` clients of
-        cluster 1 are at ``center``. One client of cluster 2, at ``other_center``, may change its cluster.
+        Option I runs as printed, with full participation and without noise. The initial models are arbitrary. The
+        ``own`` clients of cluster 1 have their minimiser at ``center``. One client of cluster 2, with its minimiser
+        at ``other_center``, may change its cluster.
 
     Statement
         In the lines, sums are over C_1, and u_i is the momentum of a client, which line 15 averages.
@@ -48,21 +49,21 @@ def momentum_of_the_average(
     Lines
         (32)
             chi_1^(t+1) = chi_1^t - (eta/m) sum (beta u_i^t + g_i^t) = chi_1^t - (eta/m) sum g_i^t + beta (chi_1^t -
-            chi_1^(t-1)). False: it needs C_1^(t+1) = C_1^t. Our reading: the second form (R2).
+            chi_1^(t-1)). False: the second equality needs C_1^(t+1) = C_1^t. We read (32) as its second form (R2).
         (33)
             ||chi_1^t - (eta/m) sum g_i^t + beta (chi_1^t - chi_1^(t-1)) - chi*_1|| = ||chi_1^t - chi*_1 - (eta/m) sum
-            g_i^t - (beta eta/m) sum u_i^t||. False, because it is (32) again. The step after it, to ||T_1|| + ||T_2|| +
-            ||T_3||, is the triangle inequality.
+            g_i^t - (beta eta/m) sum u_i^t||. False for the same reason as (32). The next step of the paper, to
+            ||T_1|| + ||T_2|| + ||T_3||, is the triangle inequality.
         (37)
             T_3 = (beta eta/m) sum u_i = (eta beta/m) sum_(C_1 n C*_1) u_i + (beta eta/m) sum_(C_1 - C*_1) u_i, which
             defines T_31 and T_32, as (A18) does. Their bound is (A34) of ``cfl-mgd/appendix-a27``.
         after (37)
-            T_3 = beta (chi_1^(t-1) - chi_1^t), with C_1 of the round in which the clients send the u_i.
+            T_3 = beta (chi_1^(t-1) - chi_1^t), where C_1 belongs to the round in which the clients send the u_i.
 
     Source
-        Zhao et al. (2023), (32), (33) and (37). The reading adds that models start anywhere: the paper has "Suppose
-        Assumptions 1-5 hold", so that they start near the optima. Near the optima, a client brings another cluster's
-        momentum if noise makes it choose wrongly, see ``cfl-mgd/appendix-a18``, (A19).
+        Zhao et al. (2023), (32), (33) and (37). Our reading allows arbitrary initial models. The paper has "Suppose
+        Assumptions 1-5 hold", so that models start near the optima. There, a client contributes the momentum of
+        another cluster if noise makes it choose a wrong model, see ``cfl-mgd/appendix-a18``, (A19).
     """
     centers = [center] * own + [other_center]
     printed, server = (
@@ -113,8 +114,8 @@ def equation_32_fixed_clusters(
     """As long as no client changes its cluster, clients' momentum and server's momentum give the same models.
 
     Hypotheses
-        Option I has full participation, and C_p^(t+1) = C_p^t for all p. Each u_i is the cluster's mean (line 15), or
-        the client's own momentum (A19).
+        Option I has full participation, and C_p^(t+1) = C_p^t for all p. Each u_i is the mean momentum of the cluster
+        (line 15), or the client's own momentum (A19).
 
     Statement
         The statement is (32).
@@ -129,6 +130,6 @@ def equation_32_fixed_clusters(
     ]
     chosen = paths[0].assignments
     fixed = [t for t in range(rounds) if all(chosen[s] == chosen[0] for s in range(t + 1))]
-    # the round of a change is the first whose models may differ
+    # the round in which a client changes its cluster is the first round whose models may differ
     line_15, own, server = (path.models[: len(fixed) + 1] for path in paths)
     return equal((line_15, own), (line_15, server))

@@ -1,4 +1,4 @@
-"""The floor rho_0 of Lemma 2, (A36), its constants c_1 .. c_6, and the rho of Theorem 1."""
+"""The additive error rho_0 of Lemma 2, (A36), its constants c_1 .. c_6, and the final error rho of Theorem 1."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from fractions import Fraction
 C_4 = Fraction(1, 4)
 """The constant c_4 of (A27).
 
-The term c_4 l of the floor depends only on the clusters' shares; no amount of data removes it.
+The term c_4 l of rho_0 depends only on the shares of the clusters. More data does not decrease it.
 """
 
 
@@ -44,7 +44,7 @@ def printed_floor(
     failure: float = 0.01,
     constants: FloorConstants = FloorConstants(),
 ) -> float:
-    """Return rho_0 of (A36), in the literal units of the paper.
+    """Return rho_0 of (A36), in the units of the paper.
 
     Parameters
     ----------
@@ -57,7 +57,7 @@ def printed_floor(
     gradient_deviation, loss_deviation
         v and sigma of Assumption 3.
     round_number
-        Number t in the factor sqrt(t), which Theorem 1 omits.
+        Round number t in the factor sqrt(t), which Theorem 1 omits.
     failure
         Common value of lambda_0, ..., lambda_4.
     constants
@@ -81,5 +81,5 @@ def printed_floor(
 
 
 def printed_conclusion(condition_number: float, share: float, floor: float) -> float:
-    """Return rho = (16 L / mu l) rho_0, (A42): Theorem 1 prints p for l."""
+    """Return rho = (16 L / mu l) rho_0, (A42). Theorem 1 prints p instead of l."""
     return 16 * condition_number / share * floor

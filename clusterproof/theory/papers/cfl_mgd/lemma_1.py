@@ -21,9 +21,9 @@ from clusterproof.theory.exact.two_point_losses import TwoPointLosses
 SomeRegression = Annotated[RegressionMixture, drawn(random_regression)]
 
 CONSTANT = 128
-"""Constant c_1 in the proof: (29) and (30) contribute 64 each.
+"""Constant c_1 in the proof of Lemma 1, the sum of 64 from (29) and 64 from (30).
 
-In rho_0 of Theorem 1, c_1 is 3 times as large, by (A17).
+The constant c_1 of rho_0 in Theorem 1 is 3 times as large, by (A17).
 """
 
 
@@ -37,12 +37,12 @@ def equation_21(task: SomeRegression, stream: Stream) -> dict[str, Sides | Exclu
         Client i belongs to cluster 1.
 
     Statement
-        xi_i^(1,p) = {phi_i(chi_1; Y_i) >= phi_i(chi_p; Y_i)} contains the event that i joins p. For P = 2 both events
-        are equal, up to ties.
+        The event xi_i^(1,p) = {phi_i(chi_1; Y_i) >= phi_i(chi_p; Y_i)} contains the event that client i joins cluster
+        p. For P = 2 both events are equal, up to ties.
 
     Source
-        Zhao et al. (2023), (21), where a bracket is missing. For P > 2, the event is larger than "divided into p". By
-        (21), xi^(p,p) would be certain; the paper's prose calls it the right choice.
+        Zhao et al. (2023), (21), where a bracket is missing. For P > 2, the event is larger than the paper's "divided
+        into p". By (21), xi^(p,p) would always occur, but the paper's prose calls it the correct choice.
     """
     suppose("two clusters or more", task.clusters > 1)
     models = task.optima + task.basin_radius * stream.uniform(-1, 1, task.optima.shape)
@@ -75,9 +75,9 @@ def lemma_1(pair: Pair, *, c_1: float = CONSTANT, power_of_samples: float = 1) -
         P(phi_i(chi_p) >= phi_i(chi_p')) <= c_1 sigma^2 / (Delta^4 mu^2 n'), c_1 = 128.
 
     Source
-        Zhao et al. (2023), Lemma 1 with (24)-(30); the constant is the sum of (29) and (30), and (27) lacks a square.
-        The constant can be halved: 64 is enough, and is necessary for every n'. For Gaussian samples, the probability
-        is exponentially small in n'.
+        Zhao et al. (2023), Lemma 1 with (24)-(30). The constant is the sum of the constants in (29) and (30). (27)
+        lacks a square. The constant 64 suffices, and no smaller constant does, for any n'. For Gaussian samples, the
+        probability decreases exponentially in n'.
     """
     scale = pair.task.separation**4 * pair.task.strong_convexity**2 * pair.task.samples**power_of_samples
     return at_most(pair.exact, chebyshev=c_1 * pair.sigma**2 / scale)
@@ -87,13 +87,13 @@ def lemma_1(pair: Pair, *, c_1: float = CONSTANT, power_of_samples: float = 1) -
 def lemma_1_of_two_values(
     law: TwoPointLosses, *, c_1: Fraction | float = CONSTANT, power_of_samples: float = 1
 ) -> Sides:
-    """Lemma 1 for two-valued losses, mu = 1 and Delta = 2."""
+    """Check Lemma 1 for two-valued losses with mu = 1 and Delta = 2."""
     bound = c_1 * law.loss_variance / (16 * law.samples**power_of_samples)
     return at_most(law.error_probability, chebyshev=bound)
 
 
 def crowd(clusters: int, rarity: float = 1e-4) -> TwoPointMixture:
-    """Return clusters at the corners of a simplex with side 2; rare jumps make clients of cluster 0 err."""
+    """Return clusters at the corners of a simplex with side 2. Rare jumps of the loss mislead clients of cluster 0."""
     optima = np.eye(clusters) * np.sqrt(2)
     towards = optima[0] - optima[1:].mean(axis=0)
     height = np.linalg.norm(towards)
@@ -134,17 +134,17 @@ def lemma_1_union(
     """A client joins any wrong cluster with probability at most c_1 P sigma^2 / (Delta^4 mu^2 n').
 
     Hypotheses
-        The hypotheses of (22).
+        The hypotheses of (22) hold.
 
     Statement
-        The printed (23) repeats the event of (22), but means its union over p' != p. Then P(some wrong model's loss is
-        at most the own model's) <= c_1 P sigma^2 / (Delta^4 mu^2 n'). The check is stricter: it bounds the sum of the
-        probabilities over p' != p, which is at least the probability of the union. c_1 = 128, as in
-        ``cfl-mgd/lemma-1``.
+        The paper prints the event of (22) in (23), but means the union of these events over p' != p. So P(some wrong
+        model's loss is at most the own model's) <= c_1 P sigma^2 / (Delta^4 mu^2 n'). The check is stricter: it
+        bounds the sum of the probabilities over p' != p, which is at least the probability of the union. The constant
+        is c_1 = 128, as in ``cfl-mgd/lemma-1``.
 
     Source
-        Zhao et al. (2023), Lemma 1, (23). The claim is an upper bound; for the sum 64 (P - 1) is enough, and necessary
-        as P grows.
+        Zhao et al. (2023), Lemma 1, (23). For the sum of the probabilities, 64 (P - 1) instead of 128 P suffices, and
+        is necessary as P grows.
     """
     suppose("two clusters or more", task.clusters > 1)
     offsets = stream.standard_normal((50, task.clusters, task.dimension))
@@ -185,18 +185,18 @@ def lemma_1_cantelli(pair: Pair) -> Sides:
         P(phi_i(chi_p) >= phi_i(chi_p')) <= 64 sigma^2 / (64 sigma^2 + n' mu^2 Delta^4).
 
     Proof
-        Cantelli's inequality for phi_i(chi_p) - phi_i(chi_p'), whose mean is at most -mu Delta^2 / 4
-        by (28) and whose variance is at most 4 sigma^2 / n'.
+        Apply Cantelli's inequality to phi_i(chi_p) - phi_i(chi_p'). By (28) its mean is at most -mu Delta^2 / 4, and
+        its variance is at most 4 sigma^2 / n'.
 
     Source
-        Ours. Two-valued losses attain the bound for one sample.
+        Ours. For one sample, two-valued losses attain the bound.
     """
     return at_most(pair.exact, cantelli=cantelli_bound(pair))
 
 
 @lemma_1_cantelli.line("two values")
 def of_two_values(law: TwoPointLosses) -> Sides:
-    """The bound for two-valued losses, mu = 1 and Delta = 2, in rational arithmetic."""
+    """Check the bound for two-valued losses with mu = 1 and Delta = 2, in rational arithmetic."""
     variance = 64 * law.loss_variance
     return at_most(law.error_probability, cantelli=variance / (variance + 16 * law.samples))
 
@@ -225,15 +225,16 @@ def lemma_1_exact(
         The task is a Gaussian regression with n' fresh samples, and the two models are arbitrary.
 
     Statement
-        With residual variances a (own) and b (other) and their covariance c, P(phi_i(own) >= phi_i(other)) =
-        P(F_(n',n') >= (Q + A) / (Q - A)), A = b - a, Q = sqrt((a + b)^2 - 4 c^2).
+        Let a and b be the variances of the residuals at the client's own and at the other model, and c their
+        covariance. Then P(phi_i(own) >= phi_i(other)) = P(F_(n',n') >= (Q + A) / (Q - A)), A = b - a, Q = sqrt((a +
+        b)^2 - 4 c^2).
 
     Proof
-        Rotate the two residuals so that they are independent. The claim then compares two independent chi-square
+        Rotate the two residuals so that they are independent. Then the client compares two independent chi-square
         variables with n' degrees of freedom each.
 
     Source
-        Ours; the claim replaces Lemma 1 for Gaussian regression.
+        Ours. The claim replaces Lemma 1 for Gaussian regression.
     """
     suppose("two clusters or more", task.clusters > 1)
     models = task.optima + task.basin_radius * stream.uniform(-1, 1, task.optima.shape)
@@ -257,18 +258,18 @@ def lemma_1_worst_case(
     share: Annotated[float, reals(Fraction(1, 20), Fraction(99, 100))],
     stream: Stream,
 ) -> Sides:
-    """In the basin, the probability that a client confuses two models is at most pi_F, which has a closed form.
+    """In the basin, a client prefers a given wrong model with probability at most pi_F, which has a closed form.
 
     Hypotheses
-        The task is a Gaussian regression, and models are within B < Delta / (1 + sqrt(kappa)) of their optima.
+        The task is a Gaussian regression, and every model is at most B < Delta / (1 + sqrt(kappa)) from its optimum.
 
     Statement
-        With a = sqrt(L) B, b = sqrt(mu) (Delta - B): pi_F = P(F_(n',n') >= rho), rho = (s^2 + b^2) / (s^2 + a^2) if s^2
-        <= a b, else (1 + u) / (1 - u) with u = sqrt(x / (x + 4)), x = (b - a)^2 / s^2. So the probability of a
-        misclassification is exponentially small in n'.
+        Let a = sqrt(L) B and b = sqrt(mu) (Delta - B). Then pi_F = P(F_(n',n') >= rho). If s^2 <= a b, rho = (s^2 +
+        b^2) / (s^2 + a^2). Otherwise rho = (1 + u) / (1 - u) with u = sqrt(x / (x + 4)) and x = (b - a)^2 / s^2. So
+        the probability of a misclassification decreases exponentially in n'.
 
     Source
-        Ours. The claim is an upper bound, with equality at kappa = 1.
+        Ours. The bound is attained for kappa = 1.
     """
     suppose("two clusters or more", task.clusters > 1)
     radius = share * task.separation / (1 + np.sqrt(task.condition_number))

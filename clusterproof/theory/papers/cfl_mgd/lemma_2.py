@@ -48,7 +48,7 @@ def lemma_2(
     *,
     c_4: Fraction = C_4,
 ) -> Sides:
-    """In every round the error shrinks by 1 - l mu / 8L, up to rho_0.
+    """Every round multiplies the error by at most 1 - l mu / 8L, and adds at most rho_0.
 
     Hypotheses
         Assumptions 1-5 hold (two or more clusters whose clients share their expected loss, new samples in every round).
@@ -58,7 +58,8 @@ def lemma_2(
 
     Statement
         With probability at least 1 - P lambda_5, for all p, ||chi_p^(t+1) - chi*_p|| <= (1 - l mu / 8L) ||chi_p^t -
-        chi*_p|| + rho_0, where rho_0 is (A36) with the appendix's constants, c_4 = 1/4 (``floor.py``), l = min l_p.
+        chi*_p|| + rho_0, where l = min l_p. rho_0 is defined by (A36) with the appendix's constants, c_4 = 1/4
+        (``floor.py``).
 
     Lines
         every c_4
@@ -67,9 +68,9 @@ def lemma_2(
 
     Source
         Zhao et al. (2023), Lemma 2 and Appendix A, with c = 1/8 by Hoeffding's inequality. Only the shares of the
-        clusters matter: with more clients the same shares refute it for every other c > 0. Momentum carries an error
-        past 0: with 17 of 34 clients, beta = 2/3, no noise and e_0 = 1/2, the next errors are 1/4, -1/24 and -31/144.
-        Theorem D bounds the same error with a recursion over the rounds.
+        clusters matter: for any other c > 0, the same shares with more clients refute the lemma. The reason is that
+        momentum carries an error past 0. With 17 of 34 clients, beta = 2/3, no noise and e_0 = 1/2, the next errors
+        are 1/4, -1/24 and -31/144. Theorem D bounds the error of the same algorithm by a recursion over the rounds.
     """
     suppose("1 - P lambda_5 > 0", has_positive_probability(2 * 4, min(own, clients - own)))
     return after_a_round(clients, own, momentum, start, round_, c_4)
@@ -77,7 +78,7 @@ def lemma_2(
 
 @lemma_2.line("every c_4")
 def every_constant(c_4: int = Z[1:]) -> Sides:
-    """The error |e_2| = -e_2 exceeds the right side, and therefore also the right side for any smaller constant."""
+    """The error |e_2| = -e_2 exceeds the right side for this c_4, and therefore for every smaller c_4."""
     smallest = 1 / Fraction(8 * (c_4 + 1))
     _, before, after = exact_path(1 - smallest, Fraction(9, 10), Fraction(1, 2), 2)
     return at_least(-after, contraction=(1 - smallest / 8) * before, mismatch=c_4 * smallest)

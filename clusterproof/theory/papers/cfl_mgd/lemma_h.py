@@ -1,4 +1,4 @@
-"""Lemma 2 without the floor, in one round and over many rounds; and Lemma H."""
+"""Lemma H, and Lemma 2 without the additive error rho_0, in one round and over many rounds."""
 
 from __future__ import annotations
 
@@ -40,22 +40,23 @@ def per_step_contraction(momentum: Fraction = Q[0 : Fraction(99, 100) : 20], rou
         ||chi_p^(t+1) - chi*_p|| <= (1 - l mu / 8L) ||chi_p^t - chi*_p||.
 
     Source
-        Ours. (31) of Zhao et al. (2023) adds rho_0, which is at least c_4 l > 0 even without noise. With the appendix's
-        c_4 = 1/4 (31) holds where this claim fails, since 0 + 1/8 = |e_3|. ``cfl-mgd/lemma-2`` breaks (31) itself.
+        Ours. (31) of Zhao et al. (2023) adds rho_0, which is at least c_4 l > 0 even without noise. The
+        counterexample to this claim does not break (31) with the appendix's c_4 = 1/4, since 0 + 1/8 = |e_3|.
+        ``cfl-mgd/lemma-2`` has a counterexample to (31) itself.
     """
     path = exact_path(HALF, momentum, HALF, round_ + 1)
     return at_most(abs(path[round_ + 1]), contraction=Fraction(15, 16) * abs(path[round_]))
 
 
 HORIZON = 4000
-"""Number of rounds in which a round without contraction must occur."""
+"""A round without contraction must occur within this number of rounds."""
 
 
 def fails(proportion: float, momentum: float) -> bool:
-    """Return whether a noise-free run in the steepest direction has a round without contraction.
+    """Return whether a noise-free run from the steepest direction has a round without contraction.
 
-    The ratio z_t = e_(t+1) / e_t satisfies z_(t+1) = (1 + beta - a) - beta / z_t, a = l_p; the contraction by 1 - l mu
-    / 8L fails for every kappa if |z_t| > 1.
+    The ratio z_t = e_(t+1) / e_t satisfies z_(t+1) = (1 + beta - a) - beta / z_twith a = l_p. If |z_t| > 1, round t
+    contradicts the contraction by 1 - l mu / 8L, for every kappa.
     """
     ratio = 1 - proportion
     for _ in range(HORIZON):
@@ -68,11 +69,11 @@ def fails(proportion: float, momentum: float) -> bool:
 
 
 def resonant(proportion: float, momentum: float) -> bool:
-    """Return whether the phase of an underdamped pair is nearly periodic, so that it may miss an arc.
+    """Return whether the phase of an underdamped recursion is nearly periodic, so that it may miss an arc.
 
-    With cos(theta) = (1 + beta - l_p) / (2 q), q = sqrt(beta), the phase of e_t advances by theta
-    modulo pi, and the contraction fails on an arc of share w. By the three-distance theorem
-    HORIZON phases miss the arc only if ||k theta / pi|| < 1 / HORIZON for some k <= 2 / w.
+    With cos(theta) = (1 + beta - l_p) / (2 q), q = sqrt(beta), the phase of e_t advances by theta modulo pi. The
+    contraction fails if the phase is in an arc whose length is a share w of pi. By the three-distance theorem,
+    HORIZON phases can miss the arc only if ||k theta / pi|| < 1 / HORIZON for some k <= 2 / w.
     """
     q = math.sqrt(momentum)
     cosine = (1 + momentum - proportion) / (2 * q)
@@ -95,26 +96,27 @@ def per_step_region(
     proportion: Fraction = Q[Fraction(1, 200) : Fraction(199, 200) : 12],
     momentum: Fraction = Q[0 : Fraction(199, 200) : 12],
 ) -> Sides:
-    """The noise-free contraction per round fails exactly where beta > (1 - sqrt(l_p))^2.
+    """Without noise, the contraction in a round fails exactly if beta > (1 - sqrt(l_p))^2.
 
     Hypotheses
         The hypotheses of ``cfl-mgd/per-step-contraction``, with L among the eigenvalues of cluster p.
 
     Statement
-        For every kappa, some reachable round has ||chi_p^(t+1) - chi*_p|| > ||chi_p^t - chi*_p|| iff
-        beta > (1 - sqrt(l_p))^2. Resonances are excepted: in a resonance the phase advances by a rational part of pi
-        and may never meet the failing arc.
+        For every kappa, some reachable round has ||chi_p^(t+1) - chi*_p|| > ||chi_p^t - chi*_p|| iff beta > (1 -
+        sqrt(l_p))^2. Resonances are excepted. In a resonance the phase advances by a rational multiple of pi, and may
+        never enter the arc in which the contraction fails.
 
     Proof
-        If overdamped, the ratio e_(t+1) / e_t starts at 1 - l_p and decreases to a positive limit. If underdamped, e_t
-        changes sign infinitely often, and next to a sign change the ratio is arbitrarily large.
+        In the overdamped case, the ratio e_(t+1) / e_t starts at 1 - l_p and decreases to a positive limit. In the
+        underdamped case, e_t changes its sign infinitely often, and near a change of sign the ratio is arbitrarily
+        large.
 
     Source
         Ours.
     """
     share, beta = float(proportion), float(momentum)
     boundary = (1 - math.sqrt(share)) ** 2
-    # if beta is closer to the boundary, the first failing round comes after the horizon
+    # if beta is closer to the boundary, the contraction first fails after the horizon
     suppose("beta differs from (1 - sqrt(l_p))^2 by 2e-4", abs(beta - boundary) >= 2e-4)
     underdamped, failing = beta > boundary, fails(share, beta)
     if underdamped and not failing:
@@ -142,8 +144,8 @@ def asymptotic_rate(momentum: Fraction = among(Fraction(9, 10)), rounds: int = a
         beta > (1 - sqrt(l))^2, and satisfies W_(t+1) = beta W_t, so the error falls as sqrt(beta)^T.
 
     Source
-        Ours. (A39) of Zhao et al. (2023) adds (8L / l mu) rho_0 >= 8 kappa c_4 > 0 and therefore implies no rate of
-        decrease: an error that tends to 0 eventually stays below this bound.
+        Ours. (A39) of Zhao et al. (2023) implies no rate of decrease, because it adds (8L / l mu) rho_0 >= 8 kappa
+        c_4 > 0. Every error that tends to 0 eventually satisfies this bound.
     """
     path = exact_path(HALF, momentum, HALF, rounds + 1)
     first, last = (
@@ -162,7 +164,7 @@ def asymptotic_rate(momentum: Fraction = among(Fraction(9, 10)), rounds: int = a
 
 
 def companion_radius(curvatures: np.ndarray, momentum: float) -> float:
-    """Compute the largest spectral radius of ((1 + beta - a, -beta), (1, 0)) over curvatures a, (n,), in floats."""
+    """Return the largest spectral radius of ((1 + beta - a, -beta), (1, 0)) over the curvatures a, (n,), in floats."""
     companions = np.zeros((len(curvatures), 2, 2))
     companions[:, 0, 0], companions[:, 0, 1], companions[:, 1, 0] = 1 + momentum - curvatures, -momentum, 1
     return float(np.abs(np.linalg.eigvals(companions)).max())
@@ -180,17 +182,19 @@ def asymptotic_region(
     condition_number: int = among(1, 2, 10, 100, 1000),
     momentum: Fraction = among(*(Fraction(k, 20) for k in range(20)), Fraction(99, 100), Fraction(999, 1000)),
 ) -> dict[str, Sides]:
-    """The true rate is slower than 1 - l mu / 8L exactly where sqrt(beta) > 1 - l mu / 8L.
+    """The true rate is slower than 1 - l mu / 8L exactly if sqrt(beta) > 1 - l mu / 8L.
 
     Hypotheses
         Expected losses are quadratic, with mu and L among the eigenvalues of the smallest cluster. There is no noise,
         and eta = 1/L.
 
     Statement
-        max over the spectrum of the rate r(eta l lambda) exceeds 1 - l mu / 8L iff sqrt(beta) > 1 - l mu / 8L.
+        The largest rate r(eta l lambda) over the eigenvalues lambda exceeds 1 - l mu / 8L iff sqrt(beta) > 1 - l mu /
+        8L.
 
     Proof
-        r(a) = sqrt(beta) if underdamped; if overdamped, r(a) <= 1 - a, and 1 - l mu / L < 1 - l mu / 8L.
+        In the underdamped case, r(a) = sqrt(beta). In the overdamped case, r(a) <= 1 - a, and 1 - l mu / L < 1 - l mu
+        / 8L.
 
     Source
         Ours.
@@ -220,7 +224,7 @@ def lemma_h_bound(curvature: float, momentum: float, rounds: int) -> np.ndarray:
 
 
 def bound_trace(task: Mixture, trace: Trace, failure_probability: float | None = None) -> TraceBound:
-    """Bound every round of a noise-free quadratic run by the envelope times the start, with probability 1.
+    """Bound the error of a noise-free quadratic run after every round, with probability 1.
 
     Raises
     ------
@@ -275,15 +279,15 @@ EXTREME = [
     "after (17); lemma 2; (31); (38); section 6.3; (A35); (A37); after (A38); (A39)",
 )
 def lemma_h(curvature: Annotated[float, reals(0, 1)], momentum: Annotated[float, reals(0, 1)]) -> Sides:
-    """Without noise |e_t| <= |Pi_t(a)| |e_0|, with three bounds on Pi_t in closed form; models may leave the ball.
+    """Without noise |e_t| <= |Pi_t(a)| |e_0|, with bounds on Pi_t in closed form for three cases.
 
     Hypotheses
         0 < a <= 1, 0 <= beta < 1, e_(t+1) = (1 + beta - a) e_t - beta e_(t-1), e_(-1) = e_0, q = sqrt(beta).
 
     Statement
-        (i) a < (1 - q)^2: 0 < Pi_t <= (1 - a)^t, decreasing in a. (ii) (1 - q)^2 <= a <= 1 - beta:
-        |Pi_t| <= q^t (1 + (1 - q) t) <= 1. (iii) a >= 1 - beta: |Pi_t| <= q^t / sqrt(1 - beta/4),
-        at most 2/sqrt(3): momentum can carry the error out of the ball in which it started.
+        (i) a < (1 - q)^2: 0 < Pi_t <= (1 - a)^t, decreasing in a. (ii) (1 - q)^2 <= a <= 1 - beta: |Pi_t| <= q^t (1 +
+        (1 - q) t) <= 1. (iii) a >= 1 - beta: |Pi_t| <= q^t / sqrt(1 - beta/4) <= 2/sqrt(3). In this case momentum can
+        make the error larger than its initial value.
 
     Proof
         (i) The ratio e_(t+1) / e_t starts at 1 - a and decreases to r(a). (ii) Pi_t = q^t [T_t(x) + (x - q) U_(t-1)(x)]
@@ -291,10 +295,10 @@ def lemma_h(curvature: Annotated[float, reals(0, 1)], momentum: Annotated[float,
         W_0 = a e_0^2, and W_t >= e_t^2 [a - (1 - beta - a)^2 / 4 beta].
 
     Source
-        Ours; the claim replaces the contraction in Lemma 2. Equality can occur in each case.
+        Ours. The claim replaces the contraction in Lemma 2. In each of the three cases, equality can occur.
     """
     suppose("0 < a", curvature > 0)
     suppose("beta < 1", momentum < 1)
     response = np.abs(propagators(curvature, momentum, ROUNDS)[0])
-    # at the start both sides are 1
+    # before the first round, both sides are 1
     return at_most(response[1:], envelope=lemma_h_bound(curvature, momentum, ROUNDS)[1:])

@@ -1,4 +1,4 @@
-"""Option II, model averaging: exact recursion, fixed point, drift and divergence, and the rate O(1 / T)."""
+"""Claims on option II, model averaging: exact recursion, fixed point, drift, divergence, and the rate O(1 / T)."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ def option_2(step_size: float, momentum: float, local_steps: int, reset: bool = 
 
 @dataclass(frozen=True)
 class OptionTwo:
-    """A cluster and parameters of option II, with and without reset."""
+    """The clients of one cluster, and parameters of option II, with and without reset of the momentum."""
 
     task: Annotated[QuadraticMixture, drawn(random_clients)]
     step_size: Annotated[float, reals(Fraction(1, 10), 1)]
@@ -57,7 +57,7 @@ class OptionTwo:
         )
 
     def run(self, start: np.ndarray, rounds: int) -> np.ndarray:
-        """Return models of the algorithm, (rounds + 1, d)."""
+        """Return the models before the first and after every round, (rounds + 1, d)."""
         algorithm = option_2(self.step_size, self.momentum, self.local_steps, self.reset)
         return np.asarray(run(algorithm, self.task, rounds=rounds, initial=start[None]).models[:, 0])
 
@@ -78,11 +78,12 @@ def model_averaging_recursion(option_two: OptionTwo, stream: Stream) -> dict[str
 
     Statement
         z = (chi, u) satisfies z' = M z + mean (I - B_i^H)(c_i, 0), M = mean B_i^H, B_i = ((I - eta A_i, -eta beta I),
-        (A_i, beta I)), H local steps. With ``reset_momentum`` only chi satisfies such an equation, with the first block
-        of M. If rho(M) < 1 the rounds converge linearly with factor rho(M) to (I - M)^-1 mean (I - B_i^H)(c_i, 0).
+        (A_i, beta I)). H is the number of local steps. With ``reset_momentum`` only chi satisfies such an equation,
+        with the first block of M. If rho(M) < 1 the rounds converge linearly with factor rho(M) to (I - M)^-1 mean (I
+        - B_i^H)(c_i, 0).
 
     Source
-        Ours; the claim replaces (12)-(20).
+        Ours. The claim replaces (12)-(20).
     """
     suppose("one cluster", option_two.task.clusters == 1)
     dimension, affine = option_two.task.dimension, option_two.map
@@ -125,13 +126,13 @@ def model_averaging_drift(
         The hypotheses of ``cfl-mgd/model-averaging-recursion`` hold, H >= 2, and rho(M) < 1.
 
     Statement
-        chi_inf - chi* = eta c_H(beta) (mean A)^-1 mean A_i^2 (chi* - c_i) + O(eta^2), with
-        c_H(beta) = (1/H) sum_(j<H) sum_(k=1..j) (1 - beta^k) / (1 - beta): 2 at (5, 0) and 3.71 at
-        (5, .9). With H = 1, or with equal Hessians, there is no drift.
+        chi_inf - chi* = eta c_H(beta) (mean A)^-1 mean A_i^2 (chi* - c_i) + O(eta^2), with c_H(beta) = (1/H)
+        sum_(j<H) sum_(k=1..j) (1 - beta^k) / (1 - beta). For example, c_5(0) = 2 and c_5(0.9) = 3.71. With H = 1, or
+        with equal Hessians, there is no drift.
 
     Source
-        Ours. The claim is an identity to first order; errors are relative to the drift without cancellation between
-        clients.
+        Ours. The claim is an identity to first order in eta. The check divides errors by the size that the drift
+        would have without cancellation between clients.
     """
     suppose("one cluster", task.clusters == 1)
     expected = first_order_drift(task.hessians, task.centers, momentum=momentum, local_steps=local_steps)
@@ -149,7 +150,7 @@ def model_averaging_drift(
     first, second = errors
     return {
         "formula": at_most(first, second_order=0.05),
-        # below this, the rounding error of the linear solve dominates
+        # for smaller errors, the rounding error of the linear solve dominates
         "half the step": given(
             "the error is above 1e-5", first > 1e-5, lambda: at_most(second, half=0.6 * first)
         ),
@@ -175,9 +176,9 @@ def exact_rounds(
     momentum, steps
         Momentum beta, and number of local steps H.
     model, buffer
-        chi and u before the rounds.
+        chi and u before the first round.
     reset
-        Whether a round starts from u = 0.
+        Whether every round starts with u = 0.
     """
     for _ in range(rounds):
         ends = []
@@ -192,7 +193,7 @@ def exact_rounds(
 
 
 def clients(flat: Fraction, center: Fraction) -> tuple[tuple[Fraction, Fraction], tuple[Fraction, Fraction]]:
-    """Return curvatures and centres of a flat client at ``center`` and a steep client, lambda = 1, at 0."""
+    """Return curvatures and minimisers of two clients: a flat one at ``center``, and one with curvature 1 at 0."""
     return (flat, Fraction(1)), (center, Fraction(0))
 
 
@@ -219,17 +220,18 @@ def model_averaging_stability(
 
     Hypotheses
         Clients have quadratic losses with the same minimiser and curvatures in (0, L], eta = 1/L, and beta is in [0,
-        1). So each client's local descent converges. The number of local steps H >= 1 is arbitrary (H = 1 in (12)), and
-        the clients' curvatures differ.
+        1). So the local gradient descent of each client converges. The number H >= 1 of local steps is arbitrary,
+        although (12) has H = 1. The clients' curvatures differ.
 
     Statement
-        The rounds of option II, which averages chi and u (line 16), converge: rho(M) <= 1. Two scalar clients have the
-        curvatures ``flat`` and 1; for a 2 x 2 matrix rho(M) <= 1 means |det M| <= 1 and |tr M| <= 1 + det M.
+        The rounds of option II, which averages chi and u (line 16), converge: rho(M) <= 1. The check has two scalar
+        clients with curvatures ``flat`` and 1. For a 2 x 2 matrix, rho(M) <= 1 means |det M| <= 1 and |tr M| <= 1 +
+        det M.
 
     Source
         Zhao et al. (2023), Section 5: "the convergence of this algorithm can be shown by studying the following
-        formula", (12), without a condition on beta or H. The reading applies it to H > 1 and to client losses that
-        differ within a cluster; (12) has one local step, and with one local step, the statement is true for quadratics.
+        formula", (12), without a condition on beta or H. Our reading applies this to H > 1, and to client losses that
+        differ within a cluster. (12) has one local step. With one local step, the statement is true for quadratics.
     """
     curvatures, centers = clients(flat, Fraction(0))
     (model, carried), (moved, buffer) = (
@@ -261,9 +263,9 @@ def model_averaging_reset(
         Clients have quadratic losses with curvatures in (0, 1 / eta], ``reset_momentum`` is True, and H >= 1.
 
     Statement
-        chi' - c = mean Pi_H(eta A_i) (chi - c) if all clients share the minimiser c. Hence a round multiplies the error
-        by at most g = max |Pi_H(a)| over the clients' spectra, with g < 1 for beta <= 0.93 and at most 2 / sqrt(3) in
-        any case. If the minimisers differ, the bound holds for the distance from the fixed point.
+        chi' - c = mean Pi_H(eta A_i) (chi - c) if all clients share the minimiser c. Hence a round multiplies the
+        error by at most g, the maximum of |Pi_H(a)| over the clients' spectra. Always g <= 2 / sqrt(3), and g < 1 for
+        beta <= 0.93. If the minimisers differ, the bound holds for the distance from the fixed point.
 
     Proof
         B_i^H (e, 0) has the first block Pi_H(eta A_i) e, because H steps from u = 0 are heavy-ball steps without
@@ -271,7 +273,7 @@ def model_averaging_reset(
         (``cfl-mgd/lemma-h``) bounds Pi_H.
 
     Source
-        Ours; repairs option II.
+        Ours. The claim repairs option II.
     """
     suppose("one cluster", task.clusters == 1)
     spectra = np.linalg.eigvalsh(task.hessians)
@@ -322,14 +324,14 @@ def model_averaging_rate(
 
     Statement
         ||chi_p^T - chi*_p|| <= (C / T) ||chi_p^0 - chi*_p|| for a constant C, up to logarithms. The check uses C =
-        1000, and so covers every smaller C, at T = 40 and without a logarithm.
+        1000 and T = 40, without a logarithm. A counterexample refutes every smaller C, as well.
 
     Source
-        Zhao et al. (2023), Section 7: "For the gradient averaging and model averaging methods [...], we show that their
-        convergence rates are [...] and O~(1/T), respectively", by (20), which bounds eps_0. The reading bounds eps_T,
-        for H > 1 and client losses that differ within a cluster. (12) has one local step. With one local step or with
-        equal losses, the statement is true for quadratics. In truth the method converges linearly (to a biased limit if
-        Hessians and minimisers differ) or diverges, see ``cfl-mgd/model-averaging-recursion``.
+        Zhao et al. (2023), Section 7: "For the gradient averaging and model averaging methods [...], we show that
+        their convergence rates are [...] and O~(1/T), respectively", by (20), which bounds eps_0. Our reading bounds
+        eps_T, for H > 1 and client losses that differ within a cluster. (12) has one local step. With one local step
+        or with equal losses, the statement is true for quadratics. In general the method converges linearly (to a
+        biased limit if Hessians and minimisers differ) or diverges, see ``cfl-mgd/model-averaging-recursion``.
     """
     return order_of_error(flat, center, momentum, local_steps, rounds, constant)
 
@@ -359,19 +361,20 @@ def model_averaging_limit(
     rounds: int = Z[1:30],
     constant: Fraction = among(Fraction(1)),
 ) -> Sides:
-    """Model averaging converges to the minimiser of the cluster's loss, at the order 1 / T.
+    """Model averaging converges to the minimiser of the cluster's loss with an error of the order 1 / T.
 
     Hypotheses
-        The clients are L-smooth and strongly convex, eta = 1/L, there are H local steps, and 0 < beta < 1, as (19) and
-        (20) divide by beta. The clients' minimisers may differ, as they do with finite data, and chi*_p minimises their
-        mean loss.
+        The clients are L-smooth and strongly convex, eta = 1/L, and there are H local steps. 0 < beta < 1, because
+        (19) and (20) divide by beta. The clients' minimisers may differ, as they do for finite data, and chi*_p
+        minimises the clients' mean loss.
 
     Statement
-        ||chi_p^T - chi*_p|| <= (C / T) ||chi_p^0 - chi*_p||. The check uses C = 1. Since the error stays away from 0,
-        no C is large enough for all T.
+        ||chi_p^T - chi*_p|| <= (C / T) ||chi_p^0 - chi*_p||. The check uses C = 1. Since the error does not tend to
+        0, no C is large enough for all T.
 
     Source
-        Zhao et al. (2023), Section 7, quoted in ``cfl-mgd/model-averaging-rate``. The reading adds H > 1 and minimisers
-        that differ within a cluster. H >= 2 local steps with different Hessians move the limit; H = 1 does not.
+        Zhao et al. (2023), Section 7, quoted in ``cfl-mgd/model-averaging-rate``. Our reading allows H > 1 and
+        minimisers that differ within a cluster. H >= 2 local steps with different Hessians move the limit away from
+        chi*_p. H = 1 does not.
     """
     return order_of_error(flat, center, momentum, local_steps, rounds, constant)

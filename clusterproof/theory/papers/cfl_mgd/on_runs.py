@@ -1,4 +1,4 @@
-"""Theorem 1 and Lemma 2 on a run: hypotheses and bounds, and the bound of Lemma 2 for claims."""
+"""Hypotheses and bounds of Theorem 1 and Lemma 2 on a run, and the bound of Lemma 2 for claims."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ def is_exact(task: Mixture) -> bool:
 
 
 def needs_of(task: Mixture, trace: Trace) -> Iterator[Hypothesis]:
-    """Yield the hypotheses of Theorem 1, except (A38) in the appendix.
+    """Yield the hypotheses of Theorem 1, except the appendix's condition (A38).
 
     Raises
     ------
@@ -56,7 +56,7 @@ def share_losses(task: Mixture) -> bool:
 
 
 def variances(task: RegressionMixture) -> tuple[float, float]:
-    """Return sigma^2 and v^2 for one sample at the clusters' optima, each the largest over all clusters."""
+    """Return sigma^2 and v^2 for one sample at the optima; both are the largest over all clusters."""
     pairs = list(enumerate(task.optima))
     loss = max(float(task.loss_variance(optimum, cluster)) for cluster, optimum in pairs)
     return loss, max(float(task.gradient_variance(optimum, cluster)) for cluster, optimum in pairs)
@@ -64,7 +64,7 @@ def variances(task: RegressionMixture) -> tuple[float, float]:
 
 @dataclass(frozen=True)
 class OnRun:
-    """Theorem 1 on a run.
+    """The constants of Theorem 1 on a run.
 
     Attributes
     ----------
@@ -77,9 +77,10 @@ class OnRun:
     factor
         The factor 1 - l mu / 8L.
     known
-        Whether v and sigma are known; otherwise both count as 0.
+        Whether v and sigma are known. If not, both are replaced by 0.
     certain
-        Whether there is no randomness and the printed probability is positive; then a run can break Lemma 2.
+        Whether there is no randomness and the printed probability is positive. Only then can a single run break Lemma
+        2.
     """
 
     floor: float
@@ -134,8 +135,8 @@ def bound_by_lemma_2(task: Mixture, trace: Trace, failure_probability: float | N
     Raises
     ------
     InvalidArgument
-        If the paper's statement does not apply to the run: other dynamics, another step size, absent clients, too few
-        clients for a positive probability, noise, or a start outside the basin.
+        If the run does not satisfy the hypotheses of Lemma 2: wrong algorithm or step size, partial participation,
+        too few clients for a positive probability, noise, or initial models outside the basin.
     """
     cfl_mgd_of(trace)  # this raises an error for other dynamics
     if not is_exact(task):

@@ -1,4 +1,4 @@
-"""Claims on Theorem 1, which says nothing with the printed c_4; on the probability, other constants and Remark 1."""
+"""Claims on Theorem 1 with the appendix's c_4 and with other constants, on its probability, and on Remark 1."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from clusterproof.theory.papers.cfl_mgd.floor import C_4
 
 REPAIRS = ("cfl-mgd/theorem-d", "cfl-mgd/theorem-a")
 SHARE = Q[Fraction(1, 10**6) : Fraction(1, 2) : 6]
-"""The least share l = min l_p."""
+"""The smallest share l = min l_p."""
 ROOT = Q[1::2]
 """The root sqrt(L / mu)."""
 SEPARATION = Q[0:2]
@@ -88,7 +88,7 @@ def theorem_1(
     suppose(
         "(A38): rho_0 <= (l/32) (mu/L)^(3/2) Delta", floor <= allowed_floor(share, root_of_kappa, separation)
     )
-    # at an instance that satisfies (A38), the start is already within rho
+    # at an instance that satisfies (A38), the initial error is already at most rho
     return at_most(start, rho=conclusion(share, root_of_kappa, floor))
 
 
@@ -164,7 +164,7 @@ def theorem_1_probability(
 
 
 CONSTANTS = tuple(Fraction(1, denominator) for denominator in (33, 64, 256, 1024))
-"""Values of c_4 for which Theorem 1 says something."""
+"""Values of c_4 for which the bound of Theorem 1 is below the initial error."""
 CLIENTS = Z[3:]
 OWN = Z[2 : lambda clients: clients - 1]
 MOMENTUM = among(*(Fraction(10**k - 1, 10**k) for k in (1, 2, 3, 4, 5)))
@@ -197,21 +197,21 @@ def rounds_of(constant: Fraction, clients: int, own: int) -> int:
     places="(11)",
 )
 def theorem_1_small_constant(clients: int = CLIENTS, own: int = OWN, momentum: Fraction = MOMENTUM) -> Sides:
-    """Theorem 1 is true for some constant c_4 below 1/32, that is, for a constant with which it says something.
+    """Theorem 1 is true for some constant c_4 below 1/32, so that its bound is below the initial error.
 
     Hypotheses
-        The hypotheses of Theorem 1, with c_4 any of 1/33, 1/64, 1/256, 1/1024: from 1/32 on rho >= ||e_0||. The
-        probability 1 - P lambda_5 of a round is positive, 8 exp(-l m / 8) < 1, and so is the probability of Theorem 1
-        as meant, 1 - ... - 4 exp(-clm).
+        The hypotheses of Theorem 1 hold, and c_4 is 1/33, 1/64, 1/256 or 1/1024. (For c_4 >= 1/32, rho >= ||e_0||.)
+        The probability 1 - P lambda_5 of a round is positive, that is, 8 exp(-l m / 8) < 1. The probability 1 - ... -
+        4 exp(-clm), which Theorem 1 should have, is positive, as well.
 
     Statement
         With that probability, after T = (8L / l mu) log(Delta / 2 rho) rounds, rounded up, ||chi_p^T - chi*_p|| <= rho.
 
     Source
-        Ours: four values of a constant that Zhao et al. (2023), Theorem 1, leave open, "constants c_1, ..., c_6 > 0
-        exist". (A38) is the appendix's additional condition. Four values suggest that Theorem 1 is false for every
-        value below 1/32, but do not prove it. Only the shares of the clusters matter: the same shares with more clients
-        also refute it if the probability covers all T rounds, 1 - T P lambda_5.
+        Ours. Theorem 1 of Zhao et al. (2023) does not state its constants: "constants c_1, ..., c_6 > 0 exist". (A38)
+        is an additional condition in the appendix. The four values suggest that Theorem 1 is false for every c_4
+        below 1/32, but do not prove it. Only the shares of the clusters matter: the same shares with more clients
+        also refute the theorem with the probability 1 - T P lambda_5, which covers all T rounds.
     """
     suppose("1 - P lambda_5 > 0", has_positive_probability(2 * 4, min(own, clients - own)))
     rounds = [rounds_of(constant, clients, own) for constant in CONSTANTS]
@@ -248,20 +248,20 @@ def theorem_1_large_separation(
     momentum: Fraction = MOMENTUM,
     separation: Fraction = among(Fraction(33, 2), Fraction(32), Fraction(128), Fraction(512)),
 ) -> Sides:
-    """If the optima are so far apart that Theorem 1 says something, it is true.
+    """Theorem 1 is true if the optima are so far apart that its bound is below the initial error.
 
     Hypotheses
-        The hypotheses of Theorem 1, where Assumption 4's max ||chi*_p|| <~ 1 has the constant Delta / 2. With the
-        appendix's c_4 = 1/4 a start may be farther than rho = 4 kappa from its optimum if Delta > 16 kappa^(3/2). (A38)
-        holds from 8 kappa^(3/2) on; here kappa = 1. The probability 1 - P lambda_5 of a round is positive, 8 exp(-l m /
-        8) < 1.
+        The hypotheses of Theorem 1 hold, where we read max ||chi*_p|| <~ 1 in Assumption 4 as max ||chi*_p|| <= Delta
+        / 2. With the appendix's c_4 = 1/4, an initial error can exceed rho = 4 kappa if Delta > 16 kappa^(3/2). (A38)
+        holds for Delta >= 8 kappa^(3/2). Here kappa = 1. The probability 1 - P lambda_5 of a round is positive, that
+        is, 8 exp(-l m / 8) < 1.
 
     Statement
         With that probability, after T = (8L / l mu) log(Delta / 2 rho) rounds, rounded up, ||chi_p^T - chi*_p|| <= rho.
 
     Source
         Zhao et al. (2023), Theorem 1, (A38) and Appendix B, for two scalar clusters at chi* = +-Delta / 2 without
-        noise. The models start at the largest distance that Assumption 4 allows, Delta / 4. The reading adds the
+        noise. The initial errors have the largest value that Assumption 4 allows, Delta / 4. Our reading adds the
         constant Delta / 2.
     """
     suppose("1 - P lambda_5 > 0", has_positive_probability(2 * 4, min(own, clients - own)))
@@ -291,16 +291,19 @@ def remark_1(exponent: int = Z[0:16], constant: Fraction = among(Fraction(10**6)
     """The final error rho is of order 1 / sqrt(m n') + 1 / n' + 1 / (n' sqrt(m)).
 
     Hypotheses
-        The hypotheses of Theorem 1 without the appendix's condition (A38). m and n' grow, and everything else is fixed:
-        two equal clusters, L = mu. Losses and gradients are exact, v = sigma = 0, as Assumption 3 allows.
+        The hypotheses of Theorem 1 without the appendix's condition (A38). m and n' grow, and all other quantities
+        are fixed. There are two equal clusters, and L = mu. Losses and gradients are exact, v = sigma = 0, which
+        Assumption 3 allows.
 
     Statement
-        rho = (16 L / mu l) rho_0 <= C (1 / sqrt(m n') + 1 / n' + 1 / (n' sqrt(m))), up to logarithms, for some constant
-        C. The check uses C = 10^6, and so covers every smaller C, and c_4 = 1/4. For every c_4 > 0, rho stays above 16
-        kappa c_4. So no C is large enough, even after multiplication by a power of log(m n').
+        rho = (16 L / mu l) rho_0 <= C (1 / sqrt(m n') + 1 / n' + 1 / (n' sqrt(m))), up to logarithms, for some
+        constant C. The check uses c_4 = 1/4 and C = 10^6, and a counterexample refutes every smaller C, as well. For
+        every c_4 > 0, rho stays above 16 kappa c_4. So no C is large enough, even if a power of log(m n') multiplies
+        the right side.
 
     Source
-        Zhao et al. (2023), Theorem 1 and Remark 1. The repaired floor is O(1 / sqrt(m n')), see ``cfl-mgd/theorem-d``.
+        Zhao et al. (2023), Theorem 1 and Remark 1. In the repaired theorem, the additive error is O(1 / sqrt(m n')),
+        see ``cfl-mgd/theorem-d``.
     """
     size, kappa, share = 10**exponent, 1, Fraction(1, 2)
     rho = 16 * kappa / share * (C_4 * share)

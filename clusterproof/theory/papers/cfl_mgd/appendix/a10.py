@@ -30,13 +30,14 @@ def gradients_in_the_basin(
     along: Fraction = SHARE,
     bent: Fraction = SHARE,
 ) -> dict[str, Sides]:
-    """At chi_1, the gradient of another cluster is at most 3 L, and the gradient of cluster 1 is at most L.
+    """At model chi_1, the gradient of another cluster has norm at most 3 L, and the gradient of cluster 1 at most L.
 
     Hypotheses
-        Assumption 1 holds, and chi_1 is in the basin. Assumption 4's <~ 1 is read as max ||chi*_p|| <= 1, so that Delta
-        <= ||chi*_1 - chi*_p|| <= 2. The distance of chi_1 from chi*_1 is a ``share`` of the basin's radius, kappa =
-        ``root``^2, and the angle at chi*_1 has any ``cosine``. The claim is proved for every phi_p, from the possible
-        gradients of such a function (``exact/one_point.py``).
+        Assumption 1 holds, and chi_1 is in the basin. We read the condition max ||chi*_p|| <~ 1 of Assumption 4 as
+        max ||chi*_p|| <= 1. Therefore Delta <= ||chi*_1 - chi*_p|| <= 2. The distance of chi_1 from chi*_1 is a
+        ``share`` of the basin's radius, and kappa = ``root``^2. The angle at chi*_1 is arbitrary, with the given
+        ``cosine``. The claim is proved for every phi_p: it holds for every gradient that such a function can have at
+        chi_1 (``exact/one_point.py``).
 
     Statement
         The unit of length is the largest norm of an optimum. Both sides are squared and divided by L^2.
@@ -45,16 +46,17 @@ def gradients_in_the_basin(
         (A10)
             ||grad phi_p(chi_1) - grad phi_p(chi*_p)|| <= L ||chi_1 - chi*_p||.
         after (A10)
-            ||chi_1 - chi*_p|| <= 3; 2.5 is enough.
+            ||chi_1 - chi*_p|| <= 3. The distance is in fact at most 2.5.
         (A10), meant
-            The inequality that the proof needs, in any units: ||grad phi_p(chi_1)|| <= L ||chi_1 - chi*_p|| <= L (D +
-            B), D = max ||chi*_p - chi*_q||, B the basin's radius. Theorem A uses it as b. Equality occurs at kappa = 1
-            for two clusters that face away from each other.
+            The proof needs this inequality, which holds in any unit of length: ||grad phi_p(chi_1)|| <= L ||chi_1 -
+            chi*_p|| <= L (D + B). Here D = max ||chi*_p - chi*_q||, and B is the basin's radius. Theorem A uses the
+            inequality, as well. Equality occurs for kappa = 1 if chi_1 is displaced from chi*_1 in the direction away
+            from chi*_p.
         (A26)
             ||grad phi^1(chi_1) - grad phi^1(chi*_1)|| <= L ||chi_1 - chi*_1||.
         (A26), in units
-            ||chi_1 - chi*_1|| <= 1. The bound that is meant, in any units, is Delta / (4 sqrt(kappa)); here it is at
-            most 1/2.
+            ||chi_1 - chi*_1|| <= 1. The proof needs the bound Delta / (4 sqrt(kappa)), which is valid in any unit of
+            length. In these units it is at most 1/2.
 
     Source
         Zhao et al. (2023), (A10) and (A26).
@@ -85,7 +87,7 @@ def within_the_basin(
     along: Fraction = SHARE,
     bent: Fraction = SHARE,
 ) -> dict[str, Sides]:
-    """State the line "(A10), meant", for distances of at most D and B."""
+    """State the line "(A10), meant". The optima are at most D apart, and chi_1 is at most B from its optimum."""
     reach = square_of_sum(apart, cosine, off)
     square, gradient = known(lambda: reach, lambda of: of >= 0), gradient_square(root**2, along, bent)
     return {

@@ -1,4 +1,4 @@
-"""Claims on (A15)-(A17): the number of false members, and the bound on T_2."""
+"""Claims on (A15)-(A17): the number of misassigned clients in a cluster, and the bound on T_2."""
 
 from __future__ import annotations
 
@@ -38,15 +38,16 @@ With this number, the norm of the noise is nearly constant.
 
 @lru_cache(maxsize=256)
 def exceeded_displacement(law: TwoPointLosses, clients: int, foreign: int, failure: float) -> float:
-    """Return the largest x with P(||T_2|| >= x) > failure; T_2 is the false members' gradient sum at chi_1 over m.
+    """Return the largest x with P(||T_2|| >= x) > failure.
 
     Parameters
     ----------
     law
         Distribution of the losses for one sample, with L = 1.
     clients, foreign
-        m, and the number of clients in cluster 2. Each of these clients is a false member with the distribution's error
-        probability, and then draws a fresh sample for its gradient.
+        Number m of all clients, and number of clients in cluster 2. Each client of cluster 2 chooses model 1 with the
+        error probability of the distribution. If it does, it draws a new sample for its gradient. T_2 is the sum of
+        these gradients at chi_1, divided by m.
     failure
         Probability in (0, 1).
     """
@@ -70,10 +71,10 @@ def exceeded_displacement(law: TwoPointLosses, clients: int, foreign: int, failu
 def exceeded_across(
     law: TwoPointLosses, clients: int, foreign: int, failure: float, noise: float, directions: int
 ) -> float:
-    """Return the largest x with P(||T_2 across|| >= x) > failure, for normal noise orthogonal to the models' line.
+    """Return the largest x with P(||T_2 across|| >= x) > failure, for normal noise orthogonal to chi_1 - chi_2.
 
-    If there are N false members, the sum of their noise is normal. The squared length is N noise^2 / m^2 times a
-    chi-squared variable, divided by the degrees of freedom.
+    If N clients are misassigned, the sum of their noise has a normal distribution. Its squared length is N noise^2 /
+    m^2 times a chi-squared variable, divided by the degrees of freedom.
 
     Parameters
     ----------
@@ -103,7 +104,7 @@ def exceeded_across(
 
 
 def _binomial(count: int, probability: float) -> tuple[np.ndarray, np.ndarray]:
-    """Return likely values of Bin(count, probability), and their probabilities."""
+    """Return the values of Bin(count, probability) that are not too rare, and their probabilities."""
     from scipy.special import gammaln, xlog1py, xlogy
 
     spread = 12 * np.sqrt(count * probability * (1 - probability)) + 40
@@ -116,7 +117,8 @@ def _binomial(count: int, probability: float) -> tuple[np.ndarray, np.ndarray]:
 
 
 FEW = {"law": tightest(), "own": 1, "foreign": 50, "level": Fraction(1, 2)}
-# a single false member breaks the line, and every foreign client is a false member with probability 1/1000
+# a single misassigned client breaks the line, and every client of cluster 2 is misassigned with probability
+# 1/1000
 SPENT = {"law": tightest(), "own": 1, "foreign": 48, "level": Fraction(1, 10)}
 
 
@@ -136,29 +138,30 @@ def false_members(
     foreign: int = CROWD,
     level: Fraction = among(Fraction(1, 2), Fraction(1, 10), Fraction(9, 10), Fraction(99, 100)),
 ) -> dict[str, Sides]:
-    """There are few false members, and they move model 1 by at most the sum of the two terms in (36).
+    """Few clients are misassigned to cluster 1, and they move model 1 by at most the sum of the two terms in (36).
 
     Hypotheses
-        Assumptions 1-4 hold in the round, with sigma^2 at the compared models. For (A17), the hypotheses of (A14) hold,
-        and eta = 1/L.
+        Assumptions 1-4 hold in the round, where sigma^2 is the variance of the loss at the compared models. For
+        (A17), the hypotheses of (A14) hold, and eta = 1/L.
 
     Statement
         The constants are c_1 = 128 and lambda_2 = ``level``. For two-valued losses, mu = L = 1 and Delta = 2.
 
     Lines
         (A15)
-            E |C_1 - C*_1| <= c_1 m sigma^2 / (mu^2 Delta^4 n'), from Lemma 1; (1 - l_1) m instead of m is enough.
+            E |C_1 - C*_1| <= c_1 m sigma^2 / (mu^2 Delta^4 n'), from Lemma 1. The bound holds with (1 - l_1) m
+            instead of m, as well.
         (A15), regressions
-            (A15) on drawn regressions.
+            (A15) on random regressions.
         (A16)
             P(|C_1 - C*_1| <= c_1 m sigma^2 / (mu^2 lambda_2 Delta^4 n')) <= 1 - lambda_2. This is a misprint: the
             inequality points in the wrong direction.
         (A16), meant
             (A16) with >=, by Markov's inequality on (A15), as (A17) uses it.
         (A17)
-            With probability at least 1 - P lambda_1 - lambda_2, ||T_2|| <= 3 c_1 sigma^2 / (mu^2 lambda_2 Delta^4 n') +
-            sqrt(c_1) v sigma sqrt(P) / (lambda_1 mu L Delta^2 n' sqrt(m lambda_2)), from (A14) and (A16) as meant. A
-            quarter of the right side is enough, and this quarter is attained as lambda_2 tends to 1.
+            With probability at least 1 - P lambda_1 - lambda_2, ||T_2|| <= 3 c_1 sigma^2 / (mu^2 lambda_2 Delta^4 n')
+            + sqrt(c_1) v sigma sqrt(P) / (lambda_1 mu L Delta^2 n' sqrt(m lambda_2)), from (A14) and (A16) as meant.
+            ||T_2|| is at most a quarter of the right side, and it reaches this quarter as lambda_2 tends to 1.
 
     Source
         Zhao et al. (2023), (A15)-(A17) = (36).
@@ -178,7 +181,8 @@ def expected_of_regressions(task: NoisyTask, stream: Stream) -> Sides:
     models = basin_models(task, stream)
     expected, variance = 0.0, 0.0
     for cluster in range(1, task.clusters):
-        # it suffices to compare pairs: a client joins C_1 only if model 1 beats its own model
+        # it suffices to compare pairs: a client joins C_1 only if its loss at model 1 is at most its loss
+        # at its own model
         pair = np.where(np.arange(task.clusters)[:, None] == 0, models[0], models[cluster])
         members = float(task.proportions[cluster]) * task.clients
         expected += members * float(task.misclassification_probability(pair, cluster)[0])
@@ -205,7 +209,7 @@ def displacement(
     stream: Stream,
     replicates: Replicates,
 ) -> Sides:
-    """Check (A17) on drawn rounds, with lambda_1 = lambda_2 = ``level``."""
+    """Check (A17) on random rounds, with lambda_1 = lambda_2 = ``level``."""
     failure = (task.clusters + 1) * float(level)
     suppose("P lambda_1 + lambda_2 < 1", failure < 1)
     suppose_units(task)
@@ -263,9 +267,10 @@ def noise_across(
     noise: int = among(10**6, 1),
     level: Fraction = among(Fraction(33, 100), Fraction(1, 4)),
 ) -> Sides:
-    """Check (A17) for normal noise in 10^6 directions orthogonal to the models' line, on which no loss depends.
+    """Check (A17) for normal noise in 10^6 directions that are orthogonal to the line through the models.
 
-    The claim measures only the part of T_2 that is orthogonal to the line, with lambda_1 = lambda_2.
+    No loss depends on these directions. The claim measures only the part of T_2 in these directions, with lambda_1 =
+    lambda_2.
     """
     law = tightest()
     failure = suppose_levels(level, level)

@@ -1,4 +1,4 @@
-"""Claims on (A18)-(A25): the momentum T_3 of a round, and the contents of the clients' buffers."""
+"""Claims on (A18)-(A25): the momentum T_3 of a round, and the momentum buffers of the clients."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ from clusterproof.theory.papers.cfl_mgd.appendix.a1_to_a9 import (
 OF_OTHERS: Any = sequences(ANY, lambda others: others)
 OF_ROUNDS: Any = sequences(ANY, lambda rounds: rounds)
 NOTHING_RANDOM = (
-    # the last client is a false member in rounds 0 and 2, so even before line 15 u_i is not S_i
+    # the last client is misassigned in rounds 0 and 2, so u_i differs from S_i even before line 15
     ScalarRun(3, 2, Fraction(1, 2), Fraction(1, 2), 2, 5, Fraction(0)),
     ScalarRun(2, 1, Fraction(1, 2), Fraction(1, 2), 1, 0, Fraction(0)),
     ScalarRun(3, 2, Fraction(1, 2), Fraction(1, 2), 1, 0, Fraction(0)),
@@ -56,33 +56,34 @@ NOTHING_RANDOM = (
     "after (A28)",
 )
 def own_momentum(run: ScalarRun) -> dict[str, Sides | Excluded]:
-    """Each client's buffer holds its own past gradients, which are near the present gradient up to noise.
+    """Each client's momentum buffer sums its own past gradients, which equal the present gradient up to noise.
 
     Hypotheses
         Option I runs as printed, with u_i^0 = 0.
 
     Statement
-        T_3 = (beta eta / m) sum_(C_1) u_i^t is at most the remaining noise of past gradients, plus |C_1 n C*_1| times
-        the present gradient. u_i^t is the buffer that enters round t, after line 15. The lines use S_i = sum_(k < t)
-        beta^(t-1-k) g_i^k, e_k = grad phi^1(chi_1^k) and C = C_1 n C*_1.
+        T_3 = (beta eta / m) sum_(C_1) u_i^t is at most the noise of the past gradients, plus |C_1 n C*_1| times the
+        present gradient. Here u_i^t is the buffer with which round t starts, after line 15 of the previous round. The
+        lines use S_i = sum_(k < t) beta^(t-1-k) g_i^k, e_k = grad phi^1(chi_1^k) and C = C_1 n C*_1.
 
     Lines
         (A18)
-            T_3 = T_31 + T_32, over C_1 n C*_1 and over C_1 - C*_1.
+            T_3 = T_31 + T_32, the sum over C_1 n C*_1 plus the sum over C_1 - C*_1.
         (A18), next model
             chi_1^(t+1) = chi_1^t - (eta / m) sum_(C_1) g_i^t - T_3.
         (A19)
-            u_i^t = S_i. False: line 15 replaces u_i by the mean over its cluster. Read before line 15, u_i^t = beta
-            u_i^(t-1) + g_i^(t-1) holds the mean of the previous round. The first counterexample refutes (A19)-(A21) in
-            both readings.
+            u_i^t = S_i. False: line 15 replaces u_i by the mean over its cluster. If u_i^t = beta u_i^(t-1) +
+            g_i^(t-1) is the buffer before line 15, it still contains the mean of the previous round. The first
+            counterexample refutes (A19)-(A21) for both meanings of u_i^t.
         (A20)
-            T_31 = (beta eta / m) sum_C S_i. False after a round with a false member, whose gradient line 15 mixed in.
+            T_31 = (beta eta / m) sum_C S_i. False after a round with a misassigned client: line 15 averages the
+            gradient of this client into all buffers.
         (A21)
-            T_32 = (beta eta / m) sum_(C_1 - C*_1) S_i. False for a client that was already a false member in an earlier
-            round. The line after (A28) repeats it.
+            T_32 = (beta eta / m) sum_(C_1 - C*_1) S_i. False for a client that was already misassigned in an earlier
+            round. The line after (A28) repeats this equation.
         (A19)-(A21), meant
-            The identity that line 15 keeps: if C_1^0 = ... = C_1^t, T_3 = (beta eta / m) sum_(C_1) S_i = beta
-            (chi_1^(t-1) - chi_1^t).
+            This identity remains true in spite of line 15: if C_1^0 = ... = C_1^t, then T_3 = (beta eta / m)
+            sum_(C_1) S_i = beta (chi_1^(t-1) - chi_1^t).
         (A22)
             sum_C S_i = sum_C (S_i - e_t) + |C| e_t, times beta eta / m.
         (A23), first step
@@ -91,16 +92,16 @@ def own_momentum(run: ScalarRun) -> dict[str, Sides | Excluded]:
         (A23), second step
             <= E ||sum_C (sum_k g_i^k - e_t)||^2 / (1 - beta)^2. False for sum_k g_i^k = e_t = 1: 1 <= 0 at beta = 1/2.
         (A23), third step
-            <= |C| v^2 t / ((1 - beta)^2 n'). False: the mean is sum_k e_k - e_t, not 0.
+            <= |C| v^2 t / ((1 - beta)^2 n'). False: the mean of the difference is sum_k e_k - e_t, not 0.
         (A23)
-            The first side is at most the last; (A24) is its root, and (A25) is Markov's inequality on the root. False:
-            the bias sum_k beta^(t-1-k) e_k - e_t remains, which is (1 / (1 - beta) - 1) e_t if the iterates do not
-            move.
+            The first expression is at most the last. (A24) takes the square root, and (A25) applies Markov's
+            inequality to the root. False: the bias sum_k beta^(t-1-k) e_k - e_t remains, which is (1 / (1 - beta) -
+            1) e_t if the iterates do not move.
         (A23), with noise
             (A23) along the errors 0.4 * 0.8^k of scalar regressions, where the right side is not 0.
 
     Source
-        Zhao et al. (2023), (A18) = (37), with the first line of (32), to (A25). Parentheses are set as in (A22).
+        Zhao et al. (2023), (A18) = (37), with the first line of (32), to (A25). We set parentheses as in (A22).
     """
     u, S, own = run.buffers, run.past_gradients, run.own_members
     w, beta, chi = run.weight, run.momentum, run.models
@@ -132,7 +133,7 @@ def parts_of_the_momentum(
     false: tuple[Fraction, ...] = OF_OTHERS,
     weight: Fraction = ANY,
 ) -> Sides:
-    """Check (A18) for arbitrary buffers of the cluster's own members and of false members."""
+    """Check (A18) for arbitrary buffers of correctly assigned and of misassigned clients."""
     of_own, _ = sums(own, 0)
     everyone, of_false = iterate(
         lambda so_far, buffer: (so_far[0] + buffer, so_far[1] + buffer),
@@ -183,7 +184,7 @@ def around_the_present_gradient(
     gradient: Fraction = ANY,
     weight: Fraction = ANY,
 ) -> Sides:
-    """Check (A22) for any S_i and any present gradient."""
+    """Check (A22) for arbitrary sums S_i and an arbitrary present gradient."""
     added, apart = sums(past, gradient)
     return equal((weight * added, weight * apart + weight * clients * gradient))
 
@@ -224,19 +225,21 @@ def a23_meant(
     """The noise in the weighted past gradients has second moment at most |C| v^2 / (n' (1 - beta^2)).
 
     Hypotheses
-        Assumption 3 holds along the run, each round has new batches, and C = C_1 n C*_1 is the same in all rounds.
+        Assumption 3 holds along the run, each round has new batches, and C = C_1 n C*_1 is the same set in all
+        rounds.
 
     Statement
-        E ||sum over C of sum_(k < t) beta^(t-1-k) (g_i^k - grad phi^1(chi^k))||^2 <= |C| v^2 / (n' (1 - beta^2)); the
-        bias sum_k beta^(t-1-k) grad phi^1(chi^k) is not noise, but part of the heavy ball (Theorem D).
+        E ||sum over C of sum_(k < t) beta^(t-1-k) (g_i^k - grad phi^1(chi^k))||^2 <= |C| v^2 / (n' (1 - beta^2)). The
+        bias sum_k beta^(t-1-k) grad phi^1(chi^k) is not noise. Theorem D treats it as part of the heavy-ball
+        recursion.
 
     Proved for
         One or two clients with one sample each, a scalar quadratic of curvature 1, 1/2 or 1/10, noise with two values,
         at most 3 rounds, and beta <= 9/10.
 
     Source
-        This is the true part of (A23) of Zhao et al. (2023), because the terms are martingale differences. The two
-        sides are equal up to the factor 1 - beta^(2t).
+        This part of (A23) of Zhao et al. (2023) is true, because the terms are martingale differences. If each
+        gradient has variance v^2 / n', the left side is 1 - beta^(2t) times the right side.
     """
     law = {jump: rarity, -jump * rarity / (1 - rarity): 1 - rarity}
     variance = sum(weight * value**2 for value, weight in law.items())

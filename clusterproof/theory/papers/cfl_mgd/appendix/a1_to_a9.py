@@ -1,4 +1,4 @@
-"""Claims on (A1)-(A9): the parts T_1 and T_2 of a round, and the contraction by own clients that stay."""
+"""Claims on (A1)-(A9): the parts T_1 and T_2 of a round, and the contraction by correctly assigned clients."""
 
 from __future__ import annotations
 
@@ -44,12 +44,12 @@ class ScalarRun:
     momentum
         Momentum beta.
     start
-        Distance between each starting model and its optimum; the models are displaced towards each other.
+        Distance between each initial model and its optimum. The models are displaced towards each other.
     round
         The round t.
     outliers
-        Bits of the rounds in which the last client, from cluster 2, chooses with the outlier +1. In all other cases,
-        clients choose with their cluster's mean.
+        Bit mask of rounds. In these rounds the last client, from cluster 2, chooses a model with the outlying sample
+        +1. In all other cases, clients choose with the mean of their cluster.
     spread
         Gradient batches of the clients of cluster 1 are 1 + spread, 1 - spread, 1 + spread, ...; all other batches are
         -1.
@@ -65,7 +65,7 @@ class ScalarRun:
 
     @property
     def samples(self) -> tuple[Table, Table, list[Fraction], Fraction]:
-        """Return batches for choices and gradients in rounds 0 .. t, starting models, and momentum."""
+        """Return batches for choices and gradients in rounds 0 .. t, the initial models, and the momentum."""
         others = [Fraction(-1)] * (self.clients - self.own)
         ordinary = [Fraction(1)] * self.own + others
         rounds = range(self.round + 1)
@@ -137,10 +137,10 @@ def total(values: Sequence[Fraction], clients: Iterable[int]) -> Fraction:
     places="(34); after (35); (A9)",
 )
 def parts_of_a_round(run: ScalarRun) -> dict[str, Sides | Excluded]:
-    """A round is one gradient step plus averaged noise, minus the false members' gradients and the momentum.
+    """A round is one gradient step plus averaged noise, minus the gradients of misassigned clients and the momentum.
 
     Hypotheses
-        The algorithm is option I. For (A1), some own client stays in C_1, because T_12 is otherwise 0/0.
+        The algorithm is option I. For (A1), some client of cluster 1 chooses model 1, because T_12 is otherwise 0/0.
 
     Statement
         chi_1^(t+1) - chi*_1 = T_1 - T_2 - T_3, with T_3 as in (A18).
@@ -152,8 +152,8 @@ def parts_of_a_round(run: ScalarRun) -> dict[str, Sides | Excluded]:
         (A9)
             T_2p, the sum over C_1 n C*_p of g_i, is |C_1 n C*_p| grad phi_p(chi_1) + sum of (g_i - grad phi_p(chi_1)).
         next model
-            chi_1^(t+1) - chi*_1 = T_11 + T_12 - (eta / m) sum_(p >= 2) T_2p - T_3, with the right sides above, for two
-            clusters.
+            chi_1^(t+1) - chi*_1 = T_11 + T_12 - (eta / m) sum_(p >= 2) T_2p - T_3, with the right sides of (A1) and
+            (A9), for two clusters.
 
     Source
         Zhao et al. (2023), (A1) = (34) and (A9).
@@ -171,7 +171,7 @@ def parts_of_a_round(run: ScalarRun) -> dict[str, Sides | Excluded]:
 
 
 def step_and_noise(own: Any, count: Any, error: Any, slope: Any, weight: Any) -> Any:
-    """Return T_11 + T_12, with the sum of the own clients' gradients, their number, grad phi^1(chi_1) and eta / m."""
+    """Return T_11 + T_12 from the gradients of cluster 1's clients, their number, grad phi^1(chi_1) and eta / m."""
     h = weight * count
     return (error - h * slope) + h * (slope - own / count)
 
@@ -194,7 +194,7 @@ def first_part(
     slope: Fraction = ANY,
     weight: Fraction = ANY,
 ) -> Sides:
-    """Check (A1) for any gradients of the clients that stay, chi_1 - chi*_1, grad phi^1(chi_1), and eta / m."""
+    """Check (A1) for arbitrary client gradients, and arbitrary chi_1 - chi*_1, grad phi^1(chi_1) and eta / m."""
     own, _ = sums(gradients, slope)
     return equal((error - weight * own, step_and_noise(own, clients, error, slope, weight)))
 
@@ -224,17 +224,18 @@ def descent(
         phi^1 is L-smooth and mu-strongly convex, and eta = 1/L.
 
     Statement
-        ||chi_1 - chi*_1 - h grad phi^1(chi_1)|| <= factor ||chi_1 - chi*_1||, with both sides squared; h is the paper's
-        eta-hat. The claim is proved for every phi^1 and chi_1, from the possible gradients of such a function
-        (``exact/one_point.py``).
+        ||chi_1 - chi*_1 - h grad phi^1(chi_1)|| <= factor ||chi_1 - chi*_1||, with both sides squared. Here h is the
+        paper's eta-hat. The claim is proved for every phi^1 and chi_1: it holds for every gradient that such a
+        function can have at chi_1 (``exact/one_point.py``).
 
     Lines
         (A2)
-            For 0 < h = ``share`` / L <= 1/L the factor is 1 - h mu L / (mu + L). With a constant factor below 1 on the
-            right side it would be false, because both sides become equal as h tends to 0.
+            For 0 < h = ``share`` / L <= 1/L the factor is 1 - h mu L / (mu + L). The right side cannot be multiplied
+            by a constant below 1, because the ratio of the two sides tends to 1 as h tends to 0.
         (A2), sharper
-            The factor is 1 - h mu, with up to twice the gain (ours): the textbook bound max(|1 - h mu|, |1 - h L|) for
-            h <= 2 / (mu + L) (Polyak 1987, 1.4), attained on quadratics in the flattest direction.
+            The factor is 1 - h mu, which decreases the error by up to twice as much as (A2). This line is ours. It is
+            the textbook bound max(|1 - h mu|, |1 - h L|) for h <= 2 / (mu + L) (Polyak 1987, 1.4). Quadratics attain
+            it in the flattest direction.
         (A7)
             For |C_1 n C*_1| >= l_1 m / 4 and h = |C_1 n C*_1| / (m L) the factor is 1 - l mu / 8L with l = min l_p,
             because h >= l / 4L and L / (mu + L) >= 1/2.
@@ -266,7 +267,7 @@ def with_the_clients_that_stay(
 
 @dataclass(frozen=True)
 class Shares:
-    """Numbers of clients of two clusters, and of clients that stay in the first cluster."""
+    """Numbers of clients of two clusters, and number of clients of the first cluster that choose model 1."""
 
     clients: Annotated[int, integers(2, 40, upwards=True)]
     own: Annotated[int, integers(1, lambda clients: clients - 1)]
@@ -274,7 +275,7 @@ class Shares:
 
     @property
     def step(self) -> Fraction:
-        """Share of all clients that stay in the cluster, which is L h for the step size h."""
+        """Clients of cluster 1 that choose model 1, as a share of all clients; it equals L h for the step size h."""
         return Fraction(self.shared, self.clients)
 
     @property
@@ -291,11 +292,11 @@ class Shares:
     expected="ill-posed",
 )
 def a7_step(one: Shares) -> dict[str, Sides]:
-    """If a quarter of the own clients stay, the effective step size is between l / 4L and 1 / L.
+    """If a quarter of a cluster's clients choose its model, the effective step size is between l / 4L and 1 / L.
 
     Hypotheses
-        |C_1 n C*_1| >= l_1 m / 4 and eta = 1/L. There are two clusters, P = 2; with more clusters, l = min l_p is no
-        larger.
+        |C_1 n C*_1| >= l_1 m / 4 and eta = 1/L. There are two clusters, P = 2. With more clusters, the smallest share
+        l = min l_p is no larger.
 
     Statement
         The claim concerns h = (eta/m) |C_1 n C*_1|, the paper's eta-hat.
@@ -304,7 +305,7 @@ def a7_step(one: Shares) -> dict[str, Sides]:
         (at least, printed)
             h >= p / (4 L). Elsewhere in the paper, p is the index of a cluster; (A7) itself has l.
         (at least)
-            h >= l / (4 L), which (A7) uses: the reading puts l for p. Attained at l_1 = l.
+            h >= l / (4 L), which (A7) uses. We read p as l. Equality occurs for l_1 = l.
         (at most)
             h <= 1/L.
 

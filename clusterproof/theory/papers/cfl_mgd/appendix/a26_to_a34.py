@@ -1,4 +1,4 @@
-"""Claims on (A27)-(A34): the momentum of false members, and the bounds on T_31, T_32 and T_3."""
+"""Claims on (A27)-(A34): the momentum of misassigned clients, and the bounds on T_31, T_32 and T_3."""
 
 from __future__ import annotations
 
@@ -51,29 +51,33 @@ def momentum_of_a_round(run: ScalarRun) -> dict[str, Sides | Excluded]:
     Lines
         (A27)
             With probability at least 1 - lambda_3 - 2 exp(-clm), ||T_31|| is at most the first two terms. False: the
-            line uses l m / 4, the lower bound of |C_1 n C*_1|, as an upper bound, and omits beta and, by (A25), the
-            bias. Without bias the correct term is beta l_1 ||grad phi^1|| / L, a length; l / 4 has no unit.
+            line uses the lower bound l m / 4 of |C_1 n C*_1| as an upper bound. It also omits beta and, like (A25),
+            the bias. Without bias the correct term is beta l_1 ||grad phi^1|| / L, which is a length, whereas l / 4
+            has no unit.
         (A28)
             T_3p = sum over C_1 n C*_p of S_i = sum over C_1 n C*_p of (S_i - grad phi_p(chi_1)) + |C_1 n C*_p| grad
             phi_p(chi_1), S_i = sum_(k < t) beta^(t-1-k) g_i^k; here p = 2. The next line, T_32 = (beta eta / m) sum_(p
             >= 2) T_3p, is (A21).
         (A34)
-            (38) holds with probability at least 1 - lambda_2 - lambda_3 - P lambda_4 - 2 exp(-clm). This line contains
-            the error of (A27), and is false for every c_4: with l_1 = 1 - l the left side of round 1 tends to beta / 2
-            as l tends to 0. Lemma H (``cfl-mgd/lemma-h``) bounds the run without this split.
+            (38) holds with probability at least 1 - lambda_2 - lambda_3 - P lambda_4 - 2 exp(-clm). This line repeats
+            the mistake of (A27), and is false for every c_4: with l_1 = 1 - l the left side of round 1 tends to beta
+            / 2 as l tends to 0. Lemma H (``cfl-mgd/lemma-h``) bounds the error without dividing a round into T_1, T_2
+            and T_3.
         (A33)
             With probability at least 1 - lambda_2 - P lambda_4, ||T_32|| <= c_1 beta sigma^2 / (mu^2 lambda_2 Delta^4
-            n') + c_2 beta sigma v sqrt(P t) / (lambda_4 mu L Delta^2 n' (1 - beta) sqrt(m lambda_2)), c_1 = 384, c_2 =
-            sqrt(128). In this line the right side has only the first term, and clients of two clusters err in round t
-            after rounds without noise. The derivation is wrong, because (A32) is false, but no instance breaks the
-            bound. By line 15 the buffer of a client from cluster q is the last displacement of model q over eta |C_q| /
-            m, at most 2 B L m / |C_q| within the basin. Moreover, 128 is at least twice the constant that Chebyshev's
-            inequality needs. For hundreds of clusters the bound has no slack.
+            n') + c_2 beta sigma v sqrt(P t) / (lambda_4 mu L Delta^2 n' (1 - beta) sqrt(m lambda_2)), c_1 = 384, c_2
+            = sqrt(128). The check omits the second term on the right side. In the check, the rounds before round t
+            have no noise, and in round t clients of one cluster out of two choose the wrong model. The derivation is
+            wrong, because (A32) is false, but no instance breaks the bound. By line 15 the buffer of a client from
+            cluster q is the last displacement of model q, divided by eta |C_q| / m. Within the basin it is at most 2
+            B L m / |C_q|. Moreover, 128 is at least twice the constant that Chebyshev's inequality needs. For
+            hundreds of clusters the bound is nearly attained.
         (A33), regressions
             The last round of random runs, where the models are in the basin.
 
     Source
-        Zhao et al. (2023), (A27) to (A34) = (38). Theorem D does not divide the momentum into parts.
+        Zhao et al. (2023), (A27) to (A34) = (38). The proof of Theorem D does not divide the momentum into such
+        parts.
     """
     fewest = min(run.own, run.clients - run.own)
     usable = run.spread == 0 and run.outliers == 0 and has_positive_probability(2, fewest)
@@ -89,7 +93,8 @@ def momentum_of_a_round(run: ScalarRun) -> dict[str, Sides | Excluded]:
 momentum_of_a_round.line("(A28)")(around_a_center)
 
 
-# a single client that errs breaks the line, and each of seven clients errs with probability 1/1000
+# a single misassigned client breaks the line, and each of seven clients is misassigned with probability
+# 1/1000
 ERRING = {
     "clients": 8,
     "foreign": 7,
@@ -113,10 +118,10 @@ def momentum_of_clients_that_err(
     jump: Fraction = Q[Fraction(1, 4) :: 4],
     level: Fraction = among(Fraction(1, 1000), Fraction(1, 10), Fraction(1, 2), Fraction(99, 100)),
 ) -> Sides:
-    """(A33): the probability that the false members' momentum exceeds the first term is at most lambda_2.
+    """(A33): the momentum of misassigned clients exceeds the first term with probability at most lambda_2.
 
-    There are two scalar clusters. The rounds before t have no noise, and a two-point distribution makes clients err in
-    round t.
+    There are two scalar clusters. The rounds before t have no noise. In round t, a two-point distribution of the
+    samples makes some clients choose the wrong model.
     """
     share = Fraction(foreign, clients)
     own_path, path = (exact_path(each, momentum, start, round_) for each in (1 - share, share))
@@ -165,7 +170,7 @@ NOISE = Fraction(2)
 
 
 def noise_bound(rarity: Fraction, round_: int, momentum: Fraction) -> Fraction:
-    """Suppose that n' = 1 is large enough, and return v^2 t / (1 - beta)^2 for one false member.
+    """Suppose that n' = 1 is large enough, and return v^2 t / (1 - beta)^2 for one misassigned client.
 
     sigma^2 is the variance of f = (chi - y)^2 / 2 at chi = 3/2, which lies beyond every model in the basins.
     """
@@ -187,8 +192,8 @@ def scripts(
     """Yield every outcome of the gradient batches before round t: probability, tables of batches, and models.
 
     Cluster 1 has m - 1 clients without noise and chi_1^0 = chi*_1 = 1; cluster 2 has one client and chi_2^0 = -1 +
-    start. The client chooses with the sample -1 in rounds 0 .. t - 1, and with the rare value +1 in round t. Choices
-    and gradients use separate batches, so the choices are independent of the gradients.
+    start. The client of cluster 2 chooses its model with the sample -1 in rounds 0 .. t - 1, and with the rare value
+    +1 in round t. Choices and gradients use separate batches, so the choices are independent of the gradients.
     """
     others = [Fraction(1)] * (clients - 1)
     choices = [[*others, Fraction(-1)]] * round_ + [[*others, Fraction(1)]]
@@ -214,17 +219,18 @@ def false_members(
     rarity: Fraction = among(*(Fraction(1, 10**k) for k in (3, 4, 5))),
     level: Fraction = among(Fraction(1, 2), Fraction(1, 10)),
 ) -> dict[str, Sides]:
-    """The false members' weighted past gradients are near the present gradient, up to noise.
+    """The weighted past gradients of misassigned clients equal the present gradient up to noise.
 
     Hypotheses
-        Assumptions 1-4 hold with the constants of the proof, given the clusters, and lambda_4 = ``level``. The
-        constants are n' >= 256 (P - 1) sigma^2 / (mu^2 Delta^4) and max ||chi*|| <= 1; sigma^2 bounds the loss's
-        variance in the basins.
+        Assumptions 1-4 hold with the constants of the proof, conditionally on the clusters, and lambda_4 = ``level``.
+        The assumed conditions are n' >= 256 (P - 1) sigma^2 / (mu^2 Delta^4) and max ||chi*|| <= 1; sigma^2 bounds
+        the loss's variance in the basins.
 
     Statement
-        Let D = sum over C_1 n C*_p of (S_i - grad phi_p(chi_1)) with S_i as in (A28), and N = |C_1 n C*_p| v^2 t / ((1
-        - beta)^2 n'). Then D is at most sqrt(N), except with the stated probability. False: a false member's past
-        gradients were mostly taken at its own model, where they vanish; grad phi_p(chi_1) has length mu Delta.
+        Let D = sum over C_1 n C*_p of (S_i - grad phi_p(chi_1)) with S_i as in (A28), and N = |C_1 n C*_p| v^2 t /
+        ((1 - beta)^2 n'). Then ||D|| is at most sqrt(N), except with the stated probability. False: most past
+        gradients of a misassigned client were computed at its own model, where they vanish, but grad phi_p(chi_1) has
+        length mu Delta.
 
     Lines
         (A29)
@@ -234,13 +240,14 @@ def false_members(
         (A31)
             P(||D|| > sqrt(N) / lambda_4) <= lambda_4, Markov's inequality.
         (A32)
-            With probability at least 1 - P lambda_4, ||T_32|| <= (3 L beta eta / m) |C_1 - C*_1| + (beta eta v sqrt(P)
-            / (m (1 - beta) lambda_4)) sqrt(|C_1 - C*_1| t / n'). False: a false member brings the buffer of its
-            previous cluster, up to ||e|| / (1 - beta) for a small cluster.
+            With probability at least 1 - P lambda_4, ||T_32|| <= (3 L beta eta / m) |C_1 - C*_1| + (beta eta v
+            sqrt(P) / (m (1 - beta) lambda_4)) sqrt(|C_1 - C*_1| t / n'). False: a misassigned client still has the
+            buffer of its previous cluster. For a small cluster, this buffer can be as large as ||e|| / (1 - beta).
 
     Source
-        Zhao et al. (2023), (A29)-(A32); (A32) from (A28), (A10) and (A31). The reading adds "given the clusters": the
-        paper prints "with probability of at least 1 - lambda_4" without a condition.
+        Zhao et al. (2023), (A29)-(A32). The paper derives (A32) from (A28), (A10) and (A31). Our reading adds
+        "conditionally on the clusters": the paper prints "with probability of at least 1 - lambda_4" without a
+        condition.
     """
     allowed = noise_bound(rarity, round_, momentum)
     mean = square = fails = Fraction(0)
@@ -267,9 +274,9 @@ def momentum_of_false_members(
     rarity: Fraction = among(*(Fraction(1, 10**k) for k in (4, 6, 8))),
     level: Fraction = among(Fraction(1, 4)),
 ) -> Sides:
-    """(A32): the probability that one false member's momentum exceeds the bound, with more clients and rounds.
+    """Check (A32) for one misassigned client, with more clients and rounds.
 
-    Outcomes with noise in some gradient are omitted. Squares are compared instead of square roots.
+    The check omits outcomes with noise in some gradient. It compares squares instead of square roots.
     """
     allowed = noise_bound(rarity, round_, momentum)
     path = exact_path(Fraction(1, clients), momentum, start, round_)

@@ -1,4 +1,4 @@
-"""Claims on (A35)-(A42): the contraction in a round, the error rho_0 that remains, and the result of T rounds."""
+"""Claims on (A35)-(A42): the contraction in a round, the additive error rho_0, and the error after T rounds."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ def one_round(
     start: Fraction = START,
     round_: int = Z[0:],
 ) -> dict[str, Sides | Excluded]:
-    """In a round every cluster's error shrinks by 1 - l mu / 8L, up to rho_0.
+    """Every round multiplies the error of each cluster by at most 1 - l mu / 8L, and adds at most rho_0.
 
     Hypotheses
         The hypotheses of (A8), (A17) and (A34) hold. The printed probability is positive, with c = 1/8 (A5). The
@@ -51,17 +51,19 @@ def one_round(
 
     Lines
         (A35)
-            For p = 1, with the floors of (A8), (A17) and (A34) and probability at least 1 - lambda_0 - P lambda_1 - 2
-            lambda_2 - lambda_3 - P lambda_4 - 4 exp(-clm), which is positive from l m = 12 on. False, because it
-            contains (A34). The union bound counts the event of (A6) twice.
+            For p = 1, with the additive terms of (A8), (A17) and (A34), the bound holds with probability at least 1 -
+            lambda_0 - P lambda_1 - 2 lambda_2 - lambda_3 - P lambda_4 - 4 exp(-clm), which is positive for l m >= 12.
+            False, because the derivation uses (A34). The union bound counts the event of (A6) twice.
         (A37) = (31) of Lemma 2
-            For all p, with probability at least 1 - P lambda_5, positive for two clusters from l m = 17 on.
+            For all p, the bound holds with probability at least 1 - P lambda_5, which is positive for two clusters if
+            l m >= 17.
         (A36)
             rho_0 = 2 v / (lambda_0 L sqrt(l m n')) + c_1 sigma^2 / (mu^2 lambda_2 Delta^4 n') + c_2 v sigma sqrt(P) /
             (lambda_1 mu L Delta^2 n' sqrt(m lambda_2)) + c_3 beta v sqrt(l t) / (lambda_3 (1 - beta) L sqrt(m n')) +
-            c_4 l + c_5 beta sigma^2 / (mu^2 lambda_2 Delta^4 n') + c_6 beta sigma v sqrt(P t) / (lambda_4 mu L Delta^2
-            n' (1 - beta) sqrt(m lambda_2)). This defines rho_0 as the sum of the three floors. It grows with t, which
-            (A37), (A39) and Theorem 1 ignore. Its term c_4 l is a length only in units of (A10).
+            c_4 l + c_5 beta sigma^2 / (mu^2 lambda_2 Delta^4 n') + c_6 beta sigma v sqrt(P t) / (lambda_4 mu L
+            Delta^2 n' (1 - beta) sqrt(m lambda_2)). This defines rho_0 as the sum of the three additive terms. The
+            sum grows with t, which (A37), (A39) and Theorem 1 ignore. Its term c_4 l is a length only in the units of
+            (A10).
 
     Source
         Zhao et al. (2023), (A35)-(A37). "For any lambda_5 in (0, 1)" needs l m > 8 log 4, and a positive probability
@@ -92,7 +94,7 @@ def floor_of_a_round(
     level: Fraction = Q[Fraction(1, 100) : 1 : 10],
     round_: int = Z[1:],
 ) -> Sides:
-    """The floor in Theorem 1 is the sum of the floors of (A8), (A17) and (A34), with lambda_i = ``level``."""
+    """rho_0 in Theorem 1 is the sum of the additive terms of (A8), (A17) and (A34), with lambda_i = ``level``."""
     whole = printed_floor(
         share=float(share),
         clusters=clusters,
@@ -136,22 +138,23 @@ def small_floor(
     separation: Fraction = SEPARATION,
     other_terms: Fraction = Q[0::2],
 ) -> dict[str, Sides | Excluded]:
-    """The floor is so small that all iterates stay in the basin.
+    """The additive error rho_0 is so small that all iterates stay in the basin.
 
     Hypotheses
-        rho_0 is (A36) with c_4 = 1/4. Assumption 4 has max ||chi*|| <~ 1, which we read as max ||chi*|| <= 1, so Delta
-        <= 2.
+        rho_0 is defined by (A36) with c_4 = 1/4. Assumption 4 has max ||chi*|| <~ 1, which we read as max ||chi*|| <=
+        1. Therefore Delta <= 2.
 
     Statement
         rho_0 <= (l / 32) (mu / L)^(3/2) Delta, and ||chi_p^t - chi*_p|| <= sqrt(mu / L) Delta / 4 for all t.
 
     Lines
         (A38)
-            rho_0, the sum of c_4 l and other terms, is that small, and a model on the boundary of the basin stays in
-            it. Vacuous: c_4 l alone is larger, at best l / 4 against l / 16.
+            rho_0, the sum of c_4 l and other terms, satisfies the first inequality of the statement, and a model on
+            the boundary of the basin stays in the basin. Vacuous: c_4 l = l / 4 alone exceeds the bound, which is at
+            most l / 16.
         after (A38)
-            If (A37) and (A38) were true, no model would ever leave the basin. Both sides are equal on the boundary with
-            equality in (A38).
+            If (A37) and (A38) were true, no model would ever leave the basin. Both sides are equal for a model on the
+            boundary if (A38) is an equality.
 
     Source
         Zhao et al. (2023), (A38) and the line after it.
@@ -170,14 +173,14 @@ def staying_in_the_basin(
     part_of_radius: Fraction = PART,
     part_of_floor: Fraction = PART,
 ) -> Sides:
-    """One round of (A37) from a model in the basin, with a floor that (A38) allows."""
+    """One round of (A37) from a model in the basin, with an error rho_0 that (A38) allows."""
     radius, floor = separation / (4 * root), part_of_floor * allowed_floor(share, root, separation)
     return at_most((1 - share / (8 * root**2)) * part_of_radius * radius + floor, radius=radius)
 
 
 @dataclass(frozen=True)
 class Recursion:
-    """The worst case of (A37): e_(t+1) = (1 - l mu / 8L) e_t + rho_0, from the boundary of the basin.
+    """The worst case of (A37): e_(t+1) = (1 - l mu / 8L) e_t + rho_0, where e_0 is the radius of the basin.
 
     Attributes
     ----------
@@ -201,12 +204,12 @@ class Recursion:
 
     @property
     def decay(self) -> Fraction:
-        """The decrease l mu / 8L of the error in a round, as a share of the error."""
+        """The relative decrease l mu / 8L of the error in a round."""
         return self.share / (8 * self.root**2)
 
     @property
     def start(self) -> Fraction:
-        """Largest error sqrt(mu / L) Delta / 4 at the start."""
+        """Largest initial error, sqrt(mu / L) Delta / 4."""
         return self.separation / (4 * self.root)
 
     @property
@@ -238,21 +241,22 @@ def rounds_of_a_contraction(recursion: Recursion) -> dict[str, Sides]:
 
     Hypotheses
         (A37) holds in every round with the same rho_0, and (A38) holds (compare ``cfl-mgd/appendix-a35``). chi_p^0 is
-        on the boundary of the basin. Each round adds P lambda_5 to the failure probability. The paper omits the total,
-        T P lambda_5.
+        on the boundary of the basin. Each round adds P lambda_5 to the failure probability. The paper omits the sum T
+        P lambda_5 over all rounds.
 
     Statement
-        ||chi_p^T - chi*_p|| <= rho, under the condition of the statement that ``cfl-mgd/appendix-a35`` refutes.
+        ||chi_p^T - chi*_p|| <= rho. The claim assumes (A37), which ``cfl-mgd/appendix-a35`` refutes.
 
     Lines
         (A39)
-            ||chi_p^T - chi*_p|| <= (1 - l mu / 8L)^T ||chi_p^0 - chi*_p|| + (8L / l mu) rho_0, for any T; attained as
-            T grows.
+            ||chi_p^T - chi*_p|| <= (1 - l mu / 8L)^T ||chi_p^0 - chi*_p|| + (8L / l mu) rho_0, for any T. Equality is
+            approached as T grows.
         (A40), meant
-            (sqrt(mu / L) Delta / 4) (1 - l mu / 8L)^T <= (8 rho_0 / l) sqrt(L / mu) for T = (8L / l mu) log(l mu Delta
-            / (32 rho_0 L)), rounded up; (A41) uses this. The paper prints =, see ``cfl-mgd/appendix-misprints``.
+            (sqrt(mu / L) Delta / 4) (1 - l mu / 8L)^T <= (8 rho_0 / l) sqrt(L / mu) for T = (8L / l mu) log(l mu
+            Delta / (32 rho_0 L)), rounded up. (A41) uses this inequality. The paper prints = instead of <=, see
+            ``cfl-mgd/appendix-misprints``.
         (A41)
-            (8 rho_0 / l) sqrt(L / mu) + (8L / mu l) rho_0 <= (16 L / mu l) rho_0; an equality at L = mu.
+            (8 rho_0 / l) sqrt(L / mu) + (8L / mu l) rho_0 <= (16 L / mu l) rho_0. Both sides are equal for L = mu.
         (A42)
             ||chi_p^T - chi*_p|| <= rho for that T, which is (8L / l mu) log(Delta / 2 rho), rounded up.
 
@@ -274,7 +278,7 @@ def rounds_of_a_contraction(recursion: Recursion) -> dict[str, Sides]:
 
 @rounds_of_a_contraction.line("(A39)")
 def error_after_rounds(recursion: Recursion, rounds: int = Z[0:30]) -> Sides:
-    """Each round multiplies the error by the factor in the bound's first term, and adds rho_0."""
+    """Each round multiplies the error by 1 - l mu / 8L, and adds rho_0."""
     decay, floors = recursion.decay, recursion.floor / recursion.decay
 
     def one_round(state: tuple[Fraction, Fraction]) -> tuple[Fraction, Fraction]:
@@ -305,25 +309,27 @@ def floors_together(recursion: Recursion) -> Sides:
     places="theorem 1; (A42)",
 )
 def misprints(recursion: Recursion, p: int = Z[1:4]) -> dict[str, Sides]:
-    """After T rounds exactly 8 rho_0 sqrt(L / mu) / l of the initial error is left, and rho is (16 L / mu p) rho_0.
+    """T rounds decrease the initial error to exactly 8 rho_0 sqrt(L / mu) / l, and rho is (16 L / mu p) rho_0.
 
     Hypotheses
-        The hypotheses of ``cfl-mgd/appendix-a39``; p is the number of the cluster.
+        The hypotheses of ``cfl-mgd/appendix-a39`` hold. Here p is the index of the cluster.
 
     Statement
-        The statement of ``cfl-mgd/appendix-a39``, as printed.
+        The statement is the statement of ``cfl-mgd/appendix-a39``, as printed.
 
     Lines
         (A40)
             (sqrt(mu / L) Delta / 4) (1 - l mu / 8L)^T = (8 rho_0 / l) sqrt(L / mu) for T = (8L / l mu) log(l mu Delta
-            / (32 rho_0 L)), not rounded. The left side is less, since log(1 - x) < -x. Both sides are divided by the
-            right side.
+            / (32 rho_0 L)), not rounded. False: the left side is smaller than the right side, since log(1 - x) < -x.
+            The check divides both sides by the right side.
         Theorem 1, rho
-            After T = (8L / l mu) log(Delta / 2 rho) rounds, rounded up, the error is at most rho = (16 L / mu p) rho_0,
-            with p for l. Since p >= 1 >= 2 l, the floor (8L / l mu) rho_0 of (A39) alone is at least this rho.
+            After T = (8L / l mu) log(Delta / 2 rho) rounds, rounded up, the error is at most rho = (16 L / mu p)
+            rho_0, with p instead of l. Since p >= 1 >= 2 l, the term (8L / l mu) rho_0 of (A39) alone is at least
+            this rho.
 
     Source
-        Zhao et al. (2023), (A40), which uses (1 - x)^(1/x) = 1/e, and Theorem 1; <= and l are meant.
+        Zhao et al. (2023), Theorem 1, and (A40), which uses (1 - x)^(1/x) = 1/e. The correct forms have <= instead of
+        =, and l instead of p.
     """
     decay, log = recursion.decay, math.log(recursion.argument)
     # relative to the right side, so that the initial error cancels

@@ -1,4 +1,4 @@
-"""Claims on (A3)-(A6), (A8) and (A11)-(A14): clients that find their model, and the noise in T_1 and T_2."""
+"""Claims on (A3)-(A6), (A8) and (A11)-(A14): correct assignments, and the noise in T_1 and T_2."""
 
 from __future__ import annotations
 
@@ -44,24 +44,26 @@ NOISE = {"task": two_values(40, 40, 0.2), "level": Fraction(1, 10), "place": "op
 def own_clients(
     task: ExtremeTask, level: Level, place: Place, stream: Stream, replicates: Replicates
 ) -> dict[str, Sides | Excluded]:
-    """The part of a round from own clients contracts by 1 - l mu / 8L, up to 2 v / (lambda_0 L sqrt(l m n')).
+    """Correctly assigned clients multiply the error by 1 - l mu / 8L, and add at most 2 v / (lambda_0 L sqrt(l m n')).
 
     Hypotheses
         Assumptions 1-4 hold, eta = 1/L, the models are in the basin, and v is taken at chi_1. Gradients and the choice
         of clusters use separate batches. lambda_0 = ``level``.
 
     Statement
-        Each line holds with the stated probability, by Markov's inequality; with Chebyshev's inequality, lambda_0 would
-        be lambda_0^(1/2).
+        Each line holds with the stated probability, by Markov's inequality. Chebyshev's inequality would replace
+        lambda_0 by lambda_0^(1/2).
 
     Lines
         (A3)
-            Given the clusters, with probability at least 1 - lambda_0, ||T_12|| <= v / (lambda_0 sqrt(n' |C_1 n
-            C*_1|)). The previous line prints E ||T_12||^2 = v^2 / (n' |C_1 n C*_1|), but means <=.
+            Conditionally on the clusters, with probability at least 1 - lambda_0, ||T_12|| <= v / (lambda_0 sqrt(n'
+            |C_1 n C*_1|)). The line before (A3) in the paper prints E ||T_12||^2 = v^2 / (n' |C_1 n C*_1|), where =
+            should be <=.
         (A8)
             With probability at least 1 - lambda_0 - 2 exp(-clm), c = 1/8, ||T_1|| <= (1 - l mu / 8L) ||chi_1 -
-            chi*_1|| + 2 v / (lambda_0 L sqrt(l m n')), from (A3), (A6) and (A7). With at most l_1 m own clients the
-            floor is v sqrt(l_1) / (lambda_0 L sqrt(m n')), smaller by up to 2 / l.
+            chi*_1|| + 2 v / (lambda_0 L sqrt(l m n')), from (A3), (A6) and (A7). Since cluster 1 has at most l_1 m
+            clients, the last term can be replaced by v sqrt(l_1) / (lambda_0 L sqrt(m n')), which is smaller by a
+            factor of up to 2 / l.
 
     Source
         Zhao et al. (2023), (A3) and (A8) = (35).
@@ -104,7 +106,7 @@ RARELY = ALONE | {"level": Fraction(1, 10)}
 
 
 def false_member_norms(one: Round) -> tuple[np.ndarray, np.ndarray, float]:
-    """Return ||T_2|| and the number of false members in each replicate, and the largest v of a cluster."""
+    """Return ||T_2|| and the number of misassigned clients in each replicate, and the largest v of a cluster."""
     others = range(1, one.task.clusters)
     total = np.sum([one.total(p) for p in others], axis=0)
     norms = np.linalg.norm(total, axis=-1) / (one.task.clients * one.task.smoothness)
@@ -124,11 +126,11 @@ def false_member_norms(one: Round) -> tuple[np.ndarray, np.ndarray, float]:
 def false_members(
     task: ExtremeTask, level: Level, place: Place, stream: Stream, replicates: Replicates
 ) -> dict[str, Sides | Excluded]:
-    """False members move model 1 by at most 3 L eta times their share, plus noise.
+    """Misassigned clients move model 1 by at most 3 L eta times their share, plus noise.
 
     Hypotheses
-        The hypotheses of (A10). Batches are independent of each other and of the choice of clusters; lambda_1 =
-        ``level``.
+        The hypotheses of (A10) hold. Batches are independent of each other and of the choice of clusters, and
+        lambda_1 = ``level``.
 
     Statement
         Each line holds with the stated probability, by Markov's inequality, if some client of cluster 2 joins C_1 (p =
@@ -136,8 +138,8 @@ def false_members(
 
     Lines
         (A11)
-            Given the clusters, E ||sum over C_1 n C*_p of (g_i - grad phi_p(chi_1))||^2 <= |C_1 n C*_p| v^2 / n', an
-            equality if v^2 is the variance at chi_1.
+            Conditionally on the clusters, E ||sum over C_1 n C*_p of (g_i - grad phi_p(chi_1))||^2 <= |C_1 n C*_p|
+            v^2 / n'. Both sides are equal if v^2 is the variance at chi_1.
         (A12)
             With probability at least 1 - lambda_1, ||sum over C_1 n C*_p of (g_i - grad phi_p(chi_1))|| <=
             sqrt(|C_1 n C*_p|) v / (lambda_1 sqrt(n')).
@@ -145,8 +147,9 @@ def false_members(
             With probability at least 1 - lambda_1, ||T_2p|| <= 3 L |C_1 n C*_p| + sqrt(|C_1 n C*_p|) v / (lambda_1
             sqrt(n')), from (A10) and (A12).
         (A14)
-            With probability at least 1 - P lambda_1, ||T_2|| <= (3 L eta / m) |C_1 - C*_1| + (eta v sqrt(P) / (lambda_1
-            m sqrt(n'))) sqrt(|C_1 - C*_1|), v the largest over the clusters, by a union over p and Cauchy-Schwarz.
+            With probability at least 1 - P lambda_1, ||T_2|| <= (3 L eta / m) |C_1 - C*_1| + (eta v sqrt(P) /
+            (lambda_1 m sqrt(n'))) sqrt(|C_1 - C*_1|), where v is the largest over the clusters. This follows from a
+            union bound over p and the Cauchy-Schwarz inequality.
 
     Source
         Zhao et al. (2023), (A11)-(A14).
@@ -183,7 +186,7 @@ def second_moment(
     rarity: Fraction = among(Fraction(1, 2), Fraction(1, 3), Fraction(1, 10)),
     jump: Fraction = Q[Fraction(1, 4) :: 4],
 ) -> Sides:
-    """(A11): the second moment of the noise, over all two-valued batches."""
+    """Check (A11): sum the squared noise over all two-valued batches."""
     rare, common = jump, -jump * rarity / (1 - rarity)
     variance = rarity * rare**2 + (1 - rarity) * common**2
     drawn, moment = clients * samples, Fraction(0)
@@ -217,32 +220,32 @@ def share_of_counts(count: int, sixteenths: int, is_far: Callable[[int], bool]) 
     places="assumption 4; before (A4); (A5); (A6); after (A25)",
 )
 def clients_that_stay(count: int = Z[1:1000], sixteenths: int = among(8, 10, 12, 14, 16)) -> dict[str, Sides]:
-    """On average at least half of the own clients stay; a quarter stays with probability at least 1 - 2 exp(-clm).
+    """At least half of cluster 1 chooses model 1 on average, and a quarter with probability at least 1 - 2 exp(-clm).
 
     Hypotheses
-        Clients of cluster 1 choose independently, and choose model 1 with probability at least 1/2. c = 1/8 is
-        Hoeffding's constant.
+        Clients of cluster 1 choose independently, and choose model 1 with probability at least 1/2. The constant c =
+        1/8 is from Hoeffding's inequality.
 
     Statement
         P(|C_1 n C*_1| <= l_1 m / 4) <= P(| |C_1 n C*_1| - E | >= l_1 m / 4) <= 2 exp(-clm). N = l_1 m >= l m is the
-        ``count``, and the right choice has the probability ``sixteenths`` / 16.
+        ``count``, and each client makes the correct choice with probability ``sixteenths`` / 16.
 
     Lines
         (A4)
-            P(a client of cluster 1 chooses model 1) >= 1/2, "using Lemma 1", hence E |C_1 n C*_1| >= l_1 m / 2, in the
-            basin. The claim makes the constant explicit that Assumption 4 hides in n' >~: n' >= 256 (P - 1) sigma^2 /
-            (mu^2 Delta^4), twice c_1 = 128. By Cantelli's inequality 64 (2 P - 3) is enough, and for P = 2 no smaller
-            constant is enough. With 256 (P - 1) at most a fifth of the clients errs, for every P. The constant 1 is too
-            small: take f(chi; z) = (chi + 1)^2 / 2 - z sin(pi chi / 2), with z = 2 with probability 2/3 and otherwise
-            -4. Then sigma^2 = 8 and n' = 1. With both models at their optima 1 and -1, two thirds of the clients err.
+            P(a client of cluster 1 chooses model 1) >= 1/2, "using Lemma 1", hence E |C_1 n C*_1| >= l_1 m / 2, in
+            the basin. Assumption 4 states n' >~ without a constant. The claim takes n' >= 256 (P - 1) sigma^2 / (mu^2
+            Delta^4), where 256 is twice c_1 = 128. By Cantelli's inequality the constant 64 (2 P - 3) suffices, and
+            for P = 2 no smaller constant does. With 256 (P - 1) at most a fifth of the clients is misassigned, for
+            every P. The constant 1 is too small: take f(chi; z) = (chi + 1)^2 / 2 - z sin(pi chi / 2), with z = 2
+            with probability 2/3 and otherwise -4. Then sigma^2 = 8 and n' = 1. With both models at their optima 1 and
+            -1, two thirds of the clients choose the wrong model.
         (A4), regressions
-            The sum of the exact pairwise errors with the least allowed number of samples, for each cluster.
-        (A5)
-            The middle term is at most the last. It is below 1 only for l m > 8 log 2. The best exponent is KL(3/8 ||
-            5/8) = 0.1277, at p = 5/8, and KL(1/4 || 1/2) = 0.1308 for the first term. Larger c fail, for example c =
-            1/5 for N = 32 clients with p = 1/2: P(Bin <= 8) = .0035 > .0033.
+            For each cluster, the sum of the exact pairwise error probabilities, with the smallest number of samples
+            that the claim allows. (A5) The middle term is at most the last, which is below 1 only for l m > 8 log 2.
+            The best exponent is KL(3/8 || 5/8) = 0.1277, at p = 5/8, and KL(1/4 || 1/2) = 0.1308 for the first term.
+            Larger c fail, for example c = 1/5 for N = 32 clients with p = 1/2: P(Bin <= 8) = .0035 > .0033.
         (A6)
-            The first term is at most the last; exp(-clm) is enough, since only one tail counts.
+            The first term is at most the last. It is even at most exp(-clm), since only one tail counts.
 
     Source
         Zhao et al. (2023), (A4) to (A6).
@@ -255,14 +258,14 @@ def clients_that_stay(count: int = Z[1:1000], sixteenths: int = among(8, 10, 12,
 
 @clients_that_stay.line("(A4)")
 def a4(law: TwoPointLosses) -> Sides:
-    """Check (A4) for two-valued losses, with the exact probability of the wrong choice."""
+    """Check (A4) for two-valued losses, with the exact probability of a wrong choice."""
     suppose("n' >= 256 (P - 1) sigma^2 / (mu^2 Delta^4)", law.samples >= CONSTANT * law.needed_samples)
     return at_most(law.error_probability, half=Fraction(1, 2))
 
 
 @clients_that_stay.line("(A4), regressions", evaluations=40)
 def a4_of_regressions(task: NoisyTask, stream: Stream) -> Sides:
-    """The sum of the exact pairwise errors with the least allowed number of samples, for each cluster."""
+    """Sum the exact pairwise error probabilities of each cluster, with the smallest allowed number of samples."""
     models = basin_models(task, stream)
     scale = task.strong_convexity**2 * task.separation**4
     errors = []

@@ -45,14 +45,14 @@ class RecordedTask(WrappedTask):
 
 @dataclass(frozen=True)
 class RecordedRun:
-    """A run with gradients and momentum of every client. Without replicates, the axis of replicates is missing.
+    """A run with the gradients and momentum of every client. A single run has no axis for replicates.
 
     Attributes
     ----------
     models
         Models before each round and after the last, (rounds + 1, replicates, P, d).
     assignments
-        Chosen clusters, which define C^t, (rounds, replicates, m).
+        Chosen clusters, which define the sets C_p^t, (rounds, replicates, m).
     gradients
         Gradients g_i^t, (rounds, replicates, m, d).
     buffers
@@ -106,7 +106,7 @@ def record(
 
 
 def noisy_regression(stream: np.random.Generator) -> RegressionMixture:
-    """Draw a regression on which some clients choose wrong clusters, with max ||chi*|| <= 1.
+    """Draw a regression with max ||chi*|| <= 1, on which some clients choose wrong clusters.
 
     The task has two or three clusters with 24 to 80 clients in total, dimension 1 to 4, 1 to 12 samples, and noise 0.3
     to 1.5. The covariances differ between clusters and have eigenvalues in [0.2, 1].
@@ -137,7 +137,7 @@ ExtremeTask = Annotated[RegressionMixture | TwoPointMixture, drawn(noisy_regress
 
 
 def two_values(own: int, foreign: int, jump: float) -> TwoPointMixture:
-    """Return clusters at 1 and -1; on a client's single sample, the gradient differs from its mean by +-jump."""
+    """Return clusters with optima 1 and -1 and one sample per client. The gradient noise is +-jump."""
     return TwoPointMixture(
         optima=np.array([[1.0], [-1.0]]),
         noise_gradients=np.array([jump]),
@@ -149,7 +149,7 @@ def two_values(own: int, foreign: int, jump: float) -> TwoPointMixture:
 
 
 def suppose_units(task: Mixture) -> None:
-    """State the hypothesis max ||chi*_p|| <= 1, which is Assumption 4's <~ 1 with the constant 1."""
+    """Suppose max ||chi*_p|| <= 1. Assumption 4 has max ||chi*_p|| <~ 1, and we take the constant 1."""
     suppose("max ||chi*|| <= 1", np.linalg.norm(task.optima, axis=-1).max() <= 1 + 1e-12)
 
 
@@ -159,7 +159,7 @@ def with_samples(task: RegressionMixture, samples: int) -> RegressionMixture:
 
 
 Place = Annotated[str, among("random", "apart", "towards", "optima")]
-"""Places for models: in the basin, on its boundary (away from or towards other optima), or at the optima."""
+"""Positions of models: in the basin, on its boundary (away from or towards other optima), or at the optima."""
 
 
 def basin_models(task: Mixture, stream: np.random.Generator, place: str = "random") -> np.ndarray:
@@ -202,7 +202,7 @@ class Round:
     gradients: np.ndarray
 
     def with_clients_of(self, cluster: int) -> Round:
-        """Keep the replicates in which some client of a cluster joined C_1."""
+        """Return the replicates in which some client of a cluster joined C_1."""
         some = (self.members & (self.task.labels == cluster)).any(axis=-1)
         return replace(self, members=self.members[some], gradients=self.gradients[some])
 
@@ -222,18 +222,18 @@ class Round:
         return np.asarray((self.gradients * chosen[..., None]).sum(axis=-2))
 
     def gradient_deviation(self, cluster: int) -> float:
-        """Return v for one sample at chi_1, for clients of a cluster."""
+        """Return v, the standard deviation of a one-sample gradient at chi_1, for clients of a cluster."""
         return float(np.sqrt(self.task.gradient_variance(self.models[0], cluster)))
 
     def loss_variance(self, cluster: int) -> float:
-        """Return sigma^2 for one sample at the client's own model and at chi_1, for clients of a cluster."""
+        """Return sigma^2, the variance of a one-sample loss at a client's own model and at chi_1, for a cluster."""
         return float(self.task.loss_variance(self.models[[0, cluster]], cluster).max())
 
 
 def simulate_round(
     task: RegressionMixture | TwoPointMixture, place: str, replicates: int, stream: np.random.Generator
 ) -> Round:
-    """Run one round in all replicates, from models at a ``place`` in the basin."""
+    """Run one round in all replicates, from models at the given ``place`` in the basin."""
     models = basin_models(task, stream, place)
     algorithm = CFLMGD(step_size=1 / task.smoothness, momentum=0.0, momentum_owner="client")
     initial = np.broadcast_to(models, (replicates, *models.shape))

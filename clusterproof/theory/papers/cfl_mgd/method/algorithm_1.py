@@ -1,4 +1,4 @@
-"""Algorithm 1: participants, ties, batches, rounds of line 8, the owner of the momentum, averages, division by m."""
+"""Claims on Algorithm 1: participation, ties, batches, the indices in line 8, momentum, averages, division by m."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ MOMENTUM = Q[0 : Fraction(9, 10) : 10]
 def algorithm_line_3_participation(
     clients: int = among(20, 10), participation: Fraction = among(Fraction(1), Fraction(1, 2))
 ) -> Sides:
-    """If a random part of the clients takes part in a round, option I has the same update.
+    """Option I has the same update if only a random part of the clients takes part in a round.
 
     Hypotheses
         Participation is below 1.
@@ -46,9 +46,9 @@ def algorithm_line_3_participation(
         compares the first move of two models at distance 1/2 from their optima, for both divisors.
 
     Source
-        Zhao et al. (2023), Algorithm 1, lines 3, 8 and 15. A client that was absent has no g_i^(t-1) and an old u_i.
-        Our reading: the server owns the momentum, so no momentum is old, and the divisor is m. With
-        ``normalisation="participants"``, the divisor is |M_t|.
+        Zhao et al. (2023), Algorithm 1, lines 3, 8 and 15. A client that was absent in the previous round has no
+        g_i^(t-1), and its u_i is out of date. In our reading the server stores the momentum, so no momentum is out of
+        date, and the divisor is m. With ``normalisation="participants"``, the divisor is |M_t|.
     """
     participants = participation * clients
     total = participants / 2  # the sum of the lengths of the participants' gradients
@@ -77,8 +77,9 @@ def algorithm_line_5_ties(second: Fraction = among(Fraction(-1, 1000), Fraction(
         p_hat = argmin_p phi_i(chi_p^t).
 
     Source
-        Zhao et al. (2023), (8) and line 5. Our reading: the client takes the smallest index. Ties have probability zero
-        for continuous data and different models; equal starting models tie for every client.
+        Zhao et al. (2023), (8) and line 5. In our reading the client chooses the smallest index. Ties have
+        probability zero for continuous data and different models. If initial models are equal, they tie for every
+        client.
     """
     # two clients at 1 and two at -1
     rounds = exact_run(
@@ -113,16 +114,17 @@ def algorithm_line_5_ties(second: Fraction = among(Fraction(-1, 1000), Fraction(
 def algorithm_line_7_resampling(
     own: Fraction = Q[Fraction(-1, 2) : Fraction(1, 2) : 4], other: Fraction = Q[1:2:4], samples: int = Z[1:5]
 ) -> Sides:
-    """Line 5 evaluates losses and line 7 the gradient.
+    """Line 5 evaluates losses, and line 7 evaluates the gradient, on unspecified samples.
 
     Statement
-        p_hat = argmin_p phi_i(chi_p^t), g_i^t = (hat grad) phi_i(chi_p_hat^t): Algorithm 1 does not state on which
-        samples. Section 5 resamples 2T disjoint parts of the client's data. With n' samples y = +-1 of probability 1/2
-        and f(chi; y) = (chi - y)^2 / 2, the claim compares the mean gradient of a client that chose its own model from
-        two.
+        p_hat = argmin_p phi_i(chi_p^t), g_i^t = (hat grad) phi_i(chi_p_hat^t). Algorithm 1 does not state on which
+        samples. Section 5 divides the client's data into 2T disjoint batches. The claim has n' samples y = +-1 of
+        probability 1/2, and f(chi; y) = (chi - y)^2 / 2. It takes a client that chose its own model out of two, and
+        compares its mean gradient on the same and on a new batch.
 
     Source
-        Zhao et al. (2023), Algorithm 1 and Section 5. Our reading: the batches are independent, as the theorems need.
+        Zhao et al. (2023), Algorithm 1 and Section 5. In our reading the two batches are independent, which the
+        theorems need.
     """
     means = [(Fraction(2 * ones, samples) - 1, comb(samples, ones)) for ones in range(samples + 1)]
     # the loss is (chi - mean)^2 / 2 plus a constant that both models share
@@ -153,18 +155,18 @@ def implied_rounds(rounds: int, rows: int) -> float:
     places="section 5",
 )
 def algorithm_rounds_and_samples(rows: int = Z[1000:3000]) -> dict[str, Sides]:
-    """The algorithm makes T = (8L / l mu) log(Delta / 2 rho) rounds with n' = n / 2T samples each.
+    """The algorithm runs T = (8L / l mu) log(Delta / 2 rho) rounds with n' = n / 2T samples each.
 
     Hypotheses
-        l = 1/2, L = mu, Delta = 2 and rho = 1 / sqrt(n'); the paper leaves rho's constants open. The claim counts the
-        solutions T below 200.
+        l = 1/2, L = mu, Delta = 2 and rho = 1 / sqrt(n'). The paper does not state the constants in rho. The claim
+        counts the solutions T below 200.
 
     Statement
         n' = n / 2T and T = (8L / l mu) log(Delta / 2 rho), where rho is a function of n'.
 
     Source
-        Zhao et al. (2023), Section 5 and Theorem 1. T is not a whole number, and T and n' define
-        each other. Our reading: T and n' are independent inputs, and T is rounded up.
+        Zhao et al. (2023), Section 5 and Theorem 1. The formula for T need not give an integer, and T and n' are
+        defined by each other. In our reading T and n' are independent inputs, and T is rounded up.
     """
     implied = [(rounds, implied_rounds(rounds, rows)) for rounds in range(1, 200)]
     rounded = sum(rounds == math.ceil(value) for rounds, value in implied)
@@ -181,7 +183,7 @@ SHARE, START = Fraction(1, 2), Fraction(1, 4)
 
 
 def delayed_path(momentum: Fraction, rounds: int) -> list[Fraction]:
-    """Return the exact errors if chi^t moves by the gradient at chi^(t-2)."""
+    """Return the exact errors if the step from chi^(t-1) to chi^t uses the gradient at chi^(t-2)."""
     path = [START, START]
     while len(path) <= rounds:
         path.append(path[-1] + momentum * (path[-1] - path[-2]) - SHARE * path[-2])
@@ -215,10 +217,10 @@ def algorithm_line_8(momentum: Fraction = MOMENTUM, rounds: int = Z[2:14]) -> Si
         g_i^(t-1) (line 8) and chi_p^t = chi_p^(t-1) - (eta / m) sum u_i^t (line 15).
 
     Source
-        Zhao et al. (2023), Algorithm 1. Lines 7, 8 and 15 as equations are (3), (9) and (32). Line 2, "broadcast
-        chi_p^(t)", has no meaning together with them, since line 15 of the same round computes chi_p^(t). Our reading:
-        round t broadcasts chi^(t-1), ``cfl-mgd/equation-3``, ``update_order="momentum-first"``. If chi^(t) in line 2 is
-        the newest model, the gradient comes one round late, see ``cfl-mgd/algorithm-line-8-delayed``.
+        Zhao et al. (2023), Algorithm 1. Lines 7, 8 and 15 are the equations (3), (9) and (32). Line 2, "broadcast
+        chi_p^(t)", contradicts them, since only line 15 of the same round computes chi_p^(t). In our reading round t
+        broadcasts chi^(t-1) (``cfl-mgd/equation-3``, ``update_order="momentum-first"``). If chi^(t) in line 2 is the
+        newest model, the gradient is delayed by one round, see ``cfl-mgd/algorithm-line-8-delayed``.
     """
     indexed, delayed = exact_path(SHARE, momentum, START, rounds), delayed_path(momentum, rounds)
     suppose_right_choices(indexed + delayed)
@@ -247,13 +249,14 @@ def algorithm_line_8_delayed(momentum: Fraction = MOMENTUM, rounds: int = Z[10:1
         There is no noise, eta = 1/L, and the run has 10 or more rounds.
 
     Statement
-        chi^t = chi^(t-1) - (eta / m) sum u_i^t, u_i^t = beta u_i^(t-1) + g_i^(t-1), where g_i^t is the gradient at the
-        model that line 15 of the previous round computed. After the rounds ||chi - chi*|| is at most its initial value.
+        chi^t = chi^(t-1) - (eta / m) sum u_i^t, u_i^t = beta u_i^(t-1) + g_i^(t-1), where g_i^t is the gradient at
+        the model that line 15 of the previous round computed. After 10 or more rounds, ||chi - chi*|| is at most its
+        initial value.
 
     Source
-        Zhao et al. (2023), Algorithm 1, line 2: "broadcast chi_p^(t)", see ``cfl-mgd/algorithm-line-8``. The reading
-        takes the newest model as chi^(t) there, ``update_order="as-printed"``; (3), (9) and (32) exclude this. The
-        bound also belongs to the reading: the paper prints no bound for Algorithm 1 with a delay.
+        Zhao et al. (2023), Algorithm 1, line 2: "broadcast chi_p^(t)", see ``cfl-mgd/algorithm-line-8``. This reading
+        takes chi^(t) as the newest model (``update_order="as-printed"``), although (3), (9) and (32) exclude this.
+        The bound is part of the reading, since the paper prints no bound for Algorithm 1 with a delay.
     """
     path = delayed_path(momentum, rounds)
     suppose_right_choices(path)
@@ -262,11 +265,11 @@ def algorithm_line_8_delayed(momentum: Fraction = MOMENTUM, rounds: int = Z[10:1
 
 CENTERS = (Fraction(-1, 2), Fraction(0), Fraction(1, 2), Fraction(1))
 STARTS = (Fraction(-1, 4), Fraction(-1))
-"""Starting models for which the first client changes its cluster after round 1."""
+"""Initial models for which the first client changes its cluster after round 1."""
 
 
 def second_models(momentum: Fraction) -> list[Fraction]:
-    """Return chi_1^(2) for the three owners of the momentum."""
+    """Return chi_1^(2) with the momentum of line 15, with each client's own momentum, and with the server's."""
     return [
         exact_run(CENTERS, STARTS, momentum=momentum, rounds=2, reading=reading).models[2][0]
         for reading in READINGS
@@ -294,12 +297,12 @@ def algorithm_line_15_momentum_of_switchers(momentum: Fraction = MOMENTUM) -> Si
         Option I.
 
     Statement
-        Line 15 sets u_i to the mean u_p of the cluster, but (9) and (A19) keep each client's own u_i. The second line
-        of (32) has one momentum per cluster.
+        Line 15 sets u_i to the mean u_p of the cluster, but in (9) and (A19) each client has its own u_i. In the
+        second line of (32), each cluster has one momentum.
 
     Source
-        Zhao et al. (2023), line 15, (9), (32) and (A19). Our reading: the server owns one momentum per cluster (R2).
-        ``momentum_owner="client"`` follows line 15 to the letter (R1).
+        Zhao et al. (2023), line 15, (9), (32) and (A19). In our reading the server stores one momentum per cluster
+        (R2). ``momentum_owner="client"`` follows line 15 literally (R1).
     """
     line_15, separate, server = second_models(momentum)
     words = (
@@ -322,18 +325,18 @@ def algorithm_line_15_momentum_of_switchers(momentum: Fraction = MOMENTUM) -> Si
 def algorithm_line_12_option_2_momentum(
     momentum: Fraction = among(Fraction(9, 10)), local_steps: int = among(5)
 ) -> Sides:
-    """Local updates of option II start from the momentum of a cluster.
+    """Local updates of option II start with the momentum of a cluster.
 
     Hypotheses
         The algorithm is option II with H >= 2.
 
     Statement
-        In LocalUpdate(chi_p_hat^t, u_p^t, eta, H), the model has the index p_hat, and the momentum has the index p.
-        Line 16 averages u over the cluster; (10) does not.
+        In LocalUpdate(chi_p_hat^t, u_p^t, eta, H), the model has the index p_hat, but the momentum has the index p.
+        Line 16 averages u over the cluster, but (10) does not.
 
     Source
-        Zhao et al. (2023), lines 11, 12, 16 and (10). Our reading: the clients start from the averaged u of the chosen
-        cluster, as printed. With ``reset_momentum`` they start from zero, and the method is stable.
+        Zhao et al. (2023), lines 11, 12, 16 and (10). In our reading the clients start with the averaged u of the
+        cluster that they chose. With ``reset_momentum`` they start with u = 0, and the method is stable.
     """
     curvatures, centers = (Fraction(1, 100), Fraction(1)), (Fraction(0), Fraction(0))
     passed_on, reset = (
@@ -369,9 +372,10 @@ def algorithm_lines_15_16_weights(rows: int = among(1, 3)) -> Sides:
         (5), (6) and lines 15-16 average without weights; (1) has the weights |D_p| / |D|.
 
     Source
-        Zhao et al. (2023), (1), (5), (6) and lines 15-16. Our reading: there are no weights, and all |D_i| equal n.
+        Zhao et al. (2023), (1), (5), (6) and lines 15-16. In our reading there are no weights, and all |D_i| equal n.
     """
-    # one client at 0, and one client at 1 per sample of the first: with curvature 1 and eta = 1, round 1 is the limit
+    # one client at 0, and as many clients at 1 as it has samples; with curvature 1 and eta = 1, round 1 is
+    # the limit
     unweighted, weighted = (
         exact_rounds(
             [Fraction(1)] * (1 + copies),
@@ -408,15 +412,15 @@ def division_by_clients(
     momentum: Annotated[float, reals(0, Fraction(9, 10))],
     stream: Stream,
 ) -> Sides:
-    """If the divisor is the number of all clients, the step of cluster p is eta l_p.
+    """If the divisor is the number of all clients, cluster p has the step size eta l_p.
 
     Hypotheses
         Option I has every client in its own cluster, and no noise.
 
     Statement
-        chi_p - (eta/m) sum_(i in C_p) g_i = chi_p - eta l_p grad phi_p(chi_p): the run with step eta divided by m
-        equals the run with step eta l_p divided by |C_p|. Without momentum the number of rounds to a given accuracy
-        grows as 1 / l_p.
+        chi_p - (eta/m) sum_(i in C_p) g_i = chi_p - eta l_p grad phi_p(chi_p). So step size eta with divisor m and
+        step size eta l_p with divisor |C_p| give the same run. Without momentum the number of rounds to a given
+        accuracy is proportional to 1 / l_p.
 
     Source
         Zhao et al. (2023), (5), (9) and line 15; in the paper, the step size is eta = 1/L. l_p = |C*_p| / m.
@@ -439,7 +443,7 @@ CONDITION_NUMBER, TOLERANCE = 10.0, 1e-6
 
 @lru_cache(maxsize=64)
 def rounds_to_tolerance(clusters: int, normalisation: str, most: int) -> int:
-    """Count the rounds without momentum until every error has fallen by 10^-6, up to ``most`` + 1.
+    """Count the rounds without momentum until every error is at most 10^-6 of its initial value, up to ``most`` + 1.
 
     The task has ``clusters`` equal clusters. At the start, each model is displaced along the flattest direction.
     """
@@ -457,9 +461,9 @@ def rounds_to_tolerance(clusters: int, normalisation: str, most: int) -> int:
 
 @division_by_clients.step("rounds")
 def rounds(clusters: int = among(2, 4, 10), divided_by: str = among("clients", "cluster")) -> Sides:
-    """State that (1 - eta l_p mu)^T reaches 10^-6 in log(10^-6) / log(1 - eta l_p mu) rounds.
+    """Compare the number of rounds with the smallest T for which (1 - eta l_p mu)^T <= 10^-6.
 
-    For the divisor |C_p|, l_p = 1.
+    For the divisor |C_p|, the formula has 1 instead of l_p.
     """
     share = 1 / clusters if divided_by == "clients" else 1.0
     expected = math.ceil(math.log(TOLERANCE) / math.log(1 - share / CONDITION_NUMBER))

@@ -1,4 +1,4 @@
-"""(1)-(7): the objective, momentum, averages, and a cluster that no client chose; and line 20 of Algorithm 1."""
+"""Claims on (1)-(7) and line 20 of Algorithm 1: the objective, momentum, averages, and clusters without clients."""
 
 from __future__ import annotations
 
@@ -53,11 +53,12 @@ def objective(clusters: int = Z[2:], clients_each: int = Z[1:]) -> dict[str, Sid
 
     Lines
         (1)
-            phi_p(chi) = (|D_p| / |D|) sum_(i in C*_p) phi_i(chi). phi_p has two meanings: in Assumptions 1-3 and (26)
-            it is the expectation over D_p. The claim compares the factors before the mean loss of a cluster, for equal
-            clusters.
+            phi_p(chi) = (|D_p| / |D|) sum_(i in C*_p) phi_i(chi). This contradicts Assumptions 1-3 and (26), where
+            phi_p is the expectation over D_p. For equal clusters, the claim compares the two factors of the mean loss
+            of a cluster.
         (2)
-            phi_i(chi; Y) = (1 / |Y|) sum_(y in Y) f(chi; y), f(.; y): chi -> R^d. R^d has no smallest loss; R is meant.
+            phi_i(chi; Y) = (1 / |Y|) sum_(y in Y) f(chi; y), f(.; y): chi -> R^d. This is a misprint: R^d has no
+            order, and hence no smallest loss. R^d should be R.
 
     Source
         Zhao et al. (2023), (1), (2) and the line after it. ``cfl-mgd/equation-1-mean`` states (1) and (2) as meant.
@@ -78,7 +79,7 @@ def objective(clusters: int = Z[2:], clients_each: int = Z[1:]) -> dict[str, Sid
 def loss_of_a_client(
     first_x: int = Z[0:], first_y: int = Z[0:], second_x: int = Z[0:], second_y: int = Z[0:]
 ) -> Sides:
-    """(2) for two models at distances from the client's minimiser; in R^2, neither has the smaller loss."""
+    """Check (2) for two models at given distances from the client's minimiser. In R^2, neither has the smaller loss."""
     first, second = (first_x**2, first_y**2), (second_x**2, second_y**2)
     least = [all(a <= b for a, b in zip(*pair, strict=True)) for pair in ((first, second), (second, first))]
     return at_least(
@@ -112,7 +113,7 @@ def objective_as_meant(
         between mu and L, as in the assumptions. In (2), f(.; y): R^d -> R.
 
     Source
-        Ours, based on Zhao et al. (2023), (1), and (2) with R for R^d. The claims are identities.
+        Ours, based on Zhao et al. (2023), (1), and (2) with R for R^d.
     """
     directions = stream.standard_normal(task.optima.shape)
     means, expected, at_optimum = np.zeros((3, *task.optima.shape))
@@ -180,7 +181,7 @@ class Descent:
         return np.asarray(points), np.asarray(moved)
 
     def moves_of_option_1(self, start: np.ndarray) -> Sides:
-        """Compare the moves of option I with eta times the clients' mean momentum, computed with (3)."""
+        """Compare the model changes of option I with eta times the clients' mean momentum, computed with (3)."""
         algorithm = CFLMGD(step_size=self.step_size, momentum=self.momentum, momentum_owner="client")
         models = run(algorithm, self.task, rounds=STEPS, initial=start).models[:, 0]
         buffers, moves = np.zeros_like(self.task.centers), []
@@ -198,24 +199,26 @@ class Descent:
     places="introduction; (4); (7); algorithm 1, input; algorithm 1, line 8; algorithm 1, line 20",
 )
 def momentum_descent(descent: Descent, stream: Stream) -> dict[str, Sides | Excluded]:
-    """A client's momentum is beta times its old momentum plus its gradient; (3), (4) and (7) state this.
+    """By (3), (4) and (7), a client's new momentum is beta times its old momentum plus its gradient.
 
     Hypotheses
-        u_i^0 = 0 and chi^(-1) = chi^0. The paper does not state this at (7); with u^0 = 1 the forms differ in the first
-        step.
+        u_i^0 = 0 and chi^(-1) = chi^0. The paper does not state this condition at (7). With u^0 = 1, (7) and (4)
+        differ in the first step.
 
     Statement
-        Option I for one cluster, and the local steps of option II:
+        The lines are about option I with one cluster, and about the local steps of option II.
 
     Lines
         (3)
-            u_i^t = beta u_i^(t-1) + grad phi_i(chi_p^(t-1)), at the model that the round broadcast, as (4), (9) and
-            (32). Lines 7, 8 and 15 of Algorithm 1 agree with this; line 2 does not, see ``cfl-mgd/algorithm-line-8``.
+            u_i^t = beta u_i^(t-1) + grad phi_i(chi_p^(t-1)). The gradient is evaluated at the model that the round
+            broadcast, as in (4), (9) and (32). Lines 7, 8 and 15 of Algorithm 1 agree with this, but line 2 does not,
+            see ``cfl-mgd/algorithm-line-8``.
         (4)
             u_i^t = beta u_i^(t-1) + grad phi_i(chi_i^(t-1)), chi_i^t = chi_i^(t-1) - eta u_i^t. Line 20 of Algorithm 1
             prints the same equations, see ``cfl-mgd/algorithm-line-20``.
         (7)
-            chi^t = chi^(t-1) - eta grad phi(chi^(t-1)) + beta (chi^(t-1) - chi^(t-2)), the same models as (4).
+            chi^t = chi^(t-1) - eta grad phi(chi^(t-1)) + beta (chi^(t-1) - chi^(t-2)). This recursion has the same
+            models as (4).
 
     Source
         Zhao et al. (2023), (3), (4) and (7).
@@ -253,18 +256,18 @@ def momentum_descent(descent: Descent, stream: Stream) -> dict[str, Sides | Excl
     headline=True,
 )
 def algorithm_line_20(descent: Descent, stream: Stream) -> dict[str, Sides]:
-    """Line 20 is the same as (4), for any initial momentum: both of its equations hold at every local step.
+    """Line 20 states (4): for any initial momentum, both of its equations hold at every local step.
 
     Hypotheses
-        u_i^(0) is any vector, because line 11 passes on u_p.
+        u_i^(0) is an arbitrary vector, because line 11 passes u_p to the client.
 
     Statement
         chi_i^(s) = chi_i^(s-1) - eta u_i^(s) and u_i^(s) = beta u_i^(s-1) + grad phi_i(chi_i^(s-1)).
 
     Source
-        Zhao et al. (2023), Algorithm 1, line 20, and the last two lines of (10). The index of u in the first equation
-        is s, so u is updated before the model, although its equation is printed below. With u^(s-1) instead of u^(s),
-        ``update_order="as-printed"``, the gradient is delayed by one step; the paper does not print this.
+        Zhao et al. (2023), Algorithm 1, line 20, and the last two lines of (10). The first equation contains u^(s),
+        so u is updated before the model, although the equation for u is printed second. With u^(s-1) instead of u^(s)
+        (``update_order="as-printed"``), the gradient would be delayed by one step.
     """
     models, buffers = stream.standard_normal((2, *descent.task.centers.shape))
     steps = []
@@ -289,23 +292,23 @@ def algorithm_line_20(descent: Descent, stream: Stream) -> dict[str, Sides]:
     places="(6); algorithm 1, line 15; algorithm 1, line 16",
 )
 def averages(start: Fraction = among(Fraction(10), Fraction(100))) -> dict[str, Sides]:
-    """Both kinds of averaging give every cluster a model and a momentum in every round.
+    """Gradient averaging and model averaging define a model and a momentum for every cluster in every round.
 
     Statement
         r_ip is the one-hot assignment.
 
     Lines
         (5)
-            chi_p^t = chi_p^(t-1) - (eta/m) sum_i r_ip u_i^t and u_p^t = sum_i r_ip u_i^t / sum_i r_ip. With one
-            momentum per cluster, as in (32), the first line of (5) needs no average. Theorem D uses this reading.
-            ``cfl-mgd/division-by-clients`` is about the divisor m.
+            chi_p^t = chi_p^(t-1) - (eta/m) sum_i r_ip u_i^t and u_p^t = sum_i r_ip u_i^t / sum_i r_ip. If each
+            cluster has one momentum, as in (32), the first equation of (5) is defined for clusters without clients.
+            Theorem D uses this reading. The claim ``cfl-mgd/division-by-clients`` is about the divisor m.
         (6)
             chi_p^t = sum_i r_ip chi_i^t / sum_i r_ip and u_p^t = sum_i r_ip u_i^t / sum_i r_ip.
 
     Source
         Zhao et al. (2023), (5), (6) and lines 15, 16. These are definitions.
     """
-    # two clients at 1 and two at -1 choose between 1/2 and the second model in the first round
+    # in the first round, two clients at 1 and two at -1 choose between the model 1/2 and the second model
     chosen = 2 * len([c for c in (1, -1) if abs(start - c) < abs(Fraction(1, 2) - c)])
     words = f"a model at {start} among optima +-1 is chosen by {chosen} clients, so that"
     coasts = f"{words} u_p is 0/0; read: the model coasts on its momentum"

@@ -23,7 +23,7 @@ SOME_CLUSTERS = partial(random_quadratics, clusters=(2, 4), dimension=(2, 4), sp
 
 
 def best_models(task: QuadraticMixture, models: np.ndarray) -> list[int]:
-    """Return each client's choice, from a comparison of its losses at all models one by one."""
+    """Compare each client's losses at all models one by one, and return the choices."""
     best = []
     for hessian, center in zip(task.hessians, task.centers, strict=True):
         losses = [float((model - center) @ hessian @ (model - center)) for model in models]
@@ -45,7 +45,8 @@ def equation_8(task: Annotated[QuadraticMixture, drawn(SOME_CLUSTERS)], stream: 
     """Every client chooses the model with the smallest loss.
 
     Hypotheses
-        There are none, because this is a definition. It leaves ties open, see ``cfl-mgd/algorithm-line-5-ties``.
+        There are none, because this is a definition. It does not define the choice for ties, see
+        ``cfl-mgd/algorithm-line-5-ties``.
 
     Statement
         p_hat = argmin_(p in [P]) phi_i(chi_p^t).
@@ -65,9 +66,9 @@ PLACE = Q[-2:2:2]
 def solutions(centers: tuple[Fraction, Fraction], start: tuple[Fraction, Fraction]) -> list[tuple[int, ...]]:
     """Return the assignments r that are consistent with (9) if it is taken literally.
 
-    The function treats the first round of two scalar clients and two models with eta = 1. There chi_p(r) = chi_p^0 -
-    (1/m) sum r_ip u_i, where u_i is the gradient at the previous model of client i, and r_i is the index of the nearest
-    model in chi(r).
+    There are two scalar clients and two models, eta = 1, and the round is the first. There chi_p(r) = chi_p^0 - (1/m)
+    sum r_ip u_i, where u_i is the gradient at client i's previous model. Client i chooses r_i, the index of the
+    nearest model in chi(r).
     """
     momenta = [min((abs(chi - c), chi - c) for chi in start)[1] for c in centers]
     fixed_choices = []
@@ -102,15 +103,15 @@ def updates(
     Lines
         (9)
             C_p^t = {i : p = argmin phi_i(chi_p^t)}, chi_p^t = chi_p^(t-1) - (eta/m) sum_(C_p^t) u_i^t, u_i^t = beta
-            u_i^(t-1) + g_i^(t-1). The first line needs chi^t, and the second computes it from C_p^t. Our reading: the
-            clients choose C_p with the broadcast models.
+            u_i^(t-1) + g_i^(t-1). The first equation needs chi^t, but the second computes chi^t from C_p^t. In our
+            reading the clients choose C_p with the broadcast models.
         (10)
             chi_p^(t+1) = mean over C_p^t of chi_i^H, chi_i^s = chi_i^(s-1) - eta u_i^s, u_i^s = beta u_i^(s-1) + grad
-            phi_i(chi_i^(s-1)), s = 1 .. H, starting at chi_p^t; the start of u_i is not stated. Line 16 writes chi_p^t
-            for the same model and averages u.
+            phi_i(chi_i^(s-1)), s = 1 .. H, starting at chi_p^t. The paper does not state the initial u_i. Line 16
+            writes chi_p^t for the same model, and averages u.
 
     Statement
-        The values at the start of a round determine a unique set of clusters and unique models.
+        The models and momenta before a round determine the clusters and the models of the round uniquely.
 
     Source
         Zhao et al. (2023), (9) and (10).
@@ -126,7 +127,7 @@ def updates(
     return {"(9)": at_most(len(assignments), one=1, words=words)}
 
 
-# start as far apart as the clusters
+# the initial models are as far apart as the clusters
 WIDELY = partial(random_quadratics, clusters=(2, 2), dimension=(2, 2), spread=1.0, each=4)
 Scattered = Annotated[QuadraticMixture, drawn(WIDELY)]
 StepSize = Annotated[float, reals(Fraction(1, 10), 1)]
@@ -136,7 +137,7 @@ Momentum = Annotated[float, reals(0, Fraction(9, 10))]
 def local_moves(
     task: QuadraticMixture, algorithm: CFLMGD, points: np.ndarray, momenta: np.ndarray
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Move every client by its local steps, one by one; return the end points and momenta, (m, d)."""
+    """Run the local steps of every client in a loop, and return the final models and momenta, (m, d)."""
     ends, after = points.copy(), momenta.copy()
     for client in range(task.clients):
         for _ in range(algorithm.local_steps):
@@ -147,7 +148,7 @@ def local_moves(
 
 
 def against_loops(task: QuadraticMixture, algorithm: CFLMGD, stream: np.random.Generator) -> Sides:
-    """Compare the algorithm with plain loops over the paper's lines, at every round."""
+    """Compare every round of the algorithm with plain loops that follow the lines of the paper."""
     suppose("two clusters or more", task.clusters > 1)
     models = task.optima + stream.standard_normal(task.optima.shape)
     trace = run(algorithm, task, rounds=6, initial=models)
@@ -199,7 +200,7 @@ def equation_9_broadcast(task: Scattered, step_size: StepSize, momentum: Momentu
 
 @updates.line("(10)")
 def start_of_momentum(local_steps: int = Z[1:4], momentum: Fraction = Q[0 : Fraction(9, 10) : 10]) -> Sides:
-    """Return two rounds of option II, with clients that start from the mean buffer, and from zero."""
+    """Return two rounds of option II, once with clients that start with the mean buffer, and once with zero."""
     one, half = (Fraction(1),), Fraction(1, 2)
     averaged, zero = (
         exact_rounds(one, one, momentum, local_steps, 2, half, reset=reset)[0] for reset in (False, True)
@@ -227,14 +228,14 @@ def equation_10_line_16(
     local_steps: Annotated[int, integers(1, 3)],
     stream: Stream,
 ) -> Sides:
-    """Option II averages models and momenta after H local steps that start from both averages.
+    """Option II runs H local steps from the cluster's mean model and momentum, and then averages both.
 
     Hypotheses
         All clients take part, and an empty cluster keeps its model and momentum.
 
     Statement
-        chi_i^0 = chi_p, u_i^0 = u_p, H steps of (4); then chi_p and u_p become the means of chi_i^H and u_i^H over the
-        clients of the cluster. The result may be written as chi_p^t (line 16) or chi_p^(t+1) (10).
+        Set chi_i^0 = chi_p and u_i^0 = u_p, and run H steps of (4). Then chi_p and u_p become the means of chi_i^H
+        and u_i^H over the clients of the cluster. The result may be written as chi_p^t (line 16) or chi_p^(t+1) (10).
 
     Source
         Zhao et al. (2023), (6), (10), lines 11, 12 and 16.

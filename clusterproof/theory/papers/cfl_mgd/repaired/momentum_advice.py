@@ -40,7 +40,7 @@ def momentum_helps(
     steepest: Annotated[float, reals(lambda flattest: flattest, 1)],
     momentum: Annotated[float, reals(1e-4, 0.999)],
 ) -> dict[str, Sides | Excluded]:
-    """On quadratics, momentum speeds up a cluster exactly if it is below (1 - eta l_p mu)^2.
+    """On quadratics, momentum accelerates the convergence of cluster p exactly if it is below (1 - eta l_p mu)^2.
 
     Hypotheses
         Expected losses are quadratic with mu among the eigenvalues, eta <= 1/L, and there is no noise.
@@ -50,9 +50,9 @@ def momentum_helps(
         l_p mu)^2. The best momentum is beta = (1 - sqrt(eta l_p mu))^2, with rate 1 - sqrt(eta l_p mu).
 
     Proof
-        Below the best momentum, the flattest direction is overdamped, and its larger root falls with beta. From the
-        best momentum on, every direction is underdamped with rate sqrt(beta), which exceeds 1 - eta l_p mu for beta >
-        (1 - eta l_p mu)^2.
+        For momentum below the best value, the flattest direction is overdamped, and its larger root decreases with
+        beta. For larger momentum, every direction is underdamped with rate sqrt(beta), which exceeds 1 - eta l_p mu
+        for beta > (1 - eta l_p mu)^2.
 
     Source
         Ours.
@@ -79,7 +79,7 @@ def momentum_helps(
 
 
 def horizon_task() -> tuple[RegressionMixture, np.ndarray, float]:
-    """Return the task, starting direction and l_p of the slowest of four unequal clusters."""
+    """Return the task, initial direction and l_p of the slowest of four unequal clusters."""
     task = experiment("S2", 0.0).regression
     start = np.ones(task.dimension) / math.sqrt(task.dimension) * 0.5 * task.basin_radius
     return task, start, float(task.proportions.min())
@@ -115,15 +115,16 @@ def best_momenta() -> tuple[float, ...]:
     places="abstract; after (4); section 6.3",
 )
 def momentum_horizon(rounds: Annotated[int, choice(*HORIZONS[2:])]) -> dict[str, Sides | Excluded]:
-    """With noise, the best momentum tends to 0 as the horizon grows, as the remaining error grows with the momentum.
+    """With noise, the best momentum tends to 0 as the number of rounds grows.
 
     Hypotheses
-        The task is a Gaussian regression with every client in its own cluster; moments are exact, for one cluster.
+        The task is a Gaussian regression, and every client chooses its own cluster. The moments are exact, for one
+        cluster.
 
     Statement
-        The stationary rms is [sum_j (alpha^2 s^2 lambda_j / N)(1 + beta) / ((1 - beta) a_j (2(1 + beta) - a_j))]^(1/2),
-        about 1 / sqrt(1 - beta) times the rms of plain descent. So the momentum with the smallest mean squared error
-        after T rounds falls to 0 as T grows.
+        The stationary root mean square error is [sum_j (alpha^2 s^2 lambda_j / N)(1 + beta) / ((1 - beta) a_j (2(1 +
+        beta) - a_j))]^(1/2), about 1 / sqrt(1 - beta) times its value for plain descent. So the momentum with the
+        smallest mean squared error after T rounds decreases to 0 as T grows.
 
     Symbols
         N = l_p m n', a_j = alpha lambda_j, and T is ``rounds``.
@@ -141,7 +142,7 @@ def momentum_horizon(rounds: Annotated[int, choice(*HORIZONS[2:])]) -> dict[str,
 
 @momentum_horizon.step("floor")
 def floor(momentum: Annotated[float, choice(0.0, 0.5, 0.81, 0.9, 0.95)]) -> Sides:
-    """With enough data, the noise is additive, and the limit of the exact recursion is the closed form."""
+    """For many samples, the noise is additive, and the limit of the exact recursion equals the closed form."""
     task, start, share = horizon_task()
     spectrum, rows = task.covariances.eigenvalues[0], 1e12
     known = {"step": share, "momentum": momentum, "noise": float(task.noise), "rows": rows}
@@ -153,7 +154,7 @@ def floor(momentum: Annotated[float, choice(0.0, 0.5, 0.81, 0.9, 0.95)]) -> Side
 
 @momentum_horizon.step("runs", replicates=10_000)
 def runs(replicates: Replicates, stream: Stream) -> dict[str, Expectation]:
-    """After 40 rounds, the mean squared error of runs has its exact value, and is smallest for the best momentum."""
+    """After 40 rounds, the mean squared error of runs equals the exact value, and is smallest for the best momentum."""
     task, start, share = horizon_task()
     spectrum, rows = task.covariances.eigenvalues[0], round(share * task.clients * task.samples)
     alone = RegressionMixture(
@@ -208,15 +209,15 @@ CASES = (
     places="abstract; after (4); section 7",
 )
 def momentum_certified(case: Annotated[int, choice(*range(len(CASES)))]) -> Sides:
-    """On every smooth strongly convex loss, a given momentum beats the rate of plain descent.
+    """On every smooth strongly convex loss, a given momentum has a faster rate than plain descent.
 
     Hypotheses
         phi_p is L-smooth and mu-strongly convex, not necessarily quadratic. Option I is noise-free with eta = 1/L, in
-        nine cases: kappa in {4, 10, 100} and l_p in {1, 1/2, 1/4}, each with a separate momentum.
+        nine cases: kappa in {4, 10, 100} and l_p in {1, 1/2, 1/4}. Each case has its own momentum.
 
     Statement
-        ||chi_p^t - chi*_p|| <= C_0 r^t ||e_0|| for all t with r < 1 - l_p mu / L, which is the tight
-        rate of plain descent (with equality for the quadratic of curvature mu).
+        ||chi_p^t - chi*_p|| <= C_0 r^t ||e_0|| for all t with r < 1 - l_p mu / L. Here 1 - l_p mu / L is the rate of
+        plain descent, which the quadratic of curvature mu attains.
 
     Proof
         Each case has a Lyapunov function in rational numbers.

@@ -1,4 +1,4 @@
-"""Lemmas R and N bound the cumulant of one sample's gradient and the norm of a sum.
+"""Lemma R bounds the cumulant of one sample's gradient, and Lemma N bounds the norm of a sum.
 
 This module checks the steps of the proofs.
 """
@@ -67,7 +67,7 @@ Positive = Annotated[Fraction, rationals(Fraction(1, 4), 3, 4, upwards=True)]
 def norm_inequality(
     dimension: Dimension, rows: Rows, failure: Failure, replicates: Replicates, stream: Stream
 ) -> Sides:
-    """With probability at least 1 - e^-u, the norm of a sum of heavy-tailed terms is at most an explicit W.
+    """With probability at least 1 - e^-u, the norm of a sum of heavy-tailed terms is at most an explicit number W.
 
     Hypotheses
         S = sum_k xi_k in R^d with log E[exp<theta, xi_k> | past] <= (theta' V_k theta / 2) gamma(Gamma ||theta||)
@@ -78,9 +78,9 @@ def norm_inequality(
         N3. For Gamma = 0, W is at most sqrt(tr) + sqrt(2 op u').
 
     Proof
-        Each direction has a supermartingale. N1 averages over a Gaussian posterior restricted to a ball
-        (Donsker-Varadhan), and N2 over a restricted, symmetric Gaussian prior (method of mixtures). N3 is Chernoff's
-        bound in one dimension.
+        For each direction, there is a supermartingale. N1 averages these supermartingales over a Gaussian posterior
+        restricted to a ball (Donsker-Varadhan). N2 averages them over a restricted, symmetric Gaussian prior (method
+        of mixtures). N3 is Chernoff's bound in one dimension.
 
     Symbols
         tr and op are the trace and the largest eigenvalue of the covariance, and u = log(1 / failure).
@@ -98,14 +98,14 @@ def norm_inequality(
 
 @norm_inequality.step("divergence")
 def divergence(b: Positive, c: Positive, away: Positive) -> Sides:
-    """N1 (2): the mean of log(posterior / prior) is b c^2 / 2, because the posterior is symmetric about its centre."""
+    """N1, step (2): the posterior is symmetric about its centre, so log(posterior / prior) has mean b c^2 / 2."""
     at = [b / 2 * ((c + z) ** 2 - z**2) for z in (away, -away)]
     return equal(((at[0] + at[1]) / 2, b * c**2 / 2))
 
 
 @norm_inequality.step("restricted posterior", evaluations=200)
 def restricted_posterior(dimension: Dimension, radius: Radius) -> Sides:
-    """N1 (4): a standard Gaussian restricted to a ball about its centre has variance at most 1 along each axis."""
+    """N1, step (4): a standard Gaussian restricted to a centred ball has variance at most 1 along each axis."""
     from scipy.special import chdtr
 
     mass = float(chdtr(dimension, radius))
@@ -115,7 +115,7 @@ def restricted_posterior(dimension: Dimension, radius: Radius) -> Sides:
 
 @norm_inequality.step("N1 without a search")
 def without_a_search(root_of_op: Positive, root_of_tr: Positive, root_of_2u: Positive) -> Sides:
-    """N1 at c = sqrt(2 u' / (g op)) and b = sqrt(g tr) / c is sqrt(g tr) + sqrt(2 g op u'), here with g = 1."""
+    """For c = sqrt(2 u' / (g op)) and b = sqrt(g tr) / c, N1 is sqrt(g tr) + sqrt(2 g op u'). Here g = 1."""
     c = root_of_2u / root_of_op
     b = root_of_tr / c
     value = root_of_op**2 * c / 2 + root_of_tr**2 / (2 * b * c) + b * c / 2 + root_of_2u**2 / (2 * c)
@@ -124,7 +124,7 @@ def without_a_search(root_of_op: Positive, root_of_tr: Positive, root_of_2u: Pos
 
 @norm_inequality.step("Gaussian integral", evaluations=200)
 def gaussian_integral(b: Size, variance: Size, g: Size, along: Shift) -> Sides:
-    """N2 (4): check the closed form of the prior's mean of exp(theta s - g v theta^2 / 2) along an axis."""
+    """N2, step (4): check the closed form of the prior mean of exp(theta s - g v theta^2 / 2) along an axis."""
     nodes, weights = gaussian_nodes(100)
     shrunk = 1 / (b + g * variance)
     suppose("the quadrature converges", along**2 * shrunk < 20)
@@ -138,7 +138,7 @@ def gaussian_integral(b: Size, variance: Size, g: Size, along: Shift) -> Sides:
 
 @norm_inequality.step("volume", evaluations=60)
 def volume(dimension: Dimension, b: Size, g: Size, stream: Stream) -> dict[str, Sides]:
-    """N2 (5): both forms of Lambda are at least log det(I + g V / b), and s' (b I + g V)^-1 s >= 1 / (b + g op)."""
+    """N2, step (5): log det(I + g V / b) is at most both forms of Lambda, and s' (b I + g V)^-1 s >= 1 / (b + g op)."""
     profile = stream.exponential(size=dimension)
     errors = stream.standard_normal((dimension, 2)) * stream.uniform(0, 1)
     slack = float((errors**2).sum())
@@ -159,7 +159,7 @@ def volume(dimension: Dimension, b: Size, g: Size, stream: Stream) -> dict[str, 
 
 @norm_inequality.step("what the search found", evaluations=60)
 def found(dimension: Dimension, scale: Scale, failure: Failure, stream: Stream) -> dict[str, Sides]:
-    """The radius W is the value of its formula at the returned parameters, and g is as large as the tail requires."""
+    """W equals its formula at the parameters that the search returns, and g is large enough for the tail."""
     profile, slack = stream.exponential(size=dimension), float(stream.exponential())
     trace, largest = float(profile.sum()) + slack, float(profile.max()) + slack
     level = -math.log(failure)
@@ -231,8 +231,8 @@ def row_lemma(spread: Spread, correlation: Correlation, *, scale: float = 2.0) -
         e = chi - theta, and s is ``noise``.
 
     Source
-        Ours. The bound cannot be improved to second order: both sides agree to second order at nu = 0. Moreover, the 2
-        in the argument of gamma cannot be replaced by 1.
+        Ours. Both sides agree to second order at nu = 0, so the bound cannot be improved to this order. Moreover, the
+        factor 2 in the argument of gamma cannot be replaced by 1.
     """
     covariance, x = correlation * spread, spread
     return at_most(
@@ -262,7 +262,7 @@ def covariance(
 
 @row_lemma.step("two logarithms")
 def two_logarithms(c: Number, x: FromZero) -> Sides:
-    """(1 - c)^2 - x^2 is the product in psi's logarithms, and (c + x)^2 + (c - x)^2 = 2 (c^2 + x^2)."""
+    """(1 - c - x) (1 - c + x) = (1 - c)^2 - x^2, and (c + x)^2 + (c - x)^2 = 2 (c^2 + x^2)."""
     return equal(
         ((1 - c) ** 2 - x**2, (1 - (c + x)) * (1 - (c - x))), ((c + x) ** 2 + (c - x) ** 2, 2 * (c**2 + x**2))
     )
@@ -270,7 +270,7 @@ def two_logarithms(c: Number, x: FromZero) -> Sides:
 
 @row_lemma.step("moment", evaluations=200)
 def moment(spread: SmallSpread, correlation: Correlation) -> Sides:
-    """Compare E e^(a w) = ((1 - c)^2 - x^2)^(-1/2) with Gauss-Hermite quadrature in both variables."""
+    """Compare the formula E e^(a w) = ((1 - c)^2 - x^2)^(-1/2) with Gauss-Hermite quadrature in both variables."""
     nodes, weights = gaussian_nodes(100)
     other = correlation * nodes[:, None] + math.sqrt(1 - correlation**2) * nodes
     moments = weights @ np.exp(spread * nodes[:, None] * other) @ weights
@@ -290,5 +290,5 @@ def psi(lower: Exponent, upper: Exponent) -> Sides:
 
 @row_lemma.step("coefficients")
 def coefficients(i: Power) -> Sides:
-    """The coefficients 2 / (i + 2) of gamma are at most 1, the coefficients of 1 / (1 - z)."""
+    """The coefficients 2 / (i + 2) of gamma's power series are at most 1, the coefficients of 1 / (1 - z)."""
     return at_most(Fraction(2) / (i + 2), pole=1)

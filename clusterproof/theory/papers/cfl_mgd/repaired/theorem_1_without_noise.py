@@ -1,4 +1,4 @@
-"""The part of Theorem 1 that is true without noise: an exponential rate for every momentum and number of rounds."""
+"""A repaired Theorem 1 without noise: an exponential rate for every momentum and number of rounds."""
 
 from __future__ import annotations
 
@@ -28,9 +28,9 @@ SmallCurvature = Annotated[Fraction, rationals(0, Fraction(1, 4), 12)]
 Momentum = Annotated[Fraction, rationals(0, 1, 12)]
 Length = Annotated[Fraction, rationals(0, 1, 12)]
 LengthWithMomentum = Annotated[Fraction, rationals(0, lambda momentum: 1 - momentum, 12)]
-"""s = eta L l_p: the product of step size, smoothness and the cluster's share of the clients."""
+"""s = eta L l_p, the product of the step size, the smoothness and the cluster's share of the clients."""
 Bound = Annotated[Fraction, rationals(1, 9, 8, upwards=True)]
-"""The bound b_0 at the start, which is at least delta = 1."""
+"""The initial bound b_0, which is at least delta = 1."""
 Loss = Annotated[Function, functions(smoothness=1, strong_convexity=lambda curvature: curvature)]
 """Expected loss of a cluster, in units with L = 1."""
 
@@ -62,7 +62,7 @@ def potential(f: Function, model: Any, buffer: Any, length: Any, momentum: Any, 
 def error_after(
     f: Function, length: Fraction, momentum: Fraction, rate: Any, slope: Any, rounds: int
 ) -> Sides:
-    """Compare ||chi^T - chi*||^2 with C rate^T ||chi^0 - chi*||^2 from rest, where 1 - rate is ``slope``."""
+    """Compare ||chi^T - chi*||^2 with C rate^T ||chi^0 - chi*||^2, without initial momentum. ``slope`` is 1 - rate."""
     first = potential(f, f.start, 0 * f.start, length, momentum, rate)
 
     def next_state(state: Any) -> Any:
@@ -139,12 +139,12 @@ def multipliers_of(rate_of: Callable[[Any, Any], Any], slope_of: Callable[[Any, 
 def theorem_1_without_noise(
     curvature: SmallCurvature, momentum: Momentum, length: LengthWithMomentum, f: Loss, rounds: int = Z[1:]
 ) -> Sides:
-    """Without noise and without wrong assignments, the error falls exponentially, for every momentum and every T.
+    """Without noise and without wrong assignments, the error decreases exponentially, for every momentum and every T.
 
     Hypotheses
-        Option I has all clients, exact gradients and correct assignments, and starts at rest. The expected loss of
-        cluster p is L-smooth and mu-strongly convex with 0 < mu <= L / 4. The momentum beta is in [0, 1), and s = eta L
-        l_p has 0 < s <= 1 - beta.
+        Option I has full participation, exact gradients, correct assignments, and no initial momentum. The expected
+        loss of cluster p is L-smooth and mu-strongly convex with 0 < mu <= L / 4. The momentum beta is in [0, 1), and
+        s = eta L l_p has 0 < s <= 1 - beta.
 
     Statement
         ||chi_p^T - chi*_p||^2 <= C (1 - s mu / L)^T ||chi_p^0 - chi*_p||^2 for every T, with C = (L / (s mu) + 1 /
@@ -156,20 +156,21 @@ def theorem_1_without_noise(
         *no momentum*: ||chi_p^T - chi*_p||^2 <= (1 - s mu / L)^(2T) ||chi_p^0 - chi*_p||^2 for beta = 0, every s <= 1
         and mu < L.
 
-        *inexact gradients*: with beta = 0 and errors of at most delta in every round's gradient over L, ||chi_p^T -
-        chi*_p|| <= b_T, b_(t+1) = (1 - s mu / L) b_t + s delta, b_0 the larger of ||chi_p^0 - chi*_p|| and delta.
+        *inexact gradients*: let beta = 0, and let the error of every gradient be at most L delta. Then ||chi_p^T -
+        chi*_p|| <= b_T, b_(t+1) = (1 - s mu / L) b_t + s delta, where b_0 is the larger of ||chi_p^0 - chi*_p|| and
+        delta.
 
     Remarks
-        The claim keeps Theorem 1's algorithm with momentum, its loss class and an exponential rate. Its factor 1 - l mu
-        / 8L for the step 1/L is weaker. The claim keeps neither noise nor wrong assignments, and therefore neither the
-        floor nor the probability.
+        Like Theorem 1, the claim is about the algorithm with momentum on smooth strongly convex losses, and it states
+        an exponential rate. The factor of Theorem 1 for the step 1/L, 1 - l mu / 8L, is weaker. The claim allows
+        neither noise nor wrong assignments, so it has neither an additive error nor a probability.
 
     Proof
         V = ||chi + beta / (1 - beta) (chi - chi_prev) - chi*||^2 + 2 s beta / ((1 - beta)^2 rho) (f(chi_prev) - f*)
         decreases by the factor rho in every round: V+ <= rho V.
 
     Source
-        Ours; this claim replaces Theorem 1 of Zhao et al. (2023) if nothing is random.
+        Ours. This claim replaces Theorem 1 of Zhao et al. (2023) if nothing is random.
     """
     suppose("0 < mu", curvature > 0)
     suppose("0 < s", length > 0)
@@ -210,7 +211,7 @@ def no_momentum(curvature: Curvature, length: Length, f: Loss, rounds: int = Z[1
 
 
 def of_an_inexact_round(length: Any, curvature: Any, passed: Any, now: Any) -> dict[str, Any]:
-    """Return the multipliers for a round with an inexact gradient. Here ``now`` is b_t."""
+    """Return the multipliers for a round with an inexact gradient, where ``now`` is b_t."""
     rate = 1 - length * curvature
     share = (rate * now + length) / now
     return {

@@ -24,13 +24,13 @@ BOUND = TheoremA()
 LOG_COSH = {"S4": (0.0, 20_000), "S4 at 2/5": (0.4, 20_000), "S4 at 3/5": (0.6, 1_000_000)}
 """Momentum and number of samples in the settings with losses that are not quadratic."""
 NOISELESS = "S1+"
-"""Setting with two clusters of equal size, momentum 0, and so many samples that nearly all noise averages out."""
+"""Name of the setting with two clusters of equal size, momentum 0, and so many samples that the noise is nearly 0."""
 REGRESSIONS = {"S1": ("S1", 0.0), "S1 tuned": ("S1", None), NOISELESS: (NOISELESS, 0.0)}
 Place = Annotated[str, choice(*REGRESSIONS, *LOG_COSH)]
 
 
 def experiment_at(place: str) -> Experiment:
-    """Return one of the named settings."""
+    """Return the setting with a given name."""
     return log_cosh_experiment(*LOG_COSH[place]) if place in LOG_COSH else experiment(*REGRESSIONS[place])
 
 
@@ -45,16 +45,17 @@ def experiment_at(place: str) -> Experiment:
     headline=True,
 )
 def theorem_a(place: Place, replicates: Replicates, stream: Stream) -> dict[str, Sides]:
-    """Option I on smooth, strongly convex losses stays within an explicit bound, with a rate that is certified exactly.
+    """On smooth, strongly convex losses, the error of option I is at most an explicit bound with a certified rate.
 
     Hypotheses
-        Option I has the server's momentum and full participation, new independent batches of n' samples for assignment
-        and gradient, step_size <= 1/L, and momentum in [0, 1). The expected losses phi_p are L-smooth and mu-strongly
-        convex. In the basin {||chi_p - chi*_p|| <= B for all p}, B < Delta / (1 + sqrt(kappa)), the gradient variance
-        is at most v_*^2 + v_1^2 ||e||^2 for own clients and v_x^2 for others. The pairwise misclassification
-        probability is at most pi. There is a Lyapunov function V >= ||e||^2 with V(next) <= r^2 V for the noise-free
-        map with step alpha_p = eta l_p on every such phi. V starts at C_0^2 ||e_0||^2 at most, and a disturbance delta
-        raises sqrt(V) by at most C_1 ||delta||.
+        Option I has the server's momentum and full participation, step_size <= 1/L, and momentum in [0, 1). Each
+        client draws two new independent batches of n' samples per round, one for the assignment and one for the
+        gradient. The expected losses phi_p are L-smooth and mu-strongly convex. In the basin {||chi_p - chi*_p|| <= B
+        for all p}, B < Delta / (1 + sqrt(kappa)), the gradient variance of model p is at most v_*^2 + v_1^2 ||e||^2
+        for clients of cluster p, and at most v_x^2 for other clients. The pairwise misclassification probability is
+        at most pi. There is a Lyapunov function V >= ||e||^2 with V(next) <= r^2 V for the noise-free map with step
+        alpha_p = eta l_p on every such phi. Initially V <= C_0^2 ||e_0||^2, and a disturbance delta increases sqrt(V)
+        by at most C_1 ||delta||.
 
     Statement
         Take binomial quantiles n_in and n_out at level delta_1 / 2TP, s^2 = (l_p m v_*^2 + n_in v_x^2) / (m^2 n'),
@@ -70,15 +71,15 @@ def theorem_a(place: Place, replicates: Replicates, stream: Stream) -> dict[str,
         The kernel does not prove this theorem. It certifies the rates in the theorem: ``heavy_ball_rate(...,
         disturbance=True)`` has claims that state r, C_0 and C_1. It also certifies the case without noise and wrong
         assignments (``cfl-mgd/theorem-1-without-noise``), and for momentum 0 with an error of at most delta in each
-        gradient. Theorem A itself is compared with runs in six settings; its two moment bounds and pi are checked on
-        drawn tasks. The bounds on the counts, the union bound and the inequalities of Ville, Minkowski and Markov have
-        only a proof by hand.
+        gradient. Theorem A itself is compared with runs in six settings. Its two moment bounds and pi are checked on
+        random tasks. The bounds on the counts, the union bound and the inequalities of Ville, Minkowski and Markov
+        have only a proof by hand.
 
     Proof
-        sqrt(V) grows by at most b_bar + C_1 eta ||noise|| beyond the factor r_bar. With a norm, the squared distance of
-        z_t to the ball of radius R_t is a supermartingale up to its noise; in general A_(t+1)^2 <= r_bar A_t^2 + a_t^2
-        / (1 - r_bar). Use Ville's inequality up to the first exit and a union over clusters; at T use the inequalities
-        of Minkowski and Markov.
+        sqrt(V) grows by at most b_bar + C_1 eta ||noise|| beyond the factor r_bar. If sqrt(V) is a norm, the squared
+        distance of z_t to the ball of radius R_t is a supermartingale up to its noise. In general A_(t+1)^2 <= r_bar
+        A_t^2 + a_t^2 / (1 - r_bar). Apply Ville's inequality up to the first round outside the bound, and a union
+        bound over clusters. For round T, apply the inequalities of Minkowski and Markov.
 
     Symbols
         eta is ``step_size``, beta ``momentum``, l_p ``proportions``, m ``clients``, n' ``samples``, T ``rounds``, Delta
@@ -86,7 +87,7 @@ def theorem_a(place: Place, replicates: Replicates, stream: Stream) -> dict[str,
         C_0.
 
     Source
-        Ours; the claim replaces Theorem 1.
+        Ours. The claim replaces Theorem 1.
     """
     experiment = experiment_at(place)
     return statements.runs(BOUND.best_parts(experiment.setting), experiment, replicates, stream)
@@ -94,7 +95,7 @@ def theorem_a(place: Place, replicates: Replicates, stream: Stream) -> dict[str,
 
 @theorem_a.step("moments", evaluations=32)
 def moments(task: SmallTask, momentum: Momentum) -> dict[str, Sides]:
-    """The certificate bounds the error without noise, and y_t^2 bounds the second moment of the error."""
+    """The certified rate bounds the error without noise, and y_t^2 bounds the second moment of the error."""
     algorithm = CFLMGD(step_size=1 / task.smoothness, momentum=momentum)
     parts = statements.small_parts(BOUND, task, algorithm)
     suppose("there is a certificate for every cluster", np.isfinite(parts.mean).all())
@@ -130,20 +131,21 @@ def pairwise_error(task: SmallTask, share: Share, stream: Stream) -> dict[str, S
     """In the basin, a client prefers a given wrong model with probability at most pi(B), and equality can occur.
 
     Hypotheses
-        Samples are Gaussian, and the choice uses n' samples. ||chi_p - theta_p|| and ||chi_q - theta_q|| are at most B
-        < B* = Delta / (1 + sqrt(kappa)).
+        Samples are Gaussian, and the client chooses with n' samples. ||chi_p - theta_p|| and ||chi_q - theta_q|| are
+        at most B < B* = Delta / (1 + sqrt(kappa)).
 
     Statement
-        P(the mean squared residual of chi_q is at most chi_p's) <= pi(B) = I_(1 / (1 + rho))(n'/2, n'/2), with
-        a = sqrt(L) B, b = sqrt(mu) (Delta - B): rho = (s^2 + b^2) / (s^2 + a^2) if s^2 <= a b, and otherwise
-        (1 + u) / (1 - u), u = (b - a) / sqrt(4 s^2 + (b - a)^2).
+        P(the mean squared residual of chi_q is at most the mean squared residual of chi_p) <= pi(B) = I_(1 / (1 +
+        rho))(n'/2, n'/2), with a = sqrt(L) B, b = sqrt(mu) (Delta - B): rho = (s^2 + b^2) / (s^2 + a^2) if s^2 <= a
+        b, and otherwise (1 + u) / (1 - u), u = (b - a) / sqrt(4 s^2 + (b - a)^2).
 
     Proof
         (1) Let tau_p^2 and tau_q^2 be the variances of a sample's two residuals, c their covariance, A = tau_q^2 -
         tau_p^2 and Q^2 = (tau_p^2 + tau_q^2)^2 - 4 c^2. The difference of the sums of squares is (Q + A) X / 2 - (Q -
-        A) Y / 2 with independent chi^2_n' variables, so that the probability decreases in A / Q. (2) c >= s^2 - a b. If
-        a b >= s^2 the least A / Q is at c = 0, otherwise at c = s^2 - a b. (3) Both values decrease in a, increase in b
-        and agree for a b = s^2. Hence the stated pair is the worst.
+        A) Y / 2 with independent chi^2_n' variables X and Y, so the probability decreases in A / Q. (2) c >= s^2 - a
+        b. If a b >= s^2, A / Q is smallest for c = 0, and otherwise for c = s^2 - a b. (3) Both smallest values
+        decrease in a and increase in b, and they agree for a b = s^2. Hence the probability is largest for the stated
+        a and b.
 
     Symbols
         s is ``noise``, n' is ``samples``, and I is the regularised incomplete beta function.
@@ -157,21 +159,21 @@ def pairwise_error(task: SmallTask, share: Share, stream: Stream) -> dict[str, S
 
 @pairwise_error.step("largest covariance")
 def largest_covariance(a: Own, b: Beyond, s: Positive) -> Sides:
-    """(2): at c = s^2 - a b, Q^2 = (a + b)^2 (4 s^2 + (b - a)^2)."""
+    """Step (2): for c = s^2 - a b, Q^2 = (a + b)^2 (4 s^2 + (b - a)^2)."""
     both = 2 * s**2 + a**2 + b**2
     return equal((both**2 - 4 * (s**2 - a * b) ** 2, (a + b) ** 2 * (4 * s**2 + (b - a) ** 2)))
 
 
 @pairwise_error.step("no covariance")
 def no_covariance(a: Own, b: Beyond, s: Positive, c: Positive) -> Sides:
-    """(2): for every c, Q is at most its value at c = 0, and A is not negative."""
+    """Step (2): for every c, Q is at most its value for c = 0, and A is not negative."""
     both = 2 * s**2 + a**2 + b**2
     return at_least((b**2 - a**2) * both**2, any_covariance=(b**2 - a**2) * (both**2 - 4 * c**2))
 
 
 @pairwise_error.step("the cases agree")
 def cases_agree(a: Positive, b: Beyond) -> Sides:
-    """(3): for s^2 = a b, both values of (A / Q)^2 agree."""
+    """Step (3): for s^2 = a b, both values of (A / Q)^2 agree."""
     s_squared = a * b
     first = (b**2 - a**2) ** 2 / (2 * s_squared + a**2 + b**2) ** 2
     return equal((first, (b - a) ** 2 / (4 * s_squared + (b - a) ** 2)))
@@ -179,7 +181,7 @@ def cases_agree(a: Positive, b: Beyond) -> Sides:
 
 @pairwise_error.step("monotone without covariance")
 def monotone_without(a: Own, b: Beyond, s: Positive, more: Own) -> dict[str, Sides]:
-    """(3): (b^2 - a^2) / (2 s^2 + a^2 + b^2) decreases in a and increases in b."""
+    """Step (3): (b^2 - a^2) / (2 s^2 + a^2 + b^2) decreases in a and increases in b."""
 
     def ratio(near: Fraction, far: Fraction) -> Fraction:
         return (far**2 - near**2) / (2 * s**2 + near**2 + far**2)
@@ -192,7 +194,7 @@ def monotone_without(a: Own, b: Beyond, s: Positive, more: Own) -> dict[str, Sid
 
 @pairwise_error.step("monotone with covariance")
 def monotone_with(gap: Own, s: Positive, more: Own) -> Sides:
-    """(3): (b - a)^2 / (4 s^2 + (b - a)^2) increases in b - a."""
+    """Step (3): (b - a)^2 / (4 s^2 + (b - a)^2) increases in b - a."""
 
     def ratio(apart: Fraction) -> Fraction:
         return apart**2 / (4 * s**2 + apart**2)

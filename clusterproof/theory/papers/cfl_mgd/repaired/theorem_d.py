@@ -27,7 +27,7 @@ Rounds = Annotated[int, integers(1, 30)]
 
 
 def experiment_at(place: str, tuned_momentum: bool) -> Experiment:
-    """Return the setting of a name, or the setting with misassigned clients."""
+    """Return the setting with a given name, which may be the setting with misassigned clients."""
     if place == "crowded":
         return crowded_experiment()
     return experiment(place, None if tuned_momentum else 0.0)
@@ -49,47 +49,48 @@ def experiment_at(place: str, tuned_momentum: bool) -> Experiment:
 def theorem_d(
     place: Place, tuned_momentum: Tuned, replicates: Replicates, stream: Stream
 ) -> dict[str, Sides]:
-    """On Gaussian regression, a run stays near its path without noise; the distance contains a logarithm of 1 / delta.
+    """On Gaussian regression, a run stays near the noise-free run, at a distance that depends on log(1 / delta).
 
     Hypotheses
-        The server's momentum is updated first. Samples are Gaussian and new in every round, and independent for the
-        choice of a cluster and for the gradient. K of the m clients take part in a round, drawn uniformly without
-        replacement and independently of all data. Under option I the sum of gradients is divided by m, K or the number
-        of the cluster's members. Under option II, with H local steps, all clients of a cluster share the covariance.
-        The momentum is in [0, 1), with any step size, and the start is deterministic. The bound stays below B* = Delta
-        / (1 + sqrt(kappa)).
+        The server updates its momentum before the models. Samples are Gaussian and new in every round. A client uses
+        independent samples for the choice of a cluster and for the gradient. K of the m clients take part in a round,
+        drawn uniformly without replacement and independently of all data. Under option I the sum of gradients is
+        divided by m, by K or by the number of participants in the cluster. Under option II, with H local steps, all
+        clients of a cluster have the same covariance. The momentum is in [0, 1), the step size is arbitrary, and the
+        initial models are deterministic. The bound stays below B* = Delta / (1 + sqrt(kappa)).
 
     Statement
         With probability at least 1 - delta_1 - delta_2, for all t <= T and all p: ||e_t - Pi_t(alpha_p Sigma_p) e_0||
-        <= r_(t,p) and ||e_t|| <= ||Pi_t e_0|| + r_(t,p). With probability at least 1 - delta_1 - delta_2 - delta_3, the
-        smaller bound after round T also holds. The radius r is computed round by round from the bounds on earlier
-        rounds. It bounds the drift by misassigned clients with binomial quantiles of their number, and the noise with
-        Lemma N. Under option II, and on request under option I, no client is counted: the probability of any
-        misassignment adds to the failure probability. If K < m, the bound on the record of participants has this form
-        for each run, with the known step eta k / N of every round. Before the run, the bound under option II (or with
-        division by the members) uses the least count k_- that a hypergeometric tail does not exclude. Otherwise, the
-        bound uses the mean step and a term for the fluctuation of the step.
+        <= r_(t,p) and ||e_t|| <= ||Pi_t e_0|| + r_(t,p). With probability at least 1 - delta_1 - delta_2 - delta_3, a
+        second, smaller bound on the error after round T also holds. The radius r is computed round by round from the
+        bounds on earlier rounds. For the drift by misassigned clients, it uses binomial quantiles of their number,
+        and for the noise it uses Lemma N. Under option II, and on request under option I, the bound does not count
+        misassigned clients: the probability of any misassignment is added to the failure probability. If K < m, there
+        are two bounds. The bound for a given record of participants has this form, with the known step size eta k / N
+        of every round. The bound before the run depends on the divisor. Under option II, or with division by the
+        number of participants in the cluster, it uses the smallest count k_- that a hypergeometric tail does not
+        exclude. Otherwise, it uses the mean step size and a term for the fluctuation of the step size.
 
     Remarks
         The kernel proves only single steps of the proof. The table in ``docs/explanation/theorem-d.md`` states for each
         line of the proof whether it is proved or only checked on instances.
 
     Proof
-        Set the noise to 0 from the first bad round on; then the error follows a linear recursion. Lemma R
-        (``cfl-mgd/row-lemma``) and Lemma N (``cfl-mgd/norm-inequality``) bound its martingale part, and Lemma P
-        (``cfl-mgd/pairwise-error``) the counts. Take a union over rounds and clusters. By induction there is no bad
-        round. Given the record of participants, the samples have the same distribution as before. The mean over a
-        cluster's participants follows the recursion of T H steps; inside a round a client's own noise replaces the
-        mean's. A centred hypergeometric count is sub-Gaussian (Hoeffding 1963, Serfling 1974). The full proof is in
-        ``docs/explanation/theorem-d.md``.
+        Set the noise to 0 from the first round in which a bound fails. Then the error follows a linear recursion.
+        Lemma R (``cfl-mgd/row-lemma``) and Lemma N (``cfl-mgd/norm-inequality``) bound its martingale part, and Lemma
+        P (``cfl-mgd/pairwise-error``) bounds the counts. Take a union bound over rounds and clusters. By induction no
+        bound fails. Conditionally on the record of participants, the samples have the same distribution as before.
+        The mean over a cluster's participants follows the recursion of T H steps. Within a round, the noise of a
+        single client replaces the noise of the mean. A centred hypergeometric count is sub-Gaussian (Hoeffding 1963,
+        Serfling 1974). The full proof is in ``docs/explanation/theorem-d.md``.
 
     Symbols
         m is ``clients``, n' is ``samples``, H is ``local_steps``, and alpha_p = eta l_p. Pi_t is the noise-free
         response, K the number of participants, and k_(t,p) the number of participants of cluster p in round t.
 
     Source
-        Ours; the claim replaces Theorem 1 of Zhao et al. (2023) for Gaussian regression. The bound is two-sided: a run
-        with a too small error also violates the bound.
+        Ours. The claim replaces Theorem 1 of Zhao et al. (2023) for Gaussian regression. The bound is two-sided: a
+        run whose error is too small also violates it.
     """
     setting = experiment_at(place, tuned_momentum)
     initial = setting.initial(stream, 1)[0]
@@ -116,7 +117,7 @@ def theorem_d(
     return {
         "deviation": at_most(distance, noise=tube.deviation[None], failure=sum(FAILURE[:2])),
         "errors": at_most(
-            # at round 0, both sides are the error of the start
+            # before the first round, both sides are the initial error
             errors[:, 1:],
             path=lengths[None, 1:],
             noise=tube.deviation[None, 1:],
@@ -138,10 +139,10 @@ Exceeded = Annotated[int, choice(0, 1, 2, 3)]
 def mean_gradient(
     own: Own, missing_members: Number, false_members: Number, curvature: Number, e: Number, far: Number
 ) -> Sides:
-    """D2: the mean gradient is the step without misassignments plus mis_t, here along one direction.
+    """Step D2: the mean gradient is the mean gradient without misassignments plus mis_t.
 
-    The expected gradient of a misassigned client is the curvature of its cluster times the distance from that cluster's
-    optimum. Here the curvature is twice the curvature of p.
+    The check has one direction. The expected gradient of a misassigned client is the curvature of its true cluster
+    times the distance from the optimum of that cluster. Here this curvature is twice the curvature of cluster p.
     """
     clients = own + 5
     total = ((own - missing_members) * curvature * e + false_members * 2 * curvature * far) / clients
@@ -153,7 +154,7 @@ def mean_gradient(
 def recursion_on_symbols(
     momentum: Number, a: Number, e: Number, first: Number, second: Number, third: Number
 ) -> Sides:
-    """D4: e_3 = Pi_3 e_0 + h_2 x_0 + h_1 x_1 + h_0 x_2 for all disturbances x = mis + zeta."""
+    """Step D4: e_3 = Pi_3 e_0 + h_2 x_0 + h_1 x_1 + h_0 x_2 for all disturbances x = mis + zeta."""
 
     def follow(start: Fraction, before: Fraction, inflow: tuple[Fraction | int, ...]) -> Fraction:
         now = start
@@ -170,7 +171,7 @@ def recursion_on_symbols(
 
 @theorem_d.step("recursion", evaluations=40)
 def recursion(task: SmallTask, rounds: Rounds, stream: Stream) -> Sides:
-    """D4: for given disturbances, the error is the path without noise plus the response to each disturbance."""
+    """Step D4: for given disturbances, the error is the noise-free error plus the response to each disturbance."""
     momentum = tuned(task).momentum
     curvature = task.covariances.eigenvalues[0] / task.smoothness * task.proportions[0]
     start, noise = stream.standard_normal(len(curvature)), stream.standard_normal((rounds, len(curvature)))
@@ -184,7 +185,7 @@ def recursion(task: SmallTask, rounds: Rounds, stream: Stream) -> Sides:
 
 @theorem_d.step("drift", evaluations=40)
 def drift(task: SmallTask, rounds: Rounds, stream: Stream) -> Sides:
-    """D5: within the bounds on counts and errors, misassigned clients contribute at most bias_t."""
+    """Step D5: if the bounds on counts and errors hold, misassigned clients contribute at most bias_t."""
     spectrum, clients = task.covariances.eigenvalues[0], task.clients
     step, momentum = tuned(task).step_size, tuned(task).momentum
     _, impulse = propagators(step * task.proportions[0] * spectrum, momentum, rounds)
@@ -212,7 +213,7 @@ def _within(radius: float, dimension: int, stream: np.random.Generator) -> np.nd
 
 @theorem_d.step("covariance", evaluations=40)
 def covariance(task: SmallTask, rounds: Rounds, stream: Stream) -> dict[str, Sides]:
-    """D6: for all errors within their bounds, the covariance of the noise has at most the stated trace and norm."""
+    """Step D6: if the errors satisfy their bounds, the noise covariance has at most the stated trace and norm."""
     suppose("the covariance is diagonal", task.covariances.diagonals is not None)
     spectrum, rows = task.covariances.eigenvalues[0], gaussian_dynamics(task, tuned(task)).rows
     _, impulse = propagators(spectrum / task.smoothness, tuned(task).momentum, rounds)
@@ -239,14 +240,14 @@ def covariance(task: SmallTask, rounds: Rounds, stream: Stream) -> dict[str, Sid
 def domination(
     clients: Clients, exceeded: Exceeded, most: Share, a: Share, b: Share, c: Share, d: Share
 ) -> Sides:
-    """D8: the number of wrong independent choices exceeds a count at most as often as Bin(n, pi)."""
+    """Step D8: the number of wrong choices exceeds a count with at most the probability that Bin(n, pi) exceeds it."""
     suppose("the count can be exceeded", exceeded < clients)
     chances = [most * share for share in (a, b, c, d)[:clients]]
     return at_most(_exceeds(chances, exceeded), binomial=_exceeds([most] * clients, exceeded))
 
 
 def _exceeds(chances: list[Fraction], exceeded: int) -> Fraction:
-    """Return P(more than ``exceeded`` of the independent events happen), summed over all their combinations."""
+    """Return P(more than ``exceeded`` of the independent events occur), as a sum over all combinations of events."""
     total = 0 * chances[0]
     for happens in itertools.product((False, True), repeat=len(chances)):
         if sum(happens) > exceeded:
@@ -259,7 +260,7 @@ def _exceeds(chances: list[Fraction], exceeded: int) -> Fraction:
 
 @theorem_d.step("union", evaluations=8)
 def union(place: Place, tuned_momentum: Tuned) -> dict[str, Sides]:
-    """D7 and D8: the failure probabilities cover every use of the norm inequality and of the counts."""
+    """Steps D7 and D8: the failure probabilities of all uses of the bounds sum to at most the stated probabilities."""
     setting = experiment_at(place, tuned_momentum)
     task: RegressionMixture = setting.regression
     norms = np.array(setting.setting.start)

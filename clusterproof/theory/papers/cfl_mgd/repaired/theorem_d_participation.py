@@ -1,4 +1,4 @@
-"""Runs and proof steps of Theorem D for partial participation, every divisor, and option II with local steps."""
+"""Checks of Theorem D for partial participation, every divisor, and option II with local steps."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ Number = Annotated[Fraction, rationals(0, 5, 2, upwards=True)]
 
 @theorem_d.step("partial participation", replicates=300, evaluations=5)
 def partial_participation(kind: Kind, replicates: Replicates, stream: Stream) -> dict[str, Sides]:
-    """Compare runs with half or a quarter of the clients with the bound for the record and the bound before the run."""
+    """Compare runs in which half or a quarter of the clients takes part with both bounds of Theorem D."""
     setting = participation_experiment(kind)
     initial = setting.initial(stream, 1)[0]
     trace = run(
@@ -64,7 +64,7 @@ def partial_participation(kind: Kind, replicates: Replicates, stream: Stream) ->
             failure=bound.failure_probability,
         ),
         "before the run": at_most(
-            # at round 0, both sides are the error of the start
+            # before the first round, both sides are the initial error
             np.moveaxis(np.asarray(trace.errors), 1, 0)[:, 1:],
             reach=before.reach[None, 1:],
             failure=failure,
@@ -74,7 +74,7 @@ def partial_participation(kind: Kind, replicates: Replicates, stream: Stream) ->
 
 @theorem_d.step("full participation", evaluations=20)
 def full_participation(task: SmallTask) -> Sides:
-    """With full participation, the bound for the record and the bound before the run are equal."""
+    """With full participation, the bound for a given record of participants equals the bound before the run."""
     dynamics, norms = gaussian_dynamics(task, tuned(task)), np.full(task.clusters, task.basin_radius / 2)
     expected = bound_before(dynamics, norms, rounds=6, failure=FAILURE)
     suppose("the bound stays in the basin", expected.applicable)
@@ -85,7 +85,7 @@ def full_participation(task: SmallTask) -> Sides:
 
 @theorem_d.step("counts of participants", evaluations=200)
 def counts(clients: Clients, marked: Marked, drawn: Drawn, tail: Tail) -> Sides:
-    """Before the run: the exact P(fewer than k_- or more than k_+ own participants) is at most the tail."""
+    """Bound before the run: the exact P(fewer than k_- or more than k_+ own participants) is at most the tail."""
     suppose("others are there", marked < clients)
     fewest, most = (
         int(one[0]) for one in participant_range(np.array([marked, clients - marked]), drawn, tail)
@@ -107,7 +107,7 @@ def hypergeometric(clients: int, marked: int, drawn: int) -> dict[int, Fraction]
 
 @theorem_d.step("fluctuation", evaluations=200)
 def fluctuation(clients: Clients, marked: Marked, drawn: Drawn, slope: Slope) -> Sides:
-    """Before the run: log E exp(x (k - E k)) <= x^2 / 2 times K (1 - (K - 1) / m) / 4."""
+    """Bound before the run: log E exp(x (k - E k)) is at most x^2 / 2 times K (1 - (K - 1) / m) / 4."""
     law = hypergeometric(clients, marked, drawn)
     mean = drawn * marked / clients
     exponents = np.array([slope * (k - mean) for k in law])
@@ -119,7 +119,7 @@ def fluctuation(clients: Clients, marked: Marked, drawn: Drawn, slope: Slope) ->
 
 @theorem_d.step("worst counts")
 def worst_counts(present: Positive, more: Number, false_members: Number, fewer: Number) -> dict[str, Sides]:
-    """For i misassigned members, i / (a + i) increases in i and decreases in a; i / (a + i)^2 is largest at i = a."""
+    """i / (a + i) increases in i and decreases in a, and i / (a + i)^2 is largest for i = a (i clients misassigned)."""
     most = false_members + fewer
 
     def share(i: Fraction, a: Fraction) -> Fraction:
@@ -139,7 +139,7 @@ def worst_counts(present: Positive, more: Number, false_members: Number, fewer: 
 
 @theorem_d.step("counted drift", evaluations=40)
 def counted_drift(task: SmallTask, stream: Stream) -> Sides:
-    """The mean over a own and i misassigned members has an error of at most i / (a + i) L (D + 2 y)."""
+    """If a members are correct and i are misassigned, the mean has an error of at most i / (a + i) L (D + 2 y)."""
     suppose(
         "the clusters share a covariance",
         bool((task.covariances.matrices[0] == task.covariances.matrices).all()),
@@ -158,7 +158,7 @@ def counted_drift(task: SmallTask, stream: Stream) -> Sides:
 
 @theorem_d.step("own noise", evaluations=20)
 def own_noise(task: SmallTask, local_steps: Steps, stream: Stream) -> dict[str, Sides]:
-    """Option II: the members' mean follows the recursion with the mean noise.
+    """Under option II, the mean over a cluster's members follows the recursion with the mean of their noise.
 
     Within a round, each member has its own noise.
     """
@@ -188,14 +188,14 @@ def own_noise(task: SmallTask, local_steps: Steps, stream: Stream) -> dict[str, 
 
 @theorem_d.step("union of participants", evaluations=5)
 def union_of_participants(kind: Kind) -> dict[str, Sides]:
-    """The failure probabilities cover every use of the norm inequality, including the uses at local steps."""
+    """The failure probabilities of all uses of the norm inequality, also at local steps, have the stated sum."""
     one = participation_experiment(kind)
     dynamics, norms = gaussian_dynamics(one.regression, one.algorithm), np.full(one.task.clusters, 0.125)
     tube = bound_before(dynamics, norms, rounds=one.rounds, failure=FAILURE)
     suppose("the bound stays in the basin", tube.applicable)
     everywhere, inside, last = tube.evaluations
     at_rounds, at_steps, at_last = tube.levels
-    # a cluster's path is used for each of its possible places: the record states which client has the place
+    # count one use for each possible participant of a cluster, because the record states who takes part
     slots = dynamics.participants * inside / one.task.clusters
     return {
         "all rounds": at_most(everywhere * at_rounds + slots * at_steps, delta_2=FAILURE[1]),
