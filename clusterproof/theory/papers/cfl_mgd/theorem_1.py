@@ -141,10 +141,10 @@ def theorem_1_probability(
         lambda_i = 0.01. The authors probably mean the probability 1 - T P lambda_5.
 
     Statement
-        lambda = 1 - lambda_0 - P lambda_1 - 2 lambda_2 - lambda_3 - P lambda_4 - 4 exp(-clm), for any lambda in (0, 1),
-        lambda_0 .. lambda_4 the failure probabilities of the appendix. So the printed guarantee 1 - lambda is a sum of
-        failure probabilities. The claim states that this sum is at least 1 - T P lambda_5, where lambda_5 is the same
-        sum, and T is 1 or 50.
+        lambda = 1 - lambda_0 - P lambda_1 - 2 lambda_2 - lambda_3 - P lambda_4 - 4 exp(-clm), for any lambda in (0,
+        1). Here lambda_0, ..., lambda_4 are the failure probabilities of the appendix. So the printed guarantee 1 -
+        lambda is a sum of failure probabilities. The claim states that this sum is at least 1 - T P lambda_5, where
+        lambda_5 is the same sum, and T is 1 or 50.
 
     Source
         Zhao et al. (2023), Theorem 1 and (A37). In Theorem D, delta_1, delta_2 and delta_3 cover all rounds and
