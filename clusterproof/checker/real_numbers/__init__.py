@@ -1,7 +1,7 @@
-"""Evaluate a claim's function over the real numbers: run its source again on fractions and intervals.
+"""Evaluate a claim's function with real numbers: execute its source again with fractions and intervals.
 
 ``interval`` defines the numbers. ``operators``, ``functions`` and ``arrays`` replace functions of Python, ``math`` and
-NumPy. ``rewriting`` and ``counterparts`` turn a function into one that calls these replacements, and ``evaluation``
-compares the two sides of a line. No digit is lost silently: a value without a rigorous counterpart raises an error that
-names it.
+NumPy. ``rewriting`` and ``counterparts`` convert a function to one that calls these replacements. ``sides`` and
+``comparison`` compare the two sides of a line. Results are never rounded silently: a value without an exact or interval
+replacement raises an error that names this value.
 """

@@ -1,4 +1,4 @@
-"""Replacements for NumPy: arrays of objects, entry by entry, and linear algebra with intervals."""
+"""Replacements for NumPy functions: entrywise operations on arrays of objects, and linear algebra with intervals."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ Entries = list[Any]
 
 
 def array(value: Any, dtype: Any = None, **_named: Any) -> Any:
-    """Return an array of dtype object, or of truth values."""
+    """Return an array of dtype object, or of dtype bool if all entries are booleans."""
     if isinstance(value, range | map | filter | zip):
         raise NoValue("an array of an iterator")
     is_truth = getattr(getattr(value, "dtype", None), "kind", "") == "b"
@@ -104,7 +104,7 @@ def _identity(rows: int, columns: int | None = None, dtype: Any = None) -> Any:
 
 
 def _moves(function: Callable[..., Any]) -> Callable[..., Any]:
-    """Return a replacement for a NumPy function that moves entries and computes nothing."""
+    """Return a replacement for a NumPy function that only rearranges entries."""
 
     def call(*values: Any, **named: Any) -> Any:
         given = [
@@ -117,7 +117,7 @@ def _moves(function: Callable[..., Any]) -> Callable[..., Any]:
 
 
 def _holds_numbers(several: Any) -> bool:
-    """Return whether a list contains fractions or intervals, which NumPy would not put into an array of objects."""
+    """Return whether a list contains fractions or intervals, for which NumPy would not create an array of objects."""
     inner = (each for each in several)
     return any(
         _holds_numbers(e) if isinstance(e, list | tuple) else type(e) in (Fraction, Interval) for e in inner
@@ -125,7 +125,7 @@ def _holds_numbers(several: Any) -> bool:
 
 
 def reduced(function: Callable[..., Any]) -> Callable[..., Any]:
-    """Return a function that reduces an array along some axes (by default all) with a function of a list."""
+    """Convert a function of a list to a function that reduces an array along some axes, by default along all."""
 
     def reduce(
         values: Any, axis: Any = None, keepdims: bool = False, dtype: Any = None, ddof: int = 0
@@ -239,7 +239,7 @@ def _all_close(a: Any, b: Any, rtol: Any = Fraction(1, 10**5), atol: Any = Fract
 
 
 class Complex:
-    """A complex number; only its real part, imaginary part and absolute value can be used."""
+    """A complex number that supports only the real part, the imaginary part and the absolute value."""
 
     def __init__(self, ball: Any) -> None:
         self.ball = ball
@@ -252,7 +252,7 @@ class Complex:
 
 
 def matrix_of(values: Any) -> Any:
-    """Return a matrix of intervals in the form of python-flint."""
+    """Convert an array to a python-flint matrix of intervals."""
     x = array(values)
     if x.ndim != 2:
         raise NoValue("the linear algebra of a stack of matrices")
@@ -261,7 +261,7 @@ def matrix_of(values: Any) -> Any:
 
 
 def entries_of_matrix(matrix: Any) -> Any:
-    """Return the entries of a matrix of python-flint as an array."""
+    """Convert a python-flint matrix to an array."""
     return array([[Interval(each) for each in row] for row in matrix.tolist()])
 
 
@@ -369,7 +369,7 @@ MOVES = """
     append split array_split delete broadcast_arrays take take_along_axis logical_and logical_or logical_not isin
     fill_diagonal ndindex ndenumerate errstate tensordot outer inner vdot kron trace cross
 """
-"""NumPy functions that only move entries, or only use the operators of the entries."""
+"""NumPy functions that only rearrange entries, or only use the operators of the entries."""
 ENTRIES: dict[str, Callable[..., Any]] = {
     name: function for name, function in ELEMENTARY.items() if isinstance(getattr(np, name, None), np.ufunc)
 } | {
@@ -419,7 +419,7 @@ NUMPY: dict[Any, Any] = (
     }
     | LINEAR
 )  # fmt: skip
-"""Replacement for each function of NumPy."""
+"""Replacements for NumPy functions, indexed by function."""
 SAME = (
     "T",
     "shape",
@@ -434,11 +434,11 @@ SAME = (
     "reshape",
     "transpose",
 )
-"""Attributes of arrays that need no replacement for arrays of objects."""
+"""Attributes of arrays that also work for arrays of objects."""
 
 
 def array_attribute(value: np.ndarray, name: str) -> Any:
-    """Return an attribute of an array; for a method, the replacement for the function with this name."""
+    """Return an attribute of an array; a method is replaced like the NumPy function of the same name."""
     if name in SAME or (value.dtype == bool and name in ("any", "all", "sum", "nonzero")):
         return getattr(value, name)
     if name == "astype":

@@ -1,4 +1,4 @@
-"""Decide whether an instance breaks a line over the real numbers; use more bits until the comparison is certain."""
+"""Decide whether an instance breaks a line over the real numbers, with increasing precision until it is certain."""
 
 from __future__ import annotations
 
@@ -22,13 +22,13 @@ from clusterproof.checker.real_numbers.operators import FUEL, NUMBERS, OutOfFuel
 from clusterproof.checker.real_numbers.sides import Sides, compared
 
 PRECISIONS = (128, 512, 2048)
-"""Numbers of bits to try, in this order."""
+"""Precisions to try, in bits, in this order."""
 UNKNOWN = "has no rigorous value"
-"""Message for a function that cannot be evaluated rigorously."""
+"""Message for a function without an exact or interval replacement."""
 OF_LINE = "the hypothesis of this line"
-"""Placeholder for the hypothesis if only one line is excluded at an instance."""
+"""Placeholder for the hypothesis of ``given`` if only one line does not apply to an instance."""
 DIGITS = 5
-"""Number of significant digits of a printed side."""
+"""Number of significant digits with which a side is printed."""
 
 
 @dataclass(frozen=True)
@@ -42,18 +42,18 @@ class Answer:
     why
         The reason why the line is undecided, or an empty string if it is decided.
     again
-        Whether more bits may decide the line.
+        Whether a higher precision may decide the line.
     outside
         The hypothesis that the instance breaks, or an empty string if it meets all hypotheses.
     measured, allowed
-        The floats nearest to the two sides, at the entry that breaks the line most or comes nearest to breaking it.
+        The floats nearest to the two sides, at the entry that exceeds the bound most or comes closest to the bound.
     terms, place
         The floats nearest to the summands of the bound, and the index of the entry.
     equation
         Whether the line is an equation.
     words, gap
-        ``words``: the two sides as a string, if one side is larger than any float. ``gap``: their difference as a
-        string, if both sides are the same float.
+        ``words``: the two sides as a string, if one side is larger than any float. ``gap``: the difference as a string,
+        if both sides round to the same float.
     """
 
     broken: bool | None
@@ -71,28 +71,28 @@ class Answer:
 
 @cache
 def counterparts_at(bits: int) -> Counterparts:
-    """Return the replacements at a precision."""
+    """Return the replacements for a precision of ``bits`` bits."""
     return Counterparts()
 
 
 def over_the_reals(
     statement: Statement, instance: Instance, exact: Mapping[str, bool] | None = None
 ) -> dict[str, Answer]:
-    """Evaluate lines at an instance over the real numbers.
+    """Evaluate lines at an instance with real numbers.
 
     Parameters
     ----------
     statement, instance
         The statement and the instance.
     exact
-        Names of the lines to decide. The value is true if the sides of the line are exact numbers, so that no rounding
-        is allowed. None stands for all lines, with rounding allowed.
+        Dictionary whose keys are the names of the lines to decide. The value is true if the sides of the line are exact
+        numbers, which are compared without a rounding tolerance. None stands for all lines, with a tolerance.
 
     Returns
     -------
     dict
-        The answer for each line. If the names of the lines are unknown, the dictionary has one answer, under the empty
-        name.
+        The answer for each line. If the names of the lines are unknown, the dictionary contains one answer, under the
+        empty name.
     """
     answers: dict[str, Answer] = {}
     for bits in PRECISIONS:
@@ -132,12 +132,12 @@ def _try(statement: Statement, evaluate: Callable[[], Any], bits: int) -> Any:
 
 
 def steps_taken() -> int:
-    """Return the number of steps of the last evaluation over the real numbers."""
+    """Return the number of operations in the last evaluation with real numbers."""
     return FUEL - fuel.left
 
 
 class _precision:  # noqa: N801 - a context
-    """Context that sets the number of bits of all intervals, and the number of steps of one evaluation."""
+    """Context that sets the precision of all intervals, and the limit on operations in one evaluation."""
 
     def __init__(self, bits: int) -> None:
         self.bits = bits
@@ -188,7 +188,7 @@ def _answer(lines: Mapping[str, Any], line: str, *, exact: bool) -> Answer:
 
 
 def nearest_float(number: Any) -> float:
-    """Return the float nearest to the midpoint of a number's interval; infinite if the midpoint is too large."""
+    """Return the float nearest to the midpoint of an interval; it is infinite if the midpoint is too large."""
     try:
         return float(number) if type(number) is Fraction else float(ball_of(plain(number)).mid())
     except OverflowError:
@@ -204,9 +204,9 @@ def _place(error: BaseException, statement: Statement) -> str:
 
 
 def missed(statement: Statement, instance: Instance) -> tuple[str, Any, Any] | None:
-    """Return the first comparison in the hypotheses that fails at an instance: the sign and the two numbers.
+    """Return the sign and the two numbers of the first false comparison in the hypotheses at an instance.
 
-    None if the instance meets all hypotheses, or if the comparison is unknown.
+    The result is None if the instance meets all hypotheses, or if the comparison is unknown.
     """
     with _precision(PRECISIONS[0]):
         answer = _try(statement, partial(_lines, statement, instance, PRECISIONS[0]), PRECISIONS[0])

@@ -1,7 +1,7 @@
-"""Replacements over the real numbers for the values that a claim's function uses.
+"""Exact or interval replacements for the values that a claim's function uses.
 
-Functions and classes are rewritten from their source. Constants with floats are computed again from their source.
-Tables list replacements for library functions. Every other value is rejected.
+Functions and classes are rewritten from their source. Constants that contain floats are computed again from their
+source. Library functions are replaced as listed in tables. All other values are rejected.
 """
 
 from __future__ import annotations
@@ -51,23 +51,23 @@ NUMBER_ATTRIBUTES: dict[str, Callable[[Any], Any]] = {
     name: lambda x: lambda *values, **named: bool(x)
     for name in ("any", "all")
 }  # fmt: skip
-"""Allowed attributes of numbers. (NumPy's numbers also have some attributes of arrays.)"""
+"""Allowed attributes of numbers. NumPy numbers also have some attributes of arrays."""
 TABLES: Mapping[Any, Any] = {**NUMPY, **FUNCTIONS, **WORDS}
-"""Replacement for each library function."""
+"""Replacements for library functions, indexed by function."""
 AGREEMENT = Fraction(1, 10**9)
-"""Relative difference up to which a module's constant counts as equal to the value that its source gives."""
+"""Relative difference up to which a constant of a module counts as equal to the value computed from its source."""
 MUTABLE = (list, dict, set, np.ndarray)
-"""Types of objects whose contents may change; such objects are read again on every use."""
+"""Types of objects whose contents may change; these objects are read again at every use."""
 LIBRARIES = {*sys.stdlib_module_names, "numpy", "scipy", "torch", "hypothesis"}
-"""Packages whose classes are not rewritten."""
+"""Packages whose classes are never rewritten."""
 OF_CLASSES = ("__dict__", "__weakref__", "__module__", "__doc__", "__annotations__", "__slots__", "__repr__")
-"""Members of a class that the rewritten class does not contain."""
+"""Members of a class that are omitted from the rewritten class."""
 SAFE = (Outside, ValueError, ArithmeticError, StopIteration, RuntimeError, AssertionError)
-"""Exceptions that the original function, or a hypothesis in it, would also raise."""
+"""Exceptions that the original function, or one of its hypotheses, would raise as well."""
 
 
 class Names(dict[str, Any]):
-    """The names of a module, looked up when they are used. Names that the rewriting adds begin with two underscores."""
+    """The names of a module, looked up at each use. Names added by the rewriting begin with two underscores."""
 
     def __init__(self, counterparts: Counterparts, live: dict[str, Any]) -> None:
         super().__init__(
@@ -91,7 +91,7 @@ def _no_class(*_arguments: Any, **_named: Any) -> Any:
 
 
 class Counterparts:
-    """Replacements at one precision, because constants become intervals that depend on the precision."""
+    """Replacements for one precision. Constants become intervals, whose width depends on the precision."""
 
     def __init__(self) -> None:
         self._made: dict[int, tuple[Any, Any]] = {}
@@ -138,7 +138,7 @@ class Counterparts:
     # ---- functions and classes
 
     def function(self, live: Any) -> Any:
-        """Return the rewritten function, with the current values of its variables and defaults."""
+        """Return a rewritten function, with the current values of its free variables and default values."""
         if id(live) in self._made:
             made = self._made[id(live)][1]
             if not _same(_variables(live), self._variables.get(id(live), ())):
@@ -169,7 +169,7 @@ class Counterparts:
         return made
 
     def _set_variables(self, live: FunctionType, made: Any) -> None:
-        """Set the variables and defaults of a rewritten function to replacements for the current values."""
+        """Set the free variables and default values of a rewritten function to replacements of their current values."""
         self._variables[id(live)] = _variables(live)
         cells = dict(zip(live.__code__.co_freevars, live.__closure__ or (), strict=True))
         for variable, cell in zip(made.__code__.co_freevars, made.__closure__ or (), strict=True):
@@ -179,7 +179,7 @@ class Counterparts:
         made.__kwdefaults__ = {key: self.real(each, key) for key, each in named.items()} or None
 
     def kind(self, live: type) -> type:
-        """Return a class whose functions are rewritten."""
+        """Return a copy of a class in which all functions are rewritten."""
         if live is object or issubclass(live, BaseException):
             return live
         if id(live) in self._made:
@@ -224,10 +224,11 @@ class Counterparts:
     # ---- values
 
     def real(self, value: Any, name: str = "a value", *, chosen: bool = False) -> Any:
-        """Return the real number that a value represents; in containers, replace each entry.
+        """Return the real number that a value represents; convert the entries of containers one by one.
 
-        A float that was ``chosen`` as a quantity of an instance counts as the decimal that Python prints. Every other
-        float was computed. If it has many digits, it represents all numbers within one unit of its last digit.
+        If ``chosen``, the value is a quantity of an instance, and a float stands for the decimal that Python prints.
+        All other floats are results of computations: a float with many digits stands for every number within one unit
+        of its last digit.
 
         Raises
         ------
@@ -258,7 +259,7 @@ class Counterparts:
         return self.of(value, {}, name)
 
     def _constant(self, value: Any, live: dict[str, Any], name: str) -> Any:
-        """Return a constant; if it contains floats, compute it again from its source."""
+        """Return a constant; compute it again from its source if it contains floats."""
         if not _holds_floats(value):
             return self.real(value, name) if type(value) in (list, tuple, dict, np.ndarray) else value
         if live.get("__name__") in ("math", "numpy") and name in CONSTANTS:
@@ -316,7 +317,7 @@ _CACHED = type(functools.cache(lambda: None))
 
 
 def _variables(live: FunctionType) -> tuple[Any, ...]:
-    """Return the current variables and defaults of a function."""
+    """Return the current values of a function's free variables and default values."""
     cells = tuple(each.cell_contents for each in live.__closure__ or ())
     return (*cells, *(live.__defaults__ or ()), *(live.__kwdefaults__ or {}).values())
 
@@ -332,7 +333,7 @@ def _full_name(value: Any, name: str) -> str:
 
 
 def _guarded(function: Callable[..., Any], name: str) -> Callable[..., Any]:
-    """Return a replacement function that raises ``NoValue`` instead of an error in the replacement's own code."""
+    """Wrap a replacement function, so that errors inside its own code become ``NoValue``."""
 
     @functools.wraps(function, assigned=(), updated=())
     def call(*values: Any, **named: Any) -> Any:
@@ -354,7 +355,7 @@ def _without_decorators(node: Any) -> Any:
 
 
 def _without_defaults(arguments: ast.arguments) -> ast.arguments:
-    """Remove the defaults; the rewritten function gets the current defaults."""
+    """Remove the default values from a signature; the rewritten function receives the current default values later."""
     return ast.arguments(
         arguments.posonlyargs, arguments.args, arguments.vararg, arguments.kwonlyargs,
         [None] * len(arguments.kwonlyargs), arguments.kwarg, [],
@@ -372,7 +373,7 @@ def _holds_floats(value: Any) -> bool:
 
 
 def _agrees(found: Any, live: Any) -> bool:
-    """Return whether a constant that was computed again equals the current one up to rounding."""
+    """Return whether a constant computed again equals the current value up to rounding."""
     if isinstance(live, list | tuple):
         return len(found) == len(live) and all(map(_agrees, found, live))
     if isinstance(live, dict):

@@ -1,4 +1,4 @@
-"""Replacements for Python's own functions and for ``math`` that keep all digits."""
+"""Exact or interval replacements for built-in functions and for the module ``math``."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ VALUES = {
     "asin": (0, 0), "acos": (1, 0), "atan": (0, 0), "sinh": (0, 0), "cosh": (0, 1), "tanh": (0, 0), "asinh": (0, 0),
     "acosh": (1, 0), "atanh": (0, 0), "erf": (0, 0), "erfc": (0, 1), "gamma": (1, 1), "lgamma": (1, 0),
 }  # fmt: skip
-"""For each function, a number at which the function has an exact value, and this value."""
+"""A number at which each function has a rational value, and this value, indexed by the function's name."""
 
 
 def _elementary(name: str, place: int, value: int) -> Callable[[Any], Any]:
@@ -56,7 +56,7 @@ def pi() -> Interval:
 
 
 def logarithm(number: Any, base: Any = None) -> Any:
-    """Return the logarithm to a base; the natural logarithm if the base is None."""
+    """Return the logarithm to a base, or the natural logarithm if the base is None."""
     of_number = ELEMENTARY["log"](number)
     return of_number if base is None else of_number / ELEMENTARY["log"](base)
 
@@ -92,7 +92,7 @@ def arctan2(y: Any, x: Any) -> Any:
 
 
 def is_close(a: Any, b: Any, rel_tol: Any = Fraction(1, 10**9), abs_tol: Any = 0) -> bool:
-    """Return the result of ``math.isclose``, by its definition."""
+    """Return the result of ``math.isclose``, computed by its definition."""
     return bool(abs(plain(a) - plain(b)) <= larger(rel_tol * larger(abs(plain(a)), abs(plain(b))), abs_tol))
 
 
@@ -129,7 +129,7 @@ largest, least = _extreme(larger, max), _extreme(smaller, min)
 class _Kind(type):
     """Metaclass of replacements for types of numbers.
 
-    Every float is a fraction or an interval here, so a test with ``isinstance`` raises an error.
+    Floats are replaced by fractions and intervals, so the result of ``isinstance`` would be wrong; it raises an error.
     """
 
     def __instancecheck__(cls, value: Any) -> bool:
@@ -139,12 +139,12 @@ class _Kind(type):
 
 
 class Float(metaclass=_Kind):
-    """Replacement for ``float``; the number keeps all its digits."""
+    """Replacement for ``float`` that does not round."""
 
     python = float
 
     def __new__(cls, value: Any = 0) -> Any:
-        """Return the number itself, or the number that a string states."""
+        """Return a number unchanged, or convert a string to a number."""
         if isinstance(value, str):
             number = float(value)
             return number if math.isinf(number) else decimal(value.strip().replace("_", ""))
@@ -155,7 +155,7 @@ class Float(metaclass=_Kind):
 
 
 class Int(metaclass=_Kind):
-    """Replacement for ``int``: the integer part of a number, if it is certain."""
+    """Replacement for ``int``: the integer part of a number, if the interval determines it."""
 
     python = int
 
@@ -167,7 +167,7 @@ class Int(metaclass=_Kind):
 
 
 class Exact(metaclass=_Kind):
-    """Replacement for ``Fraction``; it accepts only numbers that are fractions."""
+    """Replacement for ``Fraction`` that accepts only rational numbers."""
 
     python = Fraction
 
@@ -205,7 +205,7 @@ UNCHANGED = """
     ArithmeticError AssertionError AttributeError Exception IndexError KeyError LookupError NotImplementedError
     OverflowError RuntimeError StopIteration TypeError ValueError ZeroDivisionError
 """
-"""Names of Python's functions that compute no numbers."""
+"""Names of built-in functions that compute no numbers."""
 MATH: dict[Any, Any] = {
     getattr(math, name): function for name, function in ELEMENTARY.items() if hasattr(math, name)
 } | {
@@ -222,7 +222,7 @@ MATH: dict[Any, Any] = {
 
 
 def not_a_number() -> Any:
-    """Raise an error, because NaN is no real number."""
+    """Raise an error, because NaN is not a real number."""
     raise NoValue("NaN, which is no number,")
 
 
@@ -243,4 +243,4 @@ FUNCTIONS: dict[Any, Any] = (
     | PYTHON
     | MATH
 )
-"""Replacement for each of Python's own functions."""
+"""Replacements for built-in functions, indexed by function."""

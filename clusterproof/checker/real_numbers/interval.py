@@ -1,4 +1,4 @@
-"""Real numbers as intervals that contain them. A comparison has an answer only if the answer is certain."""
+"""Interval arithmetic for real numbers. A comparison returns a result only if the intervals determine it."""
 
 from __future__ import annotations
 
@@ -12,24 +12,30 @@ import flint
 import numpy as np
 
 MOST_BITS = 8192
-"""Number of bits of a fraction above which an interval replaces it."""
+"""A fraction with more bits than this is replaced by an interval."""
 ALL_DIGITS = 15
-"""Least number of digits with which a decimal represents all numbers within one unit of its last digit."""
+"""A decimal with at least this many digits represents all numbers within one unit of its last digit."""
 
 
 class Undecided(BaseException):
-    """Raised if a comparison is undecided at this precision; no ``Exception``, so that user code cannot catch it."""
+    """Raised if the current precision does not decide a comparison.
+
+    The class is not an ``Exception``, so that a user's code cannot catch it by accident.
+    """
 
 
 class NoValue(BaseException):
-    """Raised for a number or function without a rigorous value; no ``Exception``, so that user code cannot catch it."""
+    """Raised for a number or function without an exact or interval value.
+
+    The class is not an ``Exception``, so that a user's code cannot catch it by accident.
+    """
 
 
 class Interval:
-    """A real number that lies in an interval of ``flint.arb``.
+    """A real number, represented by an interval of ``flint.arb`` that contains it.
 
-    Python's integers and fractions are not converted. An interval is not a float: code that uses its digits gets an
-    exception.
+    Integers and fractions are not converted to intervals. An interval is not a float: code that reads the digits of a
+    float raises an exception if it receives an interval.
     """
 
     __slots__ = ("ball",)
@@ -121,8 +127,8 @@ def _add_comparison(
 ) -> None:
     """Add a comparison to ``Interval``.
 
-    ``if_less`` and ``if_greater`` are the results if one number is certainly smaller or larger. Otherwise ``sure``
-    returns the result, or None if the comparison is undecided.
+    ``if_less`` and ``if_greater`` are the results if the first number is certainly smaller or larger. Otherwise
+    ``sure`` returns the result, or None if the comparison is undecided.
     """
 
     def compare(self: Interval, other: Any) -> Any:
@@ -157,12 +163,12 @@ _add_comparison("__ne__", True, True, lambda a, b: None)
 
 
 def ball_of(value: Any) -> Any:
-    """Return the interval of a number.
+    """Convert a number to an interval.
 
     Raises
     ------
     NoValue
-        If the value is not a number, or is a finite float (a result that other code has rounded).
+        If the value is not a number, or is a finite float, that is, a rounded result of other code.
     """
     if type(value) is Interval:
         return value.ball
@@ -178,14 +184,14 @@ def ball_of(value: Any) -> Any:
 
 
 def shortened(value: Any) -> Any:
-    """Return an interval for a fraction with too many bits; return every other number unchanged."""
+    """Replace a fraction with too many bits by an interval; return all other numbers unchanged."""
     if type(value) is Fraction and value.numerator.bit_length() + value.denominator.bit_length() > MOST_BITS:
         return Interval(ball_of(value))
     return value
 
 
 def decimal(text: str) -> Any:
-    """Return the number that a decimal states, or for many digits the interval of all numbers that round to it."""
+    """Convert a decimal to a fraction or, if it has many digits, to the interval of all numbers that round to it."""
     value = Fraction(text)
     digits = text.lower().partition("e")[0].replace(".", "").lstrip("-0")
     if len(digits.rstrip("0")) < ALL_DIGITS:
@@ -195,7 +201,7 @@ def decimal(text: str) -> Any:
 
 
 def power(base: Any, exponent: Any) -> Any:
-    """Return a power; the result is a fraction if the base is a fraction and the result has few bits."""
+    """Return a power, as a fraction if the base is a fraction and the result has few bits."""
     if type(exponent) is Fraction and exponent.denominator == 1:
         exponent = int(exponent)
     if isinstance(exponent, int):

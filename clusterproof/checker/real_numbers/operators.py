@@ -1,4 +1,4 @@
-"""Functions that replace operators: numbers keep all digits, and arrays are computed entry by entry."""
+"""Functions that replace operators: they do not round numbers, and apply to arrays entry by entry."""
 
 from __future__ import annotations
 
@@ -13,22 +13,22 @@ from clusterproof.checker.real_numbers.interval import Interval, NoValue, power,
 
 NUMBERS = (int, bool, Fraction, Interval)
 FUEL = 3_000_000
-"""Largest number of steps of one evaluation over the real numbers: calls, rounds of loops, and operations."""
+"""Largest number of steps of one evaluation with real numbers: calls, iterations of loops, and operations."""
 
 Operation = Callable[[Any, Any], Any]
 
 
 class OutOfFuel(BaseException):
-    """Raised if an evaluation takes more steps than ``FUEL``."""
+    """Raised if an evaluation needs more than ``FUEL`` steps."""
 
 
 class Fuel:
-    """The number of steps that an evaluation may still take."""
+    """Counter of the steps that an evaluation may still take."""
 
     left = FUEL
 
     def spend(self, steps: int = 1) -> bool:
-        """Count steps and return True, so that a call can precede an ``and``."""
+        """Count steps, and return True, so that ``spend() and ...`` evaluates the second operand."""
         self.left -= steps
         if self.left < 0:
             raise OutOfFuel
@@ -39,7 +39,7 @@ fuel = Fuel()
 
 
 def plain(value: Any) -> Any:
-    """Convert NumPy's integers to Python's; reject floats, which are results that other code has rounded."""
+    """Convert NumPy integers to Python integers; reject floats, which are rounded results of other code."""
     kind = type(value)
     if kind in NUMBERS:
         return value
@@ -55,12 +55,12 @@ def plain(value: Any) -> Any:
 
 
 def divide(left: Any, right: Any) -> Any:
-    """Return a quotient; for two integers, as a fraction."""
+    """Divide two numbers; the quotient of two integers is a fraction."""
     return Fraction(left, right) if isinstance(left, int) and isinstance(right, int) else left / right
 
 
 def _of_numbers(function: Operation) -> Operation:
-    """Return an operation on two numbers that replaces long fractions by intervals."""
+    """Wrap an operation on two numbers, so that it replaces fractions with too many bits by intervals."""
 
     def apply(left: Any, right: Any) -> Any:
         return shortened(function(plain(left), plain(right)))
@@ -69,7 +69,7 @@ def _of_numbers(function: Operation) -> Operation:
 
 
 def entrywise(function: Callable[..., Any], count: int) -> Callable[..., Any]:
-    """Return a function that applies a function of numbers to numbers, or to the entries of arrays."""
+    """Convert a function of numbers to a function that also applies to arrays, entry by entry."""
     loop = np.frompyfunc(function, count, 1)
 
     def apply(*values: Any) -> Any:
@@ -85,13 +85,13 @@ def entrywise(function: Callable[..., Any], count: int) -> Callable[..., Any]:
 
 
 def as_truth(array: Any) -> Any:
-    """Convert an array of objects that are all booleans to dtype bool; return other values unchanged."""
+    """Convert an object array of booleans to dtype bool; return all other values unchanged."""
     is_truth = isinstance(array, np.ndarray) and array.dtype == object and array.size
     return array.astype(bool) if is_truth and all(type(each) is bool for each in array.flat) else array
 
 
 def _operator(function: Operation, python: Operation) -> Operation:
-    """Return an operator that uses ``function`` for numbers and arrays, and Python's operator for other values."""
+    """Return an operator that uses ``function`` for numbers and arrays, and Python's operator for all other values."""
     of_numbers = _of_numbers(function)
     of_arrays = entrywise(of_numbers, 2)
 
@@ -125,7 +125,7 @@ OPERATIONS: dict[str, Operation] = {
     "__power": _operator(power, operator.pow),
     "__inner": matmul,
 }
-"""Operations, indexed by the names that the kernel's grammar gives to operators."""
+"""Operations, indexed by the operators' names in the kernel's grammar."""
 COMPARISONS: dict[str, Operation] = {
     sign: _operator(function, function)
     for sign, function in (
@@ -137,7 +137,7 @@ COMPARISONS: dict[str, Operation] = {
         ("!=", operator.ne),
     )
 }
-"""Comparisons, by their signs in the kernel's grammar."""
+"""Comparisons, indexed by their signs in the kernel's grammar."""
 IN_PLACE: dict[str, Operation] = {
     "__add": operator.iadd,
     "__multiply": operator.imul,
@@ -147,7 +147,7 @@ IN_PLACE: dict[str, Operation] = {
 
 
 def in_place(name: str, left: Any, right: Any) -> Any:
-    """Run an assignment such as ``left += right``; arrays and lists change in place."""
+    """Execute an assignment such as ``left += right``; arrays and lists change in place."""
     if isinstance(left, np.ndarray):
         found = OPERATIONS[name](left, right)
         if np.shape(found) != left.shape:
@@ -160,7 +160,7 @@ def in_place(name: str, left: Any, right: Any) -> Any:
 
 
 def index(place: Any) -> Any:
-    """Return an index of an array, with its integers in NumPy's type."""
+    """Convert the integers of an array index to NumPy integers."""
     if isinstance(place, np.ndarray) and place.dtype == object:
         return place.astype(int)
     return [index(each) for each in place] if isinstance(place, list) else place

@@ -1,6 +1,7 @@
-"""Rewrite a function's source so that its numbers keep all digits: operators and literals become function calls.
+"""Rewrite a function's source so that it does not round: operators and literals become function calls.
 
-The operators have the names of the kernel's grammar. Line numbers stay the same, and annotations are removed.
+The functions that replace operators are named as in the kernel's grammar. Line numbers do not change, and annotations
+are removed.
 """
 
 from __future__ import annotations
@@ -13,22 +14,24 @@ from clusterproof.checker.kernel.grammar import OPERATORS, SIGNS, call
 from clusterproof.checker.real_numbers.interval import NoValue
 
 WORDED = ("suppose", "given")
-"""Functions whose first argument may be a formatted sentence. The rewriting removes the sentence, because formatting
-needs digits."""
+"""Functions whose first argument may be a formatted sentence, which the rewriting removes.
+
+Intervals have no digits to format.
+"""
 
 
 class Rewriter(ast.NodeTransformer):
-    """Transformer that replaces computations. Names and control flow stay unchanged."""
+    """Syntax tree transformer that replaces computations, but does not change names and control flow."""
 
     def visit(self, node: ast.AST) -> Any:
-        """Rewrite a node, and keep its line number."""
+        """Rewrite a node without changing its line number."""
         made = super().visit(node)
         if isinstance(made, ast.AST) and isinstance(node, ast.expr | ast.stmt):
             ast.copy_location(made, node)
         return made
 
     def visit_Constant(self, node: ast.Constant) -> ast.expr:
-        """Keep all digits of a decimal, as written."""
+        """Replace a decimal literal by the exact number that it denotes."""
         if isinstance(node.value, complex):
             raise NoValue("a complex number")
         return call("__decimal", ast.Constant(repr(node.value))) if isinstance(node.value, float) else node
@@ -71,7 +74,7 @@ class Rewriter(ast.NodeTransformer):
         return call("__compare", ast.Constant(sign), left, right)
 
     def _chain(self, node: ast.Compare) -> ast.expr:
-        """Store the value between two comparison signs in a variable, so that it is computed once."""
+        """Split a chain of comparisons, and store each middle value in a variable, so that it is computed only once."""
         parts: list[ast.expr] = []
         left = self.visit(node.left)
         for place, (op, right) in enumerate(zip(node.ops, node.comparators, strict=True)):
@@ -90,7 +93,7 @@ class Rewriter(ast.NodeTransformer):
         )
 
     def visit_Subscript(self, node: ast.Subscript) -> ast.expr:
-        """Convert indices with a call, because arrays need NumPy's integers as indices."""
+        """Convert indices by a function call, because arrays accept only NumPy integers as indices."""
         self.generic_visit(node)
         if isinstance(node.slice, ast.Tuple):
             node.slice.elts = [self._index(each) for each in node.slice.elts]
@@ -103,7 +106,7 @@ class Rewriter(ast.NodeTransformer):
         return node if plain else ast.copy_location(call("__index", node), node)
 
     def visit_Call(self, node: ast.Call) -> ast.expr:
-        """Remove the sentences in calls such as ``suppose``, which only a reader needs."""
+        """Remove the sentences from calls such as ``suppose``, because they do not affect the result."""
         node.keywords = [each for each in node.keywords if each.arg != "words"]
         name = getattr(node.func, "id", getattr(node.func, "attr", ""))
         if name in WORDED and node.args and isinstance(node.args[0], ast.JoinedStr):
@@ -118,11 +121,11 @@ class Rewriter(ast.NodeTransformer):
         return node  # type: ignore[no-any-return]  # a statement
 
     def visit_For(self, node: ast.For) -> ast.stmt:
-        """Count the rounds of the loop."""
+        """Count the iterations of the loop."""
         return self._loop(node)
 
     def visit_While(self, node: ast.While) -> ast.stmt:
-        """Count the rounds of the loop."""
+        """Count the iterations of the loop."""
         return self._loop(node)
 
     def visit_comprehension(self, node: ast.comprehension) -> ast.comprehension:
@@ -178,7 +181,7 @@ COMPUTED = frozenset(
     OPERATORS[each]
     for each in (ast.Add, ast.Sub, ast.Mult, ast.Div, ast.FloorDiv, ast.Mod, ast.Pow, ast.MatMult)
 )
-"""Operators that compute numbers; operators on truth values are not replaced."""
+"""Operators that compute numbers; Boolean operators are not replaced."""
 
 
 def rewritten(node: Any) -> Any:
@@ -187,6 +190,6 @@ def rewritten(node: Any) -> Any:
     Raises
     ------
     NoValue
-        If the code contains a computation without a rigorous counterpart.
+        If the code contains a computation without an exact or interval replacement.
     """
     return Rewriter().visit(copy.deepcopy(node))

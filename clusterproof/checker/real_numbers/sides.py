@@ -1,4 +1,4 @@
-"""The two sides of a line over the real numbers, and the amount by which the left side exceeds the right side."""
+"""The two sides of a line as real numbers, and the amount by which the left side exceeds the right side."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from clusterproof.checker.real_numbers.operators import COMPARISONS, OPERATIONS,
 from clusterproof.common.calls import exposed
 
 SAME_BITS = 1500
-"""Number of bits after the binary point to which two sides must agree to count as equal."""
+"""Two sides count as equal if they agree to this number of bits after the binary point."""
 
 
 @dataclass(frozen=True)
@@ -35,7 +35,7 @@ class Pair:
     left, right
         The two numbers.
     terms
-        Summands of the right side by name; equations have none.
+        Summands of the right side, indexed by name; empty for equations.
     place
         Index of the entry, or an empty tuple for single numbers.
     """
@@ -48,7 +48,7 @@ class Pair:
 
 @dataclass(frozen=True)
 class Sides:
-    """The two sides of a line as pairs of numbers, which must all satisfy the comparison.
+    """The two sides of a line as pairs of numbers. The line holds if every pair satisfies the comparison.
 
     Attributes
     ----------
@@ -57,7 +57,7 @@ class Sides:
     pairs
         One pair for each entry.
     rounding
-        Largest excess that the author of the claim allows, or None if the author states none.
+        Largest violation that the claim's author attributes to rounding, or None if the author states none.
     """
 
     sign: str
@@ -65,13 +65,13 @@ class Sides:
     rounding: Any = None
 
     def worst(self, *, exact: bool) -> tuple[bool, Pair]:
-        """Return whether the line is broken, and the entry that breaks it most or comes nearest to breaking it.
+        """Return whether the line is false, and the entry that exceeds the bound most or comes closest to the bound.
 
         Parameters
         ----------
         exact
-            Whether the claim computes with exact numbers. For other claims, the tolerance is 1e-9 times the largest
-            sides, as in floats.
+            Whether the claim computes with exact numbers. For all other claims, the tolerance is 1e-9 times the largest
+            side, as for floats.
 
         Raises
         ------
@@ -88,7 +88,7 @@ class Sides:
         ]
 
     def _exceeds(self, gap: Any, tolerance: Any) -> bool:
-        """Return whether a gap is too large; at the last precision, a gap that may be 0 is not too large."""
+        """Return whether a difference is too large; at the highest precision, a difference that may be 0 is not."""
         try:
             return bool(gap > tolerance)
         except Undecided:
@@ -111,7 +111,7 @@ class Sides:
 
 
 def _entries(*sides: Any) -> list[tuple[tuple[int, ...], list[Any]]]:
-    """Return the entries of several numbers and arrays, broadcast together, with their indices."""
+    """Broadcast numbers and arrays against each other, and return their entries with the indices."""
     arrays = np.broadcast_arrays(*(np.asarray(array(each), dtype=object) for each in sides))
     rows = [(place, [each[place] for each in arrays]) for place in np.ndindex(*arrays[0].shape)]
     for _, row in rows:
@@ -122,7 +122,7 @@ def _entries(*sides: Any) -> list[tuple[tuple[int, ...], list[Any]]]:
 
 @dataclass
 class Compared:
-    """The last comparison since a hypothesis held; if the next hypothesis fails, it shows why."""
+    """The last comparison after the previous hypothesis; if the next hypothesis is false, it explains why."""
 
     sign: str = ""
     left: Any = None
@@ -138,7 +138,7 @@ compared = Compared()
 
 
 class OverReals(Words[Sides]):
-    """The functions that a claim calls, over the real numbers."""
+    """The functions that a claim calls when it is evaluated with real numbers."""
 
     def facts(self, holds: Any) -> list[Any] | None:
         """Return an empty list if a hypothesis holds, otherwise None.
@@ -187,7 +187,7 @@ class OverReals(Words[Sides]):
         return Sides("==", tuple(found), how["rounding"])
 
     def refused(self, argument: str, value: Any, rule: str, remedy: str) -> NoValue:
-        """Return the error for a call that is not allowed at this place."""
+        """Return the exception for an invalid call."""
         return NoValue(f"{argument}, which {rule},")
 
 
@@ -212,4 +212,4 @@ WORDS: dict[Any, Any] = {
     )
     for each in (word, exposed(word))
 }
-"""For each function that a claim may call, such as ``at_most``, its replacement over the real numbers."""
+"""Replacements for the functions that a claim may call, such as ``at_most``, indexed by function."""

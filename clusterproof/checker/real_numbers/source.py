@@ -1,4 +1,4 @@
-"""The source of a function or constant, provided that the file has not changed since the import."""
+"""Source code of functions and constants, provided that the file has not changed since it was imported."""
 
 from __future__ import annotations
 
@@ -16,17 +16,17 @@ from clusterproof.checker.real_numbers.interval import NoValue
 from clusterproof.library import is_of_library
 
 PACKAGE = "clusterproof"
-"""This package, whose functions are rewritten only if they state claims; runs and tasks compute in floats."""
+"""Name of this package. Its functions are rewritten only if they state claims, because runs and tasks use floats."""
 _LIBRARIES = tuple(sysconfig.get_paths()[name] for name in ("stdlib", "platstdlib", "purelib", "platlib"))
 
 
 def function_of(code: CodeType, module: str) -> Any:
-    """Return the syntax tree of the function with the given code.
+    """Return the syntax tree of the function with the given code object.
 
     Raises
     ------
     NoValue
-        If the function belongs to a library, if it has no source, or if its source has changed since the import.
+        If the function belongs to a library, has no source, or its source has changed since the import.
     """
     name = f"{module}.{code.co_qualname}"
     require_own(module, code.co_qualname)
@@ -49,7 +49,7 @@ def function_of(code: CodeType, module: str) -> Any:
 
 
 def require_own(module: str, name: str) -> None:
-    """Reject this package's functions that run algorithms and tasks, because they compute in floats."""
+    """Reject functions of this package that run algorithms or tasks, because they compute with floats."""
     if module.partition(".")[0] == PACKAGE and not is_of_library(module):
         raise NoValue(f"{module}.{name}")
 
@@ -92,6 +92,6 @@ def _codes(code: CodeType) -> Iterator[CodeType]:
 
 
 def file_of(names: dict[str, Any]) -> str:
-    """Return the file of the module with the given names, or an empty string if there is none."""
+    """Return the file of the module with the given namespace, or an empty string if it has no file."""
     module = sys.modules.get(names.get("__name__", ""))
     return str(names.get("__file__") or getattr(module, "__file__", None) or "")

@@ -1,4 +1,4 @@
-"""Replacements for SciPy's special functions and linear algebra, by name, because SciPy is imported on use."""
+"""Replacements for SciPy's special functions and linear algebra, found by name because SciPy is imported lazily."""
 
 from __future__ import annotations
 
@@ -53,7 +53,7 @@ def _choose(n: Any, k: Any) -> Any:
 
 
 def _log_sum(values: Any, axis: Any = None, b: Any = None, keepdims: bool = False) -> Any:
-    """Return ``logsumexp`` without computing exponentials that may be larger than any float."""
+    """Compute ``logsumexp`` without intermediate exponentials that may be too large."""
     if b is not None:
         raise NoValue("scipy.special.logsumexp with weights")
 
@@ -123,7 +123,7 @@ LINEAR_ALGEBRA: dict[str, Callable[..., Any]] = {
 
 
 class StandardNormal:
-    """Replacement for ``scipy.stats.norm``, for the standard normal distribution only."""
+    """Replacement for ``scipy.stats.norm`` that supports only the standard normal distribution."""
 
     cdf = staticmethod(entrywise(_normal, 1))
     sf = staticmethod(entrywise(lambda x: _normal(-x), 1))

@@ -1,1 +1,1 @@
-"""Verdicts: what a check shows about the lines of a claim, as sentences, tables and stored files."""
+"""Verdicts on the lines of a claim, and their output as sentences, tables and stored files."""

@@ -1,4 +1,4 @@
-"""Counterexamples as Python code to paste; the code runs as printed, and fails if the verdict has changed."""
+"""Counterexamples as Python code. The printed code runs unchanged, and fails if the verdict has changed."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ WIDTH = 100
 
 
 def code_of(verdict: Verdict) -> str | None:
-    """Write the counterexample of a verdict as a few lines of Python; return None if the verdict has none."""
+    """Write the counterexample of a verdict as a few lines of Python; return None if it has no counterexample."""
     example = verdict.counterexample
     if example is None:
         return None
@@ -40,13 +40,13 @@ def code_of(verdict: Verdict) -> str | None:
 
 
 def literal(value: Any) -> str:
-    """Write plain JSON values and arrays as a Python literal; ``inf`` and ``nan`` appear as names."""
+    """Write JSON values and arrays as Python literals; ``inf`` and ``nan`` are written as names."""
     plain = msgspec.to_builtins(value, enc_hook=builtin, str_keys=True)
     return pprint.pformat(plain, width=WIDTH, sort_dicts=False, compact=True)
 
 
 def builtin(value: Any) -> Any:
-    """Convert a value for msgspec: an array to a list, a mapping to a dictionary, any other value to a string."""
+    """Convert a value that msgspec cannot encode: arrays to lists, mappings to dictionaries, all others to strings."""
     if hasattr(value, "tolist"):
         return value.tolist()
     return dict(value) if isinstance(value, Mapping) else str(value)

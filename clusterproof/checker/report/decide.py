@@ -1,4 +1,4 @@
-"""Decide a claim: search the claim's statements, then judge each line."""
+"""Decide a claim: search all of its statements, then judge each line."""
 
 from __future__ import annotations
 
@@ -47,17 +47,17 @@ from clusterproof.user_files import file_of
 
 
 def check(claim_id: str, *, seed: int = 0, evaluations: int | None = None) -> Verdict:
-    """Check one claim, and return the verdict on it.
+    """Check one claim, and return its verdict.
 
     Parameters
     ----------
     claim_id
         Id of the claim, such as ``"my-paper/lemma-2"``; for one line, ``"my-paper/theorem-1#(23)"``.
     seed
-        Seed of all random numbers; the same seed gives the same verdict and numbers.
+        Seed of all random numbers. Two checks with the same seed have the same verdict and the same numbers.
     evaluations
-        Number of instances to try, or number of repetitions of each random instance. If None, the claim sets the
-        number.
+        Number of instances to try, or number of repetitions of each random instance. If None, the number that the claim
+        states is used.
 
     Raises
     ------
@@ -84,8 +84,8 @@ def decide(
 ) -> Verdict:
     """Search every statement of a claim, and return the verdict on the claim.
 
-    The parameters are as in ``check``; ``significance`` is the error probability of all statements together. Ctrl-C
-    ends the search. The verdict then rests on the results so far, and is marked as ``interrupted``.
+    The parameters are as in ``check``. In addition, ``significance`` is the error probability of all statements
+    together. Ctrl-C ends the search; the verdict is then based on the results so far, and marked as ``interrupted``.
     """
     with reading(claim.module):
         return _decided(claim, seed, evaluations, significance)
@@ -135,7 +135,7 @@ def _decided(claim: Claim[..., Any], seed: int, evaluations: int | None, signifi
 def _lines_of(
     claim: Claim[..., Any], tried: Tried, frozen: Frozen, stated: kernel.Claim | None
 ) -> Iterator[Line]:
-    """Judge the lines of a statement, each with the evidence that the kernel accepts."""
+    """Yield the verdict on each line of a statement, with evidence if the kernel accepts it."""
     name = tried.statement.name
     for key in list(tried.lines) or [*frozen.lines[name]][:1]:
         if tried.interrupted:
@@ -155,12 +155,12 @@ def _lines_of(
 
 
 def _require_distinct(claim: Claim[..., Any], lines: Sequence[tuple[str, str]]) -> None:
-    """Reject a claim if two of its lines would be printed with the same name."""
+    """Reject a claim if two of its lines have the same printed name."""
     for name, line in lines:
         own = kernel.printed(name, line)
         statement, key = find_line(claim, own)
         if (statement.name, key) != (name, line):
-            rule = f"is printed like a line of the step {statement.name!r} of {claim.id}"
+            rule = f"has the same printed name as a line of the step {statement.name!r} of {claim.id}"
             raise InvalidArgument("line", own, rule, "rename the line or the step")
 
 
@@ -174,7 +174,7 @@ def _require_lines(claim: Claim[..., Any], names: Sequence[str]) -> None:
 
 
 def _joined(lines: Sequence[Line], main: Line) -> str:
-    """Return the reason of the deciding line; if this line is inconclusive, append the other lines' reasons."""
+    """Return the reason of the deciding line; if this line is inconclusive, append the reasons of all other lines."""
     others = [f"{line.name}: {line.reason}" for line in lines if line is not main and line.name]
     return "; ".join([main.reason, *others]) if main.verdict is Kind.INCONCLUSIVE else main.reason
 
@@ -186,9 +186,9 @@ def _line(
     shown: tuple[Kind, Mapping[str, Any]] | None,
     refused: str = "",
 ) -> Line:
-    """Judge one line of a statement by the findings of the search and the kernel's verdict on the evidence.
+    """Judge one line of a statement by the results of the search and the kernel's verdict on the evidence.
 
-    ``refused`` is the reason why the kernel does not accept multipliers for every value.
+    ``refused`` is the reason why the kernel rejects the multipliers that the search found.
     """
     findings = tried.lines.get(key, Findings())
     name = kernel.printed(tried.statement.name, key)
@@ -241,7 +241,7 @@ def _line(
 
 
 def _written(factor: Any) -> str | None:
-    """Write an exact factor as a string; return None if it has more digits than Python can write."""
+    """Convert an exact factor to a string; return None if Python cannot convert a number with so many digits."""
     try:
         return str(factor)
     except ValueError:
@@ -249,7 +249,7 @@ def _written(factor: Any) -> str | None:
 
 
 def _with_worst_case(line: Line, worst: WorstCase) -> Line:
-    """Replace the ratio from drawn functions by the worst case over all functions."""
+    """Replace the ratio at randomly drawn functions by the worst case over all functions."""
     ratio = 1 / worst.ratio if worst.ratio else None
     return replace(
         line,
@@ -261,10 +261,11 @@ def _with_worst_case(line: Line, worst: WorstCase) -> Line:
 
 
 def _tightness(tried: Tried, findings: Findings) -> dict[str, Tightness] | None:
-    """Return the ratio of each term with the instance at which the ratio occurs.
+    """Return the ratio of the bound, and of each term, to the value that is needed, with the instance that needs it.
 
-    If only special values of some quantities make the two sides equal, the ratio of the whole bound leaves these values
-    out. A member of a class is no such value, because a bound is *attained* if one function attains it.
+    If the two sides are equal only at special values of some quantities, the ratio of the whole bound ignores instances
+    with these values. This does not apply to functions of a class, because a bound is *attained* if a single function
+    attains it.
     """
     factors = dict(findings.factors)
     only_at: dict[str, Any] = {}
@@ -298,7 +299,7 @@ def _without_instance(
     name: str,
     shown: tuple[Kind, Mapping[str, Any]] | None,
 ) -> Line:
-    """Judge a line if no instance was evaluated, or if no instance compares two numbers."""
+    """Judge a line for which no instance was evaluated, or for which no instance compares two numbers."""
     on_symbols = shown is not None and not shown[1].get("listed")
     if findings.undefined is not None:
         reason = sentences.broken(tried.statement, findings.undefined, key)
@@ -348,7 +349,7 @@ def _refuted(claim: Claim[..., Any], tried: Tried, key: str, name: str, word: Ki
 
 
 def written(statement: Statement, found: Evaluation, seed: int, line: str) -> dict[str, Any]:
-    """Return a counterexample as plain values: the quantities, the line, and the seed of random numbers."""
+    """Convert a counterexample to JSON values: the quantities, the line, and the seed of the random numbers."""
     example = statement.space.encode(found.instance)
     if line:
         example["line"] = line

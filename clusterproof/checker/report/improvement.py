@@ -1,4 +1,4 @@
-"""The best constant of a claim: the strongest certified number, and the weakest violated one."""
+"""Search for the best constant of a claim: the strongest certified number, and the weakest violated number."""
 
 from __future__ import annotations
 
@@ -9,15 +9,15 @@ from fractions import Fraction
 MOST_CHECKS = 18
 """Largest number of checks in one search."""
 DOUBLED = 5
-"""Largest number of times that a number is doubled until the verdict changes."""
+"""The search doubles a number at most this many times until the verdict changes."""
 NEAR = 64
-"""The search ends at a difference of the claim's own number divided by this number."""
+"""The search ends when two numbers differ by less than the claim's own number divided by this number."""
 CERTIFIED, VIOLATED = "certified", "violated"
 
 
 @dataclass(frozen=True)
 class Checked:
-    """A number in place of the claim's own number, and the verdict on the claim with this number.
+    """A number that replaces the claim's own number, and the verdict on the changed claim.
 
     Attributes
     ----------
@@ -34,7 +34,7 @@ class Checked:
 
 @dataclass(frozen=True)
 class Improvement:
-    """What the checks show about the best constant.
+    """Result of the search for the best constant.
 
     Attributes
     ----------
@@ -58,9 +58,9 @@ class Improvement:
         return self._nearest(VIOLATED, CERTIFIED)
 
     def _nearest(self, verdict: str, other: str) -> Checked | None:
-        """Return the number with ``verdict`` that is nearest to a number with the verdict ``other``.
+        """Return the number with the verdict ``verdict`` that is nearest to a number with the verdict ``other``.
 
-        If there is no number with the verdict ``other``, return 0, or the largest number if 0 was not tried.
+        If no number has the verdict ``other``, return 0, or the largest number if 0 was not tried.
         """
         mine = [each for each in self.checked if each.verdict == verdict]
         others = [each.value for each in self.checked if each.verdict == other]
@@ -72,19 +72,19 @@ class Improvement:
 
 
 def improve(check: Callable[[Fraction], Checked], own: Fraction) -> Improvement:
-    """Search for the strongest number that makes a claim certified, and the weakest that makes it violated.
+    """Search for the strongest number with which a claim is certified, and the weakest with which it is violated.
 
     Parameters
     ----------
     check
-        Function that returns the verdict on the claim with a number in place of its own.
+        Function that replaces the claim's own number by another one, and returns the verdict on the changed claim.
     own
         The claim's own number.
 
     Returns
     -------
     Improvement
-        All numbers that were tried, with their verdicts. There may be no certified number, or no violated one.
+        All numbers that were tried, with their verdicts. Possibly none of them is certified, or none is violated.
     """
     known: dict[Fraction, Checked] = {}
 
@@ -103,21 +103,21 @@ def improve(check: Callable[[Fraction], Checked], own: Fraction) -> Improvement:
 
 
 def _outwards(own: Fraction) -> list[Fraction]:
-    """Return the numbers to try first: the claim's own, half of it, twice it, 0, and larger multiples."""
+    """Return the numbers to try first: the claim's own number, half and twice this number, 0, and larger multiples."""
     return [own, own / 2, 2 * own, Fraction(0), *(own * 2**n for n in range(2, DOUBLED + 1))]
 
 
 def _bisect(
     verdict: Callable[[Fraction], str], known: dict[Fraction, Checked], wanted: str, near: Fraction
 ) -> None:
-    """Narrow the gap between a number with the wanted verdict and the nearest number without it."""
+    """Bisect between a number with the wanted verdict and the nearest number with another verdict."""
     other = VIOLATED if wanted == CERTIFIED else CERTIFIED
     found = Improvement(Fraction(1), tuple(known.values()))
     inner, outer = found._nearest(wanted, other), found._nearest(other, wanted)
     if inner is None or outer is None:
         return
     low, high = inner.value, outer.value
-    for each in known.values():  # an undecided number between them narrows the gap
+    for each in known.values():  # an undecided number between the two numbers replaces one of them
         if (
             each.verdict != wanted
             and abs(each.value - low) < abs(high - low)
@@ -137,10 +137,11 @@ def _bisect(
 def _near_equality(
     known: dict[Fraction, Checked], low: Fraction, high: Fraction, near: Fraction
 ) -> Fraction | None:
-    """Return a number between two checked numbers, near the number ``until`` of one of them.
+    """Return a number between two checked numbers, close to the number ``until`` of one of them.
 
-    The result lies just beyond ``until``, where the claim may be certified, or just before it. Return None if there is
-    no such number, or if ``until`` is near the checked number, because the counterexample is then weak.
+    The result is slightly larger or slightly smaller than ``until``; on one of the two sides the claim may be
+    certified. The function returns None if there is no such number. It also returns None if ``until`` is near the
+    checked number, because the counterexample is then weak.
     """
     for value in (low, high):
         until = known[value].until
@@ -159,7 +160,7 @@ def _between(value: Fraction, one: Fraction, other: Fraction) -> bool:
 
 
 def simplest_between(low: Fraction, high: Fraction) -> Fraction:
-    """Return the fraction with the least denominator between two numbers, low < high (Stern and Brocot)."""
+    """Return the fraction with the smallest denominator in the interval low < x < high, by the Stern-Brocot tree."""
     if low < 0 < high:
         return Fraction(0)
     if high <= 0:

@@ -1,4 +1,4 @@
-"""Judge a verdict from another process again; only this kernel calls a line certified, vacuous or exactly violated."""
+"""Judge again a verdict from another process, because only the kernel of this process is trusted."""
 
 from __future__ import annotations
 
@@ -13,11 +13,11 @@ SHOWN = (Kind.CERTIFIED, Kind.VACUOUS)
 
 
 def judged(verdict: Verdict) -> Verdict:
-    """Return a verdict in which this process's kernel has judged the text and the evidence again.
+    """Return a verdict after the kernel of this process has judged the text and the evidence again.
 
-    Lines that need no kernel keep their verdicts. A line becomes inconclusive if only the other process calls it
-    certified, vacuous or exactly violated. A line of the text that is missing in the verdict also becomes inconclusive,
-    unless the kernel decides it.
+    A line that the other process calls certified, vacuous or exactly violated becomes inconclusive unless this kernel
+    agrees. A line of the text that is missing in the verdict also becomes inconclusive, unless this kernel decides it.
+    All other lines keep their verdicts.
     """
     words, roles, why = _words(verdict)
     lines = [
@@ -39,7 +39,7 @@ def judged(verdict: Verdict) -> Verdict:
 
 
 def _words(verdict: Verdict) -> tuple[Mapping[str, kernel.Word], Mapping[str, str], str]:
-    """Return the kernel's verdict on each line of the text, the roles of the lines, and why a line has no verdict."""
+    """Return the kernel's verdict on each line of the text, each line's role, and a reason for missing verdicts."""
     if not verdict.text:
         return {}, {}, "no text was given"
     try:

@@ -1,4 +1,4 @@
-"""Reasons why the tried instances could not have refuted a line."""
+"""Reasons why a search could not have refuted a line even if it is false."""
 
 from __future__ import annotations
 
@@ -11,12 +11,14 @@ from clusterproof.checker.search.state import Tried
 from clusterproof.common.work_limit import SPENT
 
 FEWEST = 30
-"""Least number of different instances for the verdict *consistent*, unless fewer exist; with fewer, the verdict is
-*inconclusive*."""
+"""Smallest number of different instances for the verdict *consistent*, unless fewer instances exist.
+
+With fewer instances, the verdict is *inconclusive*.
+"""
 
 
 def doubts_of(tried: Tried, findings: Findings, key: str) -> list[str]:
-    """Return the reasons why the tried instances could not have refuted a line, or an empty list if they could have."""
+    """Return the reasons why the search could not have refuted a false line, or an empty list if there are none."""
     doubts = []
     count = max(findings.instances, tried.coverage.looked_at)
     every = (tried.coverage.exhausted or tried.coverage.looked_at_all) and tried.space.complete
@@ -55,10 +57,11 @@ def doubts_of(tried: Tried, findings: Findings, key: str) -> list[str]:
 
 
 def exclude_each_other(tried: Tried) -> list[str]:
-    """Return a smallest set of hypotheses that no tried instance meets together.
+    """Return a minimal set of hypotheses such that every tried instance breaks at least one of them.
 
-    Only the first failing hypothesis of each instance is counted, so the counts alone would name too many hypotheses.
-    Therefore each hypothesis is left out in turn, and stays out if the others still reject every instance.
+    The search counts only the first false hypothesis of each instance, so these counts would name too many hypotheses.
+    The function therefore omits the hypotheses one by one, and puts a hypothesis back if some instance meets all
+    others.
     """
     known = list(tried.rejected)
     left_out: frozenset[str] = frozenset()
@@ -71,7 +74,7 @@ def exclude_each_other(tried: Tried) -> list[str]:
 
 
 def _rejections(tried: Tried, left_out: frozenset[str]) -> list[str] | None:
-    """Return the hypotheses that reject the instances if some are left out, or None if an instance passes."""
+    """Return the first false hypothesis of each instance if some are ignored, or None if an instance meets the rest."""
     names: dict[str, None] = {}
     with leaving_out(left_out):
         for _, instance in tried.outside:

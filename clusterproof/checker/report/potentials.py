@@ -1,4 +1,4 @@
-"""The verdict *violated* on a potential: the kernel finds that the invariant of a loop fails in some round."""
+"""The verdict *violated* on a potential: the kernel has shown that the invariant of a loop is false in some round."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from clusterproof.checker.search.state import Tried
 
 
 def line_of_potential(stated: kernel.Claim, tried: Tried) -> Line | None:
-    """Return a violated line if the search found that the potential fails and the kernel agrees; otherwise None."""
+    """Return a violated line if the search found a false potential and the kernel agrees; otherwise return None."""
     broken, statement = tried.broken_potential, tried.statement
     if broken is None:
         return None

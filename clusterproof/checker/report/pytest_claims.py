@@ -1,4 +1,4 @@
-"""Check claims as tests of pytest."""
+"""Run checks of claims as pytest tests."""
 
 from __future__ import annotations
 
@@ -17,19 +17,19 @@ from clusterproof.common import InvalidArgument
 def parametrize_with_claims(
     *sources: str | Path, seed: int = 0, expected_failures: Mapping[str, str] | None = None
 ) -> Any:
-    """Return a pytest mark that runs a test once for each claim; the argument of the test must be ``claim``.
+    """Return a pytest mark that runs a test once for each claim; the test must have an argument named ``claim``.
 
     ``claim()`` checks the claim. If the claim is violated, vacuous or ill-posed, the test fails. If the claim is
-    inconclusive, the test is skipped, with the reason.
+    inconclusive, the test is skipped, and pytest shows the reason.
 
     Parameters
     ----------
     sources
-        Python files that state claims (they are executed), ids of claims, or patterns of ids.
+        Python files that state claims, ids of claims, or patterns of ids. The files are executed.
     seed
         Seed of the checks.
     expected_failures
-        Reasons by id, for the claims that must fail (strict xfail).
+        Dictionary from ids to reasons, for all claims that are expected to fail (strict xfail).
 
     Raises
     ------

@@ -1,4 +1,4 @@
-"""Store a check's verdict beside the evidence, read the verdict again, and replay it if this takes little work."""
+"""Store the verdict of a check together with the evidence, read it, and replay it if this is fast."""
 
 from __future__ import annotations
 
@@ -25,29 +25,29 @@ from clusterproof.common.work_limit import TooMuchWork, limited_lines
 from clusterproof.user_files import file_of
 
 QUICK = 400_000
-"""Largest number of Python lines with which a line is evaluated again whenever its stored verdict is read."""
+"""A line is evaluated again whenever its stored verdict is read, unless this would execute more Python lines."""
 AGREEMENT, NOUGHT = 1e-6, 1e-12
-"""Largest difference between stored numbers and another machine's numbers: relative, and absolute near 0."""
+"""Largest difference between stored numbers and numbers computed on another machine: relative, and absolute near 0."""
 DEFAULTS = {each.name: each.default for each in fields(Line) if each.default is not MISSING}
 OF_CLAIM = ("source", "error_kind", "repaired_by", "evidence")
-"""Fields of a line that belong to the claim and are not stored."""
+"""Fields of a line that are taken from the claim and therefore not stored."""
 
 
 @dataclass(frozen=True)
 class Replayed:
-    """The replay of a stored verdict.
+    """The result of replaying a stored verdict.
 
     Attributes
     ----------
     verdict
-        The verdict, or None if the stored one is rejected.
+        The verdict, or None if the stored verdict is rejected.
     why
-        Why the stored verdict is rejected.
+        Reason why the stored verdict is rejected.
     shown, again, recorded
-        Numbers of lines that the kernel proved again, that were evaluated again at one instance, and that were only
-        read.
+        Number of lines that the kernel proved again, number of lines that were evaluated again at one instance, and
+        number of lines that were only read.
     stale
-        Whether files have changed since the search of a line that the kernel does not prove.
+        Whether some line is not proved by the kernel, and files on which its search depends have changed since then.
     """
 
     verdict: Verdict | None
@@ -59,7 +59,7 @@ class Replayed:
 
 
 def record_of(verdict: Verdict) -> dict[str, Any]:
-    """Return a verdict as plain values, with the digest of the claim's files if the text does not cover all lines."""
+    """Convert a verdict to JSON values, with a digest of the claim's files if some line is not part of the text."""
     lines = [_plain(each) for each in verdict.lines]
     for each, line in zip(lines, verdict.lines, strict=True):
         if _is_again_quick(verdict, line):
@@ -81,7 +81,7 @@ def record_of(verdict: Verdict) -> dict[str, Any]:
 
 
 def _plain(line: Line) -> dict[str, Any]:
-    """Return a line's fields that differ from the defaults; ``tightness`` keeps only the whole bound's instance."""
+    """Return all fields of a line that differ from their defaults; omit the instances of terms in ``tightness``."""
     values = msgspec.to_builtins(
         {name: getattr(line, name) for name in DEFAULTS if name not in OF_CLAIM},
         enc_hook=builtin,
@@ -95,9 +95,9 @@ def _plain(line: Line) -> dict[str, Any]:
 
 
 def verdict_of(record: Mapping[str, Any], kept: Kept) -> Verdict:
-    """Return a stored verdict with the evidence of each line, and choose again the line that decides the claim.
+    """Read a stored verdict with the evidence of each line, and choose again the line that decides the claim.
 
-    The names and roles of the lines come from the claim's text, or from the claim itself if there is no text.
+    The names and roles of the lines are read from the claim's text, or from the claim itself if it has no text.
 
     Raises
     ------
@@ -146,10 +146,11 @@ def _line(record: Mapping[str, Any]) -> Line:
 
 
 def replay_verdict(record: Mapping[str, Any], kept: Kept, *, shipped: bool = False) -> Replayed:
-    """Replay a stored verdict: the kernel proves lines again, and other lines are evaluated at one instance.
+    """Replay a stored verdict: the kernel proves lines again, and all other lines are evaluated at one instance.
 
-    Only a file of this package may call a line of the kernel's language consistent. No single instance can show this
-    verdict: a false line without its counterexample would look the same.
+    The verdict *consistent* on a line in the kernel's language is accepted only from a file of this package. A single
+    instance cannot show this verdict: the stored verdict on a false line, without its counterexample, would look the
+    same.
 
     Parameters
     ----------
@@ -159,7 +160,7 @@ def replay_verdict(record: Mapping[str, Any], kept: Kept, *, shipped: bool = Fal
         The contents of the paper's evidence file.
     shipped
         Whether the file belongs to this package. If so, the results of the search are accepted, and violations in
-        floats are replayed only if this takes little work.
+        floats are replayed only if this is fast.
     """
     claim = find_claim(record["claim"])
     try:
@@ -209,9 +210,9 @@ def _is_text_of(claim: Claim[..., Any], text: str, read: kernel.Claim, *, compar
 def _judged(
     claim: Claim[..., Any], verdict: Verdict, kept: Kept, *, compared: bool
 ) -> dict[str, kernel.Word] | str:
-    """Return the kernel's verdict on each line, or why the stored verdict does not belong to the claim's current text.
+    """Return the kernel's verdict on each line, or the reason why the stored verdict does not match the claim's text.
 
-    A user's text is also ``compared`` with the values of the user's function.
+    If ``compared``, the text is also compared with values of the user's function.
     """
     text, names = kept.texts.get(claim.id), [line.name for line in verdict.lines]
     if text is None:
@@ -235,7 +236,7 @@ def _judged(
 
 
 def _instance(line: Line) -> dict[str, Any] | None:
-    """Return the numbers of the instance at which a line can be evaluated again, or None if there is none."""
+    """Return the stored instance at which a line can be evaluated again, or None if there is none."""
     if line.verdict in FALSE:
         return line.counterexample
     tightest = (line.tightness or {}).get(WHOLE)
@@ -245,7 +246,7 @@ def _instance(line: Line) -> dict[str, Any] | None:
 
 
 def _difference(verdict: Verdict, line: Line) -> str | None:
-    """Evaluate a line again, and return the difference from the stored line, or None if there is none."""
+    """Evaluate a line again, and describe how the result differs from the stored line; return None if it does not."""
     numbers = _instance(line)
     if numbers is None:
         return "it has no instance"
@@ -267,7 +268,7 @@ def _is_close(was: float, now: float) -> bool:
 
 
 def _is_again_quick(verdict: Verdict, line: Line) -> bool:
-    """Evaluate a line again within little work, and return whether the numbers are the same."""
+    """Evaluate a line again if this is fast, and return whether the numbers are the same."""
     with suppress(TooMuchWork), limited_lines(QUICK):
         return _instance(line) is not None and _difference(verdict, line) is None
     return False

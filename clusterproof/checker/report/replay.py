@@ -1,4 +1,4 @@
-"""Evaluate counterexamples again from their written form."""
+"""Evaluate stored counterexamples again."""
 
 from __future__ import annotations
 
@@ -29,19 +29,19 @@ from clusterproof.checker.search.state import Tried
 from clusterproof.common import InvalidArgument
 
 MOST_REPLICATES = 1_000_000
-"""Largest number of replicates with which a stored counterexample is repeated."""
+"""Largest number of replicates of a stored counterexample."""
 
 
 def replay(claim_id: str, counterexample: Mapping[str, Any]) -> Line:
-    """Evaluate a counterexample, or any other instance, from its written numbers.
+    """Evaluate a stored counterexample, or any other instance, again.
 
     Parameters
     ----------
     claim_id
         Id of the claim.
     counterexample
-        Quantities as in a verdict. If the claim has several lines, also ``line``; for random statements also ``seed``
-        and ``replicates``.
+        The quantities, as in the counterexample of a verdict. If the claim has several lines, it also contains
+        ``line``. For random statements, it also contains ``seed`` and ``replicates``.
 
     Returns
     -------
@@ -51,8 +51,8 @@ def replay(claim_id: str, counterexample: Mapping[str, Any]) -> Line:
     Raises
     ------
     InvalidArgument
-        If the claim is unknown, or if the numbers do not define an instance that meets its hypotheses. The message
-        names the hypothesis, or the quantity that is missing, unknown or out of range.
+        If the claim is unknown, or if the numbers are not an instance that meets the hypotheses. The message states the
+        false hypothesis, or the quantity that is missing, unknown or out of range.
     """
     claim = find_claim(claim_id)
     remedy = f"take it from the JSON of `clusterproof check {arguments_of(claim_id)}`"
@@ -102,7 +102,7 @@ def _replay(claim: Claim[..., Any], numbers: dict[str, Any]) -> Line:
 
 
 def _replayed_potential(claim: Claim[..., Any], tried: Tried, instance: dict[str, Any]) -> Line:
-    """Return the verdict on the potential of a statement at an instance."""
+    """Return the verdict on the potential of a statement at one instance."""
     tried.frozen, name = freeze(claim), tried.statement.name
     tried.broken_potential = broken_at(tried.frozen.statement(name), instance, tried.space)
     line = None if tried.frozen.text is None else line_of_potential(kernel.read(tried.frozen.text), tried)
@@ -135,14 +135,14 @@ def _line(
 
 
 def find_line(claim: Claim[..., Any], line: str) -> tuple[Statement, str]:
-    """Return the statement that contains a line, and the line's name within the statement."""
+    """Return the statement that contains a line, and the name of the line within this statement."""
     named = (each for each in claim.statements[1:] if line == each.name or line.startswith(f"{each.name}: "))
     statement = next(named, claim.statements[0])
     return statement, line.removeprefix(statement.name).removeprefix(": ")
 
 
 def in_fractions(claim_id: str, counterexample: Mapping[str, Any]) -> str:
-    """Write the sides at a counterexample as fractions, or an empty string if one is random, inexact or too long."""
+    """Return the two sides as fractions, or an empty string if a side is random, inexact or too long."""
     numbers = dict(counterexample)
     statement, key = find_line(find_claim(claim_id), numbers.pop("line", ""))
     if statement.random:
@@ -165,7 +165,7 @@ def in_fractions(claim_id: str, counterexample: Mapping[str, Any]) -> str:
 
 
 def _recorded_randomness(statement: Statement, numbers: dict[str, Any]) -> tuple[int, int | None]:
-    """Remove the seed and the number of replicates from a written counterexample, and return them."""
+    """Remove the seed and the number of replicates from a stored counterexample, and return both."""
     if not statement.random:
         return 0, None
     recorded: dict[str, int] = {}

@@ -1,8 +1,9 @@
-"""The files and library versions on which the search of a claim depends, if the claim is not in the kernel's language.
+"""The files and library versions on which the search of a claim depends if the kernel cannot read the claim.
 
-A claim in the language depends only on its text. Any other claim depends on the files that its module imports, directly
-or indirectly, at the top or inside a function. Such files are the user's own files, and this package's files outside
-the checker. For the checker the package's version counts, and for installed libraries their versions count.
+A claim in the kernel's language depends only on its text. Any other claim depends on all files that its module imports,
+directly or indirectly, at the top of a file or inside a function. These are the user's own files and the files of this
+package outside the checker. The checker and installed libraries are identified by their versions instead of their
+files.
 """
 
 from __future__ import annotations
@@ -30,25 +31,25 @@ PURE = {
     *("enum", "fractions", "functools", "graphlib", "heapq", "itertools", "math", "numbers", "operator"),
     *("random", "re", "statistics", "string", "textwrap", "types", "typing", "warnings"),
 }
-"""Modules of the standard library that read no files and run no strings as code; every other module may do so."""
+"""Modules of the standard library that neither read files nor execute strings. All other modules may do so."""
 LIBRARIES_WITHOUT_FILES = {OWN, "numpy", "scipy", "sklearn"}
-"""Libraries that read files only through the functions whose names are listed below; every other library may do so."""
+"""Libraries that read files only through functions whose names are listed below. Other libraries may read any file."""
 UNKNOWN = {
     *("eval", "exec", "compile", "globals", "__import__", "__builtins__", "__loader__", "__spec__"),
     *("builtins", "importlib", "io", "os", "_os", "posix", "pathlib", "sys", "_sys", "environ", "getenv"),
     *("getattr", "vars", "__dict__", "attrgetter", "methodcaller"),
     *("fromfile", "fromregex", "genfromtxt", "memmap", "DataSource", "datasets", "ctypeslib"),
 }
-"""Names with which a user's file can run code that is not in the source, or read further files or the environment."""
+"""Names with which a user's file can execute other code, read other files, or read the environment."""
 READS = ("fetch", "load", "open", "read")
-"""Beginnings of further names with which a user's file can read other files."""
+"""Prefixes of all other names with which a user's file can read files."""
 
 
 def key_of(claim: Claim[..., Any]) -> str | None:
-    """Return the SHA-256 of everything on which the search of a claim depends, or None if this is unknown.
+    """Return the SHA-256 hash of everything on which the search of a claim depends, or None if this is unknown.
 
-    The dependencies are unknown if a user's file runs strings as code, or reads files or the environment: the file's
-    source contains such a call, or the file was seen to do so in this process.
+    The dependencies are unknown if a user's file executes strings, or reads files or the environment. The function
+    looks for such calls in the source, and for such events in this process.
     """
     if has_read(claim.module):
         return None
@@ -96,12 +97,12 @@ class _File:
 
     @cached_property
     def libraries(self) -> set[str]:
-        """First parts of the names of imported modules."""
+        """Top-level packages of the imported modules."""
         return {said.partition(".")[0] for level, said, _ in self.imports if not level}
 
     @cached_property
     def unknown(self) -> bool:
-        """Whether the file may run strings as code, or read files other than the imported ones."""
+        """Whether the file may execute strings, or read files that it does not import."""
         named = {name for _, _, names in self.imports for name in names}
         for node in ast.walk(ast.parse(self.content)):
             if isinstance(node, ast.Name | ast.Attribute):
@@ -121,7 +122,7 @@ def _may_read(top: str) -> bool:
 
 
 def _statements(tree: ast.AST) -> Iterator[ast.AST]:
-    """Yield the statements of a file, including nested ones; expressions are skipped, because they import nothing."""
+    """Yield all statements of a file, including nested ones; skip expressions, which contain no imports."""
     waiting = [tree]
     while waiting:
         node = waiting.pop()
@@ -139,7 +140,7 @@ def _parsed(path: str, _changed: int) -> _File | None:
 
 
 def _plain(module: str) -> str:
-    """Return the name of a module; for a user's file, without the folder from which it was loaded."""
+    """Return the name of a module, without the folder if it was loaded from a user's file."""
     return module if module.startswith("clusterproof.") else module.rpartition(".")[2]
 
 
@@ -162,7 +163,7 @@ def _is_installed(file: Path | None) -> bool:
 
 @lru_cache
 def _version(top: str) -> str:
-    """Return the name and version of a library; for the standard library, the version of Python."""
+    """Return the name and version of a library; the version of the standard library is the version of Python."""
     if top in sys.stdlib_module_names:
         return f"python {sys.version_info[0]}.{sys.version_info[1]}"
     try:
@@ -175,7 +176,7 @@ def _version(top: str) -> str:
 def _imported(
     name: str, module: ModuleType | None, imports: Iterable[tuple[int, str, tuple[str, ...]]]
 ) -> Iterator[str]:
-    """Yield the modules that a file imports, and the packages that contain these modules."""
+    """Yield all modules that a file imports, and all packages that contain these modules."""
     package = getattr(module, "__package__", None) or name.rpartition(".")[0]
     own = name.partition(".")[0]
     for level, said, names in imports:
@@ -188,6 +189,6 @@ def _imported(
             several = start.split(".")
             yield from (".".join(several[:k]) for k in range(1, len(several) + 1))
             yield from (f"{start}.{each}" for each in names if f"{start}.{each}" in sys.modules)
-        if base.partition(".")[0] == "clusterproof":  # these packages import modules when a name is used
+        if base.partition(".")[0] == "clusterproof":  # its packages import their modules lazily
             values = (getattr(sys.modules.get(base), each, None) for each in names)
             yield from filter(None, (getattr(value, "__module__", None) for value in values))

@@ -1,4 +1,4 @@
-"""Sentences about instances and verdicts."""
+"""Sentences of a report about instances and verdicts."""
 
 from __future__ import annotations
 
@@ -21,9 +21,9 @@ from clusterproof.checker.kernel.worlds import ANY, Point
 from clusterproof.common.work_limit import SPENT
 
 ROUNDING = 1e-8
-"""Share by which a solver may exceed a bound because of rounding."""
+"""Relative violation of a bound by a solver that rounding errors can explain."""
 TIME = ("round", "rounds", "iteration", "iterations", "t", "T")
-"""Names of time indices. A claim about all rounds is tried only up to the end of a closed range."""
+"""Names of quantities that count rounds. A search can try only finitely many values of them."""
 
 if TYPE_CHECKING:
     from clusterproof.checker.search.evaluator import Evaluation
@@ -33,7 +33,7 @@ if TYPE_CHECKING:
 
 
 def broken(statement: Statement, evaluation: Evaluation, name: str) -> str:
-    """Describe the instance that breaks a line, with the two sides and the summands."""
+    """Describe an instance that breaks a line, with the two sides and the summands of the bound."""
     line, judged = evaluation.lines[name], evaluation.judged[name]
     if words := getattr(line, "words", ""):
         return words if isinstance(words, str) else str(words())
@@ -72,7 +72,7 @@ def broken(statement: Statement, evaluation: Evaluation, name: str) -> str:
 
 
 def _unequal(line: Sides, judged: Judgement) -> str:
-    """Write the sides of the most broken equation, or the difference if the sides are arrays or too close."""
+    """Describe the equation with the largest error: its sides, or their difference if they are arrays or too close."""
     pair = line.pairs[judged.place[0] if judged.place else 0]
     if not any(isinstance(side, Point) or np.ndim(side) for side in pair):
         left, right = map(as_float, pair)
@@ -84,7 +84,7 @@ def _unequal(line: Sides, judged: Judgement) -> str:
 
 
 def comparison(judged: Judgement, sign: str) -> str:
-    """Write the two sides, the summands if there are several, and the index of the entry."""
+    """Describe a comparison: the two sides, the summands if there are several, and the index of the entry."""
     digits = digits_apart(judged.measured, judged.allowed)
     text = f"{judged.measured:.{digits}g} {sign} {judged.allowed:.{digits}g}"
     if judged.infinite:
@@ -98,14 +98,14 @@ def comparison(judged: Judgement, sign: str) -> str:
 
 
 def digits_apart(first: float, second: float, least: int = 5) -> int:
-    """Return the number of significant digits, at least ``least``, from which on two numbers differ when written."""
+    """Return the number of significant digits, at least ``least``, that distinguishes two numbers."""
     if first == second:
         return least
     return next((n for n in range(least, 17) if f"{first:.{n}g}" != f"{second:.{n}g}"), 17)
 
 
 def _beyond_floats(sides: Sides, judged: Judgement, sign: str) -> str:
-    """Write two exact sides if one of them is larger than any float; otherwise return an empty string."""
+    """Describe two exact sides if one of them is larger than any float; otherwise return an empty string."""
     if not judged.exact or judged.basis or (math.isfinite(judged.measured) and math.isfinite(judged.allowed)):
         return ""
     import mpmath
@@ -122,7 +122,7 @@ def _beyond_floats(sides: Sides, judged: Judgement, sign: str) -> str:
 
 
 def _exact_excess(sides: Sides, judged: Judgement) -> str:
-    """Write the difference between two exact sides if both round to the same float; otherwise return ""."""
+    """Describe the difference between two exact sides if both round to the same float; otherwise return ``""``."""
     if judged.measured != judged.allowed or not judged.exact or judged.basis:
         return ""
     gaps = np.asarray(np.asarray(sides.measured, dtype=object) - np.asarray(sides.allowed, dtype=object))
@@ -130,7 +130,7 @@ def _exact_excess(sides: Sides, judged: Judgement) -> str:
 
 
 def estimate(line: Expectation, judged: Judgement, replicates: str) -> str:
-    """Write an estimated expectation, the interval (or why there is none), and the number of replicates."""
+    """Describe an estimated expectation, its interval (or why there is none), and the number of replicates."""
     digits = digits_apart(judged.measured, judged.allowed)
     if judged.interval is not None:
         ends = judged.interval.lower, judged.interval.upper
@@ -150,19 +150,19 @@ def asymptotic(line: Expectation, judged: Judgement) -> str:
 
 
 def _observed(line: Any, count: int | None, trials: int | None) -> str:
-    """Write how often an event occurred, or how often a bound with a failure probability was broken."""
+    """Describe how often an event occurred, or how often a bound with a failure probability was broken."""
     if isinstance(line, Frequency):
         return f"the event occurred in {count} of {trials} repetitions"
     return f"{count} of {trials} repetitions break it"
 
 
 def _entry(judged: Judgement) -> str:
-    """Name the index of the entry that decides, if the sides are arrays."""
+    """Return the index of the deciding entry as text, or an empty string if the sides are numbers."""
     return f" at entry {', '.join(map(str, judged.place))}" if judged.place else ""
 
 
 def holds(tried: Tried, findings: Findings, name: str, proof: str | None) -> str:
-    """State at which instances a line was tried and not refuted, and which part of the line was proved."""
+    """Describe the instances at which a line was tried and not refuted, and the part of the line that was proved."""
     coverage, complete = tried.coverage, tried.coverage.exhausted and tried.space.complete
     count = whole = plural("instance", findings.instances)
     if complete:
@@ -215,7 +215,7 @@ def holds(tried: Tried, findings: Findings, name: str, proof: str | None) -> str
 
 
 def of_worst(worst: WorstCase, space: Space, *, proved: bool, refused: str = "") -> str:
-    """State the worst cases over a class, and whether the kernel accepts their multipliers.
+    """Describe the worst cases over a class, and state whether the kernel accepts their multipliers.
 
     Parameters
     ----------
@@ -224,7 +224,7 @@ def of_worst(worst: WorstCase, space: Space, *, proved: bool, refused: str = "")
     proved
         Whether the kernel accepts the multipliers.
     refused
-        Why the kernel does not accept them.
+        The reason why the kernel does not accept the multipliers.
     """
     noun = noun_in(space)
     others = [
@@ -304,7 +304,7 @@ def doubts_of_worst(worst: WorstCase, noun: str, instances: int) -> list[str]:
 
 
 def _cut_off(tried: Tried) -> list[str]:
-    """Write the limits that ranges set on numbers of rounds, such as ``rounds <= 200``."""
+    """Return the upper ends of ranges for numbers of rounds, such as ``rounds <= 200``."""
     return [
         f"{written(name)} <= {allowed.high}"
         for name, allowed in tried.space.ranges.items()
@@ -313,7 +313,7 @@ def _cut_off(tried: Tried) -> list[str]:
 
 
 def _repetitions(findings: Findings, name: str) -> str:
-    """Write in how many replicates a statement with a failure probability failed."""
+    """Describe in how many replicates a statement with a failure probability was false."""
     line = findings.tightest.lines[name] if findings.tightest is not None else None
     level = f" {next(iter(findings.levels)):.3g}" if len(findings.levels) == 1 else ""
     text = f"; {_observed(line, findings.failures, findings.trials)}, "
@@ -327,7 +327,7 @@ def _repetitions(findings: Findings, name: str) -> str:
 
 
 def _beyond(reached: Mapping[str, int]) -> str:
-    """Write by how many times each quantity exceeded the largest value that is usually drawn."""
+    """Describe how far beyond the first search range each unbounded quantity was tried."""
     parts = []
     for multiple in sorted(set(reached.values())):
         names = ", ".join(name for name in reached if reached[name] == multiple)
@@ -336,7 +336,7 @@ def _beyond(reached: Mapping[str, int]) -> str:
 
 
 def none_admissible(tried: Tried, findings: Findings, names: list[str], *, proved: bool) -> str:
-    """State that no instance meets the hypotheses, which hypotheses conflict, and whether this is proved."""
+    """State that no instance meets the hypotheses, which hypotheses contradict each other, and whether it is proved."""
     if (words := stopped(tried)) and not proved:
         return f"{words}; no instance was evaluated before"
     if tried.instances:
@@ -360,7 +360,7 @@ def none_admissible(tried: Tried, findings: Findings, names: list[str], *, prove
 
 
 def stopped(tried: Tried) -> str:
-    """Name the instance at which the search was stopped and why, or return an empty string if it was not."""
+    """Describe at which instance and why the search was stopped, or return an empty string if it was not stopped."""
     if not tried.coverage.stopped:
         return ""
     first = tried.coverage.stopped[0]
@@ -369,5 +369,5 @@ def stopped(tried: Tried) -> str:
 
 
 def plural(noun: str, count: int) -> str:
-    """Return a count with its noun, in the singular or plural."""
+    """Return a number followed by a noun in the singular or plural."""
     return f"{count} {noun}" if count == 1 else f"{count} {noun}s"

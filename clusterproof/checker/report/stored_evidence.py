@@ -1,4 +1,4 @@
-"""Evidence files, one per paper, of the catalogue or of a user; the kernel replays them.
+"""Evidence files of the catalogue or of a user, one file per paper, which the kernel can replay.
 
 ``recorded.py`` decides whether a stored verdict is stale.
 """
@@ -20,25 +20,25 @@ from clusterproof.files import TEXT, parse_json, read_file
 from clusterproof.library import library_evidence
 
 NAMES = ("claim", "statement", "line", "rule")
-"""Fields that contain a string in every piece of evidence."""
+"""Fields of every piece of evidence that must be strings."""
 SAID = ("name", "verdict", "reason")
-"""Fields that contain a string in every line of a stored verdict."""
+"""Fields of every line of a stored verdict that must be strings."""
 
 
 @dataclass(frozen=True)
 class ReplayedRecord:
-    """The kernel's conclusion from the evidence for one line.
+    """The kernel's verdict on one line, from stored evidence.
 
     Attributes
     ----------
     claim
-        ``paper/name``; for one of several lines, ``paper/name#line``.
+        ``paper/name``, or ``paper/name#line`` if the claim has several lines.
     word
-        The kernel's verdict; *inconclusive* if the evidence shows nothing.
+        The kernel's verdict, which is *inconclusive* if the kernel rejects the evidence.
     why
-        The missing part, if the evidence shows nothing.
+        Reason why the kernel rejects the evidence.
     rule
-        The kernel's rule that the evidence names.
+        Name of the kernel's rule for this evidence.
     size
         Number of bytes of the evidence as JSON.
     """
@@ -59,7 +59,7 @@ class Kept:
     texts
         The text of each claim.
     evidence
-        The evidence for the lines, which the kernel judges together with the texts.
+        The evidence for the lines, which the kernel judges by the texts.
     verdicts
         The verdicts that the search reported.
     """
@@ -69,7 +69,7 @@ class Kept:
     verdicts: list[dict[str, Any]]
 
     def of(self, claim: str) -> list[dict[str, Any]]:
-        """Return the evidence for a claim, in the form that the kernel reads."""
+        """Return the evidence for a claim, in the format of the kernel."""
         return [
             {name: value for name, value in each.items() if name != "claim"}
             for each in self.evidence
@@ -78,7 +78,7 @@ class Kept:
 
 
 def read_evidence(paper: str, folder: Path | None = None) -> Kept:
-    """Read the evidence file of a paper, by default from the library's folder; the result is empty without a file.
+    """Read the evidence file of a paper, by default from the library's folder; if it is missing, return no evidence.
 
     Raises
     ------
@@ -124,7 +124,7 @@ def _written(record: dict[str, Any]) -> str:
 
 
 def require_writable(papers: Iterable[str], folder: Path) -> None:
-    """Create a folder, and check before a computation that ``write_evidence`` can write into it.
+    """Create a folder, and require, before a long computation, that ``write_evidence`` can write to it.
 
     Raises
     ------
@@ -139,7 +139,7 @@ def require_writable(papers: Iterable[str], folder: Path) -> None:
 
 
 def write_evidence(verdicts: Iterable[Verdict], records: Iterable[dict[str, Any]], folder: Path) -> None:
-    """Write verdicts and evidence into a folder; entries on other claims in the folder's files do not change.
+    """Write verdicts and evidence to a folder; entries for all other claims in its files do not change.
 
     Parameters
     ----------
@@ -185,9 +185,9 @@ def _rows(records: Iterable[dict[str, Any]]) -> str:
 
 
 def replay_evidence(claim: str, kept: Kept) -> Iterator[ReplayedRecord]:
-    """Judge the evidence for a claim by the claim's text, without importing or searching anything.
+    """Judge the stored evidence for a claim by its stored text, without importing the claim and without a search.
 
-    Stored verdicts are ignored.
+    The function ignores stored verdicts.
 
     Parameters
     ----------
@@ -217,7 +217,7 @@ def replay_evidence(claim: str, kept: Kept) -> Iterator[ReplayedRecord]:
 
 
 def lines_without_evidence(claim: str, kept: Kept) -> list[str]:
-    """Return the lines of a claim that have a stored verdict of the kernel, but no stored evidence."""
+    """Return all lines of a claim with a stored verdict that only the kernel can give, but without stored evidence."""
     known = {kernel.printed(each["statement"], each["line"]) for each in kept.of(claim)}
     return [
         f"{claim}#{line['name']}" if line["name"] else claim

@@ -1,4 +1,4 @@
-"""Stored verdicts of all claims, as written by `clusterproof check --all --search --evidence FOLDER`."""
+"""Stored verdicts of the catalogue, written by `clusterproof check --all --search --evidence FOLDER`."""
 
 from __future__ import annotations
 
@@ -13,14 +13,14 @@ if TYPE_CHECKING:
 
 
 def read_verdicts() -> dict[str, dict[str, Any]]:
-    """Return the fields of the catalogue's stored verdicts, indexed by the id of the claim or of the line."""
+    """Return the stored verdicts of the catalogue as dictionaries, indexed by the id of the claim or of the line."""
     from clusterproof.checker.report.verdict import records
 
     return {each["claim"]: dict(each) for verdict in stored_verdicts() for each in records(verdict)}
 
 
 def stored_verdicts() -> Iterator[Verdict]:
-    """Yield the catalogue's stored verdicts, of imported claims."""
+    """Yield the stored verdicts of the catalogue; this imports the claims."""
     from clusterproof.checker.claims.claim import REGISTRY
     from clusterproof.checker.report.recorded import verdict_of
 
@@ -31,7 +31,7 @@ def stored_verdicts() -> Iterator[Verdict]:
 
 
 def recorded_ids() -> list[str]:
-    """Return the ids of the claims that have a stored verdict, without importing the papers."""
+    """Return the ids of all claims with a stored verdict, without importing the claims."""
     return [record["claim"] for kept in _shipped() for record in kept.verdicts]
 
 

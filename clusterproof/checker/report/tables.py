@@ -1,4 +1,4 @@
-"""Verdicts as a page, as a table and as JSON."""
+"""Output of verdicts as a page, as a table and as JSON."""
 
 from __future__ import annotations
 
@@ -33,20 +33,23 @@ STYLES = {
 """Colour of each verdict."""
 TIMES = "\N{MULTIPLICATION SIGN}"
 NEEDED, ATTAINED, LOOSE = 1e-3, 0.999, 100.0
-"""Least share of a bound that counts as used, least share that counts as attained, and least ratio that counts as
-loose."""
+"""Limits for describing how tight a bound is.
+
+A bound counts as tested if the measured side reaches 0.001 times the bound, and as attained at 0.999 times the bound.
+It is loose if the ratio of the bound to the measured side is at least 100.
+"""
 
 
 # ---- a report
 
 
 def to_json(value: Any) -> str:
-    """Write plain values as strict JSON; numbers that are not finite become null."""
+    """Convert values to strict JSON; numbers that are not finite become null."""
     return msgspec.json.format(msgspec.json.encode(value, enc_hook=builtin), indent=2).decode() + "\n"
 
 
 def sources_of_claims(claims: Iterable[str]) -> dict[str, Any]:
-    """Return the texts of the users' files that state claims, as ``report`` needs them."""
+    """Return the texts of users' files that state claims, in the format that ``report`` expects."""
     files = dict.fromkeys(
         file_of(find_claim(each).module) for each in claims if not each.startswith("falsify/")
     )
@@ -64,21 +67,21 @@ def sources_of_claims(claims: Iterable[str]) -> dict[str, Any]:
 def report(
     verdicts: Sequence[Verdict], seed: int, sources: Mapping[str, Any] | None = None
 ) -> dict[str, Any]:
-    """Return verdicts, and everything that determined them, as plain values.
+    """Return verdicts, together with all inputs that determined them, as JSON values.
 
     Parameters
     ----------
     verdicts, seed
         The verdicts, and the seed of the checks.
     sources
-        The result of ``sources_of_claims``; if None, the function computes it.
+        The result of ``sources_of_claims``. If None, the function computes it.
 
     Returns
     -------
     dict
-        ``claims``: one dictionary per claim and, if a claim has several lines, one per line. ``times``: seconds by
-        claim. ``sources``: text and SHA-256 of the users' files that state claims, with the texts of modules that these
-        files import from their own folder, under ``beside``. The dictionary also has ``versions`` and ``seed``.
+        ``claims``: one dictionary per claim and, if a claim has several lines, one per line. ``times``: seconds for
+        each claim. ``sources``: text and SHA-256 hash of users' files that state claims. Under ``beside``, it contains
+        the texts of modules that such a file imports from its own folder. Further keys are ``versions`` and ``seed``.
     """
     if sources is None:
         sources = sources_of_claims(each.claim for each in verdicts)
@@ -102,7 +105,7 @@ def number(value: float | None) -> str:
 
 
 def two_sides(verdict: Line) -> tuple[str, str]:
-    """Format the two sides; if the claim is violated, with enough digits to distinguish them."""
+    """Format the two sides; the sides of a violated claim are printed with enough digits to distinguish them."""
     measured, bound = verdict.measured, verdict.bound
     if verdict.verdict is not Kind.VIOLATED or measured is None or bound is None:
         return number(measured), number(bound)
@@ -111,7 +114,7 @@ def two_sides(verdict: Line) -> tuple[str, str]:
 
 
 def evidence(verdict: Verdict) -> str:
-    """Describe the evidence for a verdict in one line."""
+    """Describe the evidence for a verdict in one short text."""
     parts = [" ".join(verdict.reason.split())]
     if verdict.counterexample is not None and verdict.instances:
         tried = f"the simplest of {verdict.instances} instances that were tried"
@@ -139,14 +142,15 @@ def ratio_of(verdict: Verdict) -> float | None:
 
 
 def tightness_words(tightness: Mapping[str, Tightness] | None, *, tight: bool = False) -> list[str]:
-    """Describe by which factor the whole bound, and each term, could shrink before an instance breaks the claim.
+    """Describe by which factor the whole bound, or one term, can be reduced until a tried instance breaks the claim.
 
     Parameters
     ----------
     tightness
         As in ``Line``.
     tight
-        Whether the claim states that its bound is attained. If no instance attains it, the text then mentions this.
+        Whether the claim states that its bound is attained. If so, the text mentions it if no instance attains the
+        bound.
     """
     words = []
     for name, numbers in (tightness or {}).items():
@@ -168,7 +172,7 @@ def tightness_words(tightness: Mapping[str, Tightness] | None, *, tight: bool = 
 
 
 def _line_words(verdict: Verdict) -> list[str]:
-    """Name the first false line, the lines that are false only together with it, and the potentials that fail."""
+    """Describe the first false line, all lines that are false only together with it, and all false potentials."""
     words = [f"{line.verdict}: {line.reason}" for line in verdict.lines if line.role == kernel.POTENTIAL]
     lines = [line for line in verdict.lines if line.role != kernel.POTENTIAL]
     false = [line for line in lines if line.verdict not in HOLDS and line.name]
@@ -187,7 +191,7 @@ def _line_words(verdict: Verdict) -> list[str]:
 
 
 def kind_of_line(verdict: Verdict, line: Line) -> str:
-    """Describe a line's source and kind of error, or return an empty string if all lines agree."""
+    """Describe a line's source and kind of error, or return an empty string if they are the same for all lines."""
     if len({(each.source, each.error_kind) for each in verdict.lines}) == 1:
         return ""
     failed = line.verdict is Kind.VIOLATED and line.error_kind != "false statement"
@@ -199,7 +203,7 @@ def kind_of_line(verdict: Verdict, line: Line) -> str:
 
 
 def heading(longest: int) -> Text:
-    """Return the heading of the table whose rows ``row`` writes."""
+    """Return the heading of the table; ``row`` returns its rows."""
     return Text(_join(("claim", "verdict", "measured", "bound"), _widths(longest)), style="bold")
 
 
@@ -208,7 +212,7 @@ def _widths(longest: int) -> list[int]:
 
 
 def row(verdict: Verdict, longest: int, width: int | None) -> Text:
-    """Return a verdict with its numbers, and the evidence on the next line; the claim's id is never shortened.
+    """Return one row: the verdict with its numbers, and the evidence on the next line. The id is never shortened.
 
     Parameters
     ----------
@@ -217,7 +221,7 @@ def row(verdict: Verdict, longest: int, width: int | None) -> Text:
     longest
         Length of the longest id in the table.
     width
-        Number of columns of the terminal. If None, everything is written on one line.
+        Number of columns of the terminal. If None, the whole row is one line.
     """
     line = _join((verdict.claim, verdict.verdict, *two_sides(verdict)), _widths(longest))
     in_floats = f"{FLOATS}, not proved: " if verdict.word == FLOATS else ""
@@ -230,7 +234,7 @@ def row(verdict: Verdict, longest: int, width: int | None) -> Text:
 
 
 def sentence(verdict: Verdict, width: int | None) -> Text:
-    """Return a verdict as a sentence."""
+    """Return the verdict and its reason as a sentence."""
     start = f"{verdict.claim}  {verdict.word}{', not proved' if verdict.word == FLOATS else ''}"
     line = Text(wrap(f"{start}  {verdict.heading}: {evidence(verdict)}", width, "  "))
     line.stylize(STYLES[verdict.verdict], len(verdict.claim) + 2, len(start))
@@ -238,14 +242,14 @@ def sentence(verdict: Verdict, width: int | None) -> Text:
 
 
 def count_table(verdicts: Sequence[Verdict], width: int | None) -> list[str]:
-    """Count the verdicts of each paper, on one line per paper, and the violated claims by source.
+    """Count the verdicts of each paper, one line per paper, and the violated claims of each source.
 
     Parameters
     ----------
     verdicts
         The verdicts, at least one.
     width
-        Number of columns, or None for one line per paper, of any length.
+        Number of columns of the terminal, or None if lines may have any length.
     """
     papers = sorted({verdict.paper for verdict in verdicts})
     words = [*map(str, Kind), *([FLOATS] if any(verdict.word == FLOATS for verdict in verdicts) else [])]
@@ -268,13 +272,13 @@ def count_table(verdicts: Sequence[Verdict], width: int | None) -> list[str]:
 
 
 def refuted_words(verdicts: Sequence[Verdict]) -> str:
-    """Count the violated claims by source, in one string; return an empty string if no claim is violated."""
+    """Count the violated claims of each source, as one text; return an empty string if no claim is violated."""
     count = sum(verdict.word == Kind.VIOLATED for verdict in verdicts)
     return f"{count} violated: {', '.join(refuted_parts(verdicts))}" if count else ""
 
 
 def refuted_parts(verdicts: Sequence[Verdict]) -> list[str]:
-    """Count the violated claims by source, one string per source. The paper of a user's file is unknown."""
+    """Count the violated claims of each source, as one text per source."""
     violated = [verdict for verdict in verdicts if verdict.word == Kind.VIOLATED]
     judged = Counter(verdict.source for verdict in violated)
     parts = []
@@ -289,7 +293,7 @@ def refuted_parts(verdicts: Sequence[Verdict]) -> list[str]:
 
 
 def _failures(verdicts: Sequence[Verdict]) -> list[str]:
-    """Count the violated claims by kind of error."""
+    """Count the violated claims for each kind of error."""
     failures = Counter(verdict.error_kind for verdict in verdicts)
     plurals = dict(zip(ERROR_KINDS, ("false statements", "misprints", "of wording"), strict=True))
     plurals_of_one = plurals | {"false statement": "false statement", "misprint": "misprint"}
@@ -307,7 +311,7 @@ def summary(
     seconds: float,
     width: int | None = None,
 ) -> str:
-    """Count the verdicts and the tight bounds, in ``width`` columns."""
+    """Summarise the numbers of verdicts and of tight bounds, in lines of ``width`` columns."""
     counts = Counter(verdict.word for verdict in verdicts)
     parts = [f"{counts[word]} {word}" for word in (*map(str, Kind), FLOATS) if counts[word]]
     failed = f"; {plural('other', failures)} failed" if failures and verdicts else ""
@@ -326,12 +330,12 @@ def summary(
 
 
 def read_kinds(text: str, option: str = "fail_on") -> frozenset[str]:
-    """Read a list of verdicts, separated by commas; ``floats`` means claims that are violated only in floats.
+    """Read a comma-separated list of verdicts; ``floats`` stands for claims that are violated only in floats.
 
     Raises
     ------
     InvalidArgument
-        If a word is not a verdict; the message names ``option``.
+        If a word is not a verdict; the message mentions ``option``.
     """
     words = [word.strip() for word in text.split(",")]
     for word in words:
@@ -342,7 +346,7 @@ def read_kinds(text: str, option: str = "fail_on") -> frozenset[str]:
 
 
 def _join(cells: Sequence[Any], widths: Sequence[int], gap: str = "  ") -> str:
-    """Join cells into a line; a cell is padded on the right, or on the left if its width is negative."""
+    """Join cells into a line; pad each cell on the right, or on the left if its width is negative."""
     padded = [
         f"{cell!s:>{-size}}" if size < 0 else f"{cell!s:<{size}}"
         for cell, size in zip(cells, widths, strict=True)
@@ -351,7 +355,7 @@ def _join(cells: Sequence[Any], widths: Sequence[int], gap: str = "  ") -> str:
 
 
 def wrap(line: str, width: int | None, indent: str = "") -> str:
-    """Break a line between words and indent all lines but the first; without ``width``, return the line unchanged."""
+    """Wrap a line between words, and indent all lines except the first; do not change it if ``width`` is None."""
     if width is None:
         return line
     return textwrap.fill(

@@ -1,4 +1,4 @@
-"""Write a claim's file with one number replaced: a constant of the file, or a factor on a term of the bound."""
+"""Replace one number in a file that states a claim: a constant of the file, or a factor on a term of the bound."""
 
 from __future__ import annotations
 
@@ -10,28 +10,28 @@ from clusterproof.common import InvalidArgument
 
 COMPARISONS = ("at_most", "at_least")
 FACTOR = "FACTOR_OF_THE_BOUND"
-"""Name of the factor in the written file."""
+"""Name of the factor in the new file."""
 KEPT = ("label", "source", "evaluations", "replicates", "example", "multipliers")
-"""Options that the written claim keeps."""
+"""Options of the claim that are copied to the new file."""
 NO_TERMS = ("words", "rounding", "failure")
 """Keyword arguments of a comparison that are not terms of the bound."""
 Function = ast.FunctionDef
 
 
 def variant(source: str, claim: str, of: str, value: Fraction | str, name: str) -> str:
-    """Return the text of a Python file that states one claim of another file, with one number replaced.
+    """Return the text of a Python file that states one claim of a given file, with one number replaced.
 
     Parameters
     ----------
     source
         Text of the file that states the claim.
     claim
-        Id of the claim. Other claims of the file are removed.
+        Id of the claim. All other claims of the file are removed.
     of
-        Name of a constant of the file, which gets the value ``value``; or name of a term of the bound, which is
-        multiplied by ``value``. If empty, the whole bound is multiplied by ``value``.
+        Name of a constant of the file, which is set to ``value``, or of a term of the bound, which is multiplied by
+        ``value``. If the string is empty, the whole bound is multiplied by ``value``.
     value
-        The new number; or a factor of the bound as a formula of the claim's quantities, if ``has_one_comparison``.
+        The new number. If ``has_one_comparison`` returns true, it may also be a formula in the claim's quantities.
     name
         Id of the claim in the returned file.
 
@@ -68,10 +68,10 @@ def variant(source: str, claim: str, of: str, value: Fraction | str, name: str) 
 
 
 def has_one_comparison(source: str, claim: str, of: str) -> bool:
-    """Return whether exactly one comparison of a claim has a term, and its function assigns nothing to the quantities.
+    """Return whether a term occurs in exactly one comparison of a claim, and no quantity is assigned a new value.
 
-    If so, a formula of the quantities means the same in this comparison as in the signature. If ``of`` is empty, the
-    claim must have only one comparison.
+    If so, a formula in the quantities has the same meaning in this comparison as in the signature. If ``of`` is empty,
+    the claim must have only one comparison.
     """
     tree = _parsed(source)
     _renamed(tree, claim, claim)
@@ -103,7 +103,7 @@ def constant_of(source: str, name: str) -> Fraction | None:
     Raises
     ------
     InvalidArgument
-        If the value is not a number, a quotient of two numbers, or the negative of one of these.
+        If the value is not a number or a quotient of two numbers, possibly with a minus sign.
     """
     for each in _parsed(source).body:
         if name and _names(each) == name:
@@ -127,7 +127,7 @@ def _parsed(source: str) -> ast.Module:
 
 
 def _number(value: ast.expr) -> Fraction | None:
-    """Return the value of an expression that contains only numbers, or None for other expressions."""
+    """Return the value of an expression of numbers only, or None for all other expressions."""
     if isinstance(value, ast.Constant) and type(value.value) in (int, float):
         return Fraction(str(value.value))
     if isinstance(value, ast.UnaryOp) and isinstance(value.op, ast.USub):
@@ -152,13 +152,13 @@ def _fraction(value: Fraction) -> str:
 
 
 def _is_first(each: ast.stmt) -> bool:
-    """Return whether a statement must stay first: a docstring, or an import from ``__future__``."""
+    """Return whether a statement must stay at the top of a file: a docstring, or an import from ``__future__``."""
     is_text = isinstance(each, ast.Expr) and isinstance(each.value, ast.Constant)
     return is_text or (isinstance(each, ast.ImportFrom) and each.module == "__future__")
 
 
 def _names(each: ast.stmt) -> str:
-    """Return the name to which a statement assigns a value, or an empty string for other statements."""
+    """Return the name to which a statement assigns a value, or an empty string for all other statements."""
     if isinstance(each, ast.Assign) and len(each.targets) == 1 and isinstance(each.targets[0], ast.Name):
         return each.targets[0].id
     if isinstance(each, ast.AnnAssign) and isinstance(each.target, ast.Name) and each.value is not None:
@@ -167,7 +167,7 @@ def _names(each: ast.stmt) -> str:
 
 
 def _renamed(tree: ast.Module, claim: str, name: str) -> str:
-    """Remove all other claims from a file, and give the remaining claim another id; return its function's name."""
+    """Remove all claims but one from a file, change the id of this claim, and return the name of its function."""
     found = ""
     functions = [each for each in tree.body if isinstance(each, Function)]
     for function in functions:
@@ -186,7 +186,7 @@ def _renamed(tree: ast.Module, claim: str, name: str) -> str:
 
 
 def _stated(decorator: ast.expr) -> str:
-    """Return the id of the claim that a decorator states, or an empty string for other decorators."""
+    """Return the id of the claim that a decorator states, or an empty string for all other decorators."""
     if not (
         isinstance(decorator, ast.Call) and decorator.args and isinstance(decorator.args[0], ast.Constant)
     ):
@@ -195,14 +195,14 @@ def _stated(decorator: ast.expr) -> str:
 
 
 def _word(call: ast.Call) -> str:
-    """Return the last part of a called function's name, such as at_most for theorem.at_most."""
+    """Return the last part of the name of a called function, such as ``at_most`` for ``theorem.at_most``."""
     if isinstance(call.func, ast.Name):
         return call.func.id
     return call.func.attr if isinstance(call.func, ast.Attribute) else ""
 
 
 def _of_claim(decorator: ast.expr) -> str:
-    """Return the claim to which a decorator adds a line or step, by its function's name; otherwise ""."""
+    """Return the function name of the claim to which a decorator adds a line or step; otherwise return ``""``."""
     if not (isinstance(decorator, ast.Call) and isinstance(decorator.func, ast.Attribute)):
         return ""
     whose = decorator.func.value
@@ -222,7 +222,7 @@ def _terms(call: ast.Call) -> list[ast.keyword]:
 
 
 def _scaled(tree: ast.Module, of: str, factor: ast.expr) -> Iterator[str]:
-    """Multiply one term, or all terms, of the bounds by the factor; yield the names of these terms."""
+    """Multiply one term of the bounds, or all terms, by the factor; yield the names of the changed terms."""
     for call in _comparisons(tree):
         for term in _terms(call):
             if of in ("", term.arg):
@@ -234,7 +234,7 @@ def _scaled(tree: ast.Module, of: str, factor: ast.expr) -> Iterator[str]:
 
 
 def _formula(text: str) -> ast.expr:
-    """Return a formula as an expression in which a quotient of integers is a fraction."""
+    """Parse a formula so that quotients of integers are fractions."""
     found = ast.parse(text, mode="eval").body
     if isinstance(found, ast.BinOp) and isinstance(found.op, ast.Div):
         found.left = ast.BinOp(ast.parse(_fraction(Fraction(1)), mode="eval").body, ast.Mult(), found.left)

@@ -1,4 +1,4 @@
-"""Verdicts on a claim and on each of its lines, and the choice of the line that decides."""
+"""Verdicts on a claim and on each of its lines, and the choice of the line that decides the claim."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ L = TypeVar("L", bound="Line")
 
 
 class Tightness(TypedDict):
-    """How tight a bound, or a term of a bound, is; ``Line`` describes the keys."""
+    """Tightness of a bound or of one of its terms; ``Line`` describes the keys."""
 
     ratio: float | None
     instance: NotRequired[dict[str, Any] | None]
@@ -30,11 +30,11 @@ class Tightness(TypedDict):
 HOLDS = (Kind.CERTIFIED, Kind.CONSISTENT)
 FALSE = (Kind.VIOLATED, Kind.ILL_POSED)
 FLOATS = "violated in floats"
-"""Words of a page for a violation that only floats show; such a violation proves nothing."""
+"""Name of the verdict if only floats show a violation, which proves nothing."""
 
 
 def word_of(verdict: str, basis: str | None) -> str:
-    """Return a verdict as words; a violation that only floats show gets other words."""
+    """Return the printed name of a verdict; a violation that only floats show has another name."""
     return FLOATS if verdict == Kind.VIOLATED and basis == "floats" else str(verdict)
 
 
@@ -49,42 +49,43 @@ class Line:
     verdict
         One of the six verdicts.
     reason
-        A sentence that gives the meaning of the numbers, and the inequality or instance that decides.
+        A sentence that explains the numbers, and states the inequality or instance that decides the line.
     measured, bound
-        The measured side and its bound, at the counterexample or at the tightest instance. Both are None if there are
-        no such numbers.
+        The measured side and its bound at the counterexample or, if there is none, at the tightest instance. Both are
+        None if no instance was evaluated.
     instances, exhausted
-        ``instances``: number of distinct admissible instances that were evaluated. ``exhausted``: whether these
-        instances, or a proof, cover all instances.
+        ``instances``: number of different admissible instances that were evaluated. ``exhausted``: whether these are
+        all instances, or a proof covers all instances.
     largest
-        Largest value of each integer quantity that was tried, such as a number of rounds.
+        Largest tried value of each integer quantity, such as a number of rounds.
     trials, failures, confidence
-        For a statement about a probability: number of independent repetitions, number of failures, and the interval.
-        For an expectation, only the interval.
+        For a statement about a probability: number of independent repetitions, number of failures, and the confidence
+        interval. For an expectation, only the confidence interval.
     counterexample
-        Numbers of the simplest instance that breaks the line.
+        The simplest instance that breaks the line, as JSON values.
     proof
         The kernel's rule that proves the line for every instance: ``"exhausted"``, ``"signs"``, ``"squares"``,
         ``"induction"``, ``"dual"``, ``"family"`` or ``"empty"``. It is None if the line is not proved.
     basis
-        The basis on which a violated or ill-posed line is refuted: ``"exact"`` (the kernel), ``"intervals"`` (the real
-        numbers), ``"statistics"`` (with the error probability) or ``"floats"`` (no proof, but an excess larger than
-        rounding). The basis is None for other lines.
+        The method that refuted a violated or ill-posed line: ``"exact"`` (the kernel), ``"intervals"`` (interval
+        arithmetic), ``"statistics"`` (a confidence interval) or ``"floats"`` (no proof, but a violation larger than
+        rounding errors). It is None for all other lines.
     evidence
-        The evidence that the kernel replays, or None if there is none.
+        Evidence for the kernel, or None if there is none.
     outside
         The reason why the statement is not in the kernel's language, or an empty string if it is.
     tightness
         For the whole bound (``"all"``) and for each term: ``"ratio"``, the ratio of the bound to the measured side at
-        the tightest instance, and ``"instance"``, this instance. If the two sides are equal only for special values of
-        some quantities, ``"only_at"`` of ``"all"`` gives these values, and the ratio leaves them out. None without a
-        bound.
+        the tightest instance, and ``"instance"``, this instance. If the two sides are equal only at special values of
+        some quantities, ``"only_at"`` of ``"all"`` contains these values, and the ratio ignores instances with these
+        values. None if there is no bound.
     worst, worst_exact
-        Largest ratio of the measured side to the bound, as a float and as a fraction, or None if unknown or not exact.
+        Largest ratio of the measured side to the bound over all functions of a class, as a float and as a fraction. The
+        float is None if the ratio is unknown, and the fraction is None if it is not known exactly.
     only_where
-        An earlier line that is broken by every instance that breaks this line, or None if there is none.
+        Name of an earlier line that is false at every instance at which this line is false, or None.
     role
-        As in ``Statement``; for a potential, ``"potential"``.
+        As in ``Statement``, or ``"potential"`` for a potential.
     source, error_kind, repaired_by
         As in ``Claim``, for this line.
     """
@@ -127,23 +128,23 @@ class Verdict(Line):
     Attributes
     ----------
     claim, paper, label, title
-        As in ``Claim``; for a single line, ``claim`` is ``paper/name#line``.
+        As in ``Claim``. If the verdict is on one line only, ``claim`` is ``paper/name#line``.
     repaired_by
         Ids of the claims that replace this claim, or one of its lines.
     seed
         Seed of the check's random numbers.
     lines
-        The verdict on each line; a claim without named lines has one.
+        The verdict on each line; a claim without named lines has one line.
     seconds
         Wall-clock time of the check, in seconds.
     evaluations
-        The number that the user gave, or None for the claim's own number.
+        The number of evaluations that the user requested, or None for the claim's own number.
     version
         Version of Clusterproof.
     interrupted
-        Whether the user stopped the search, so that the verdict rests on the results until then.
+        Whether the user stopped the search. The verdict is then based on the results up to this point.
     text
-        The claim, in the form that the kernel reads, or an empty string if no statement is in its language.
+        The claim as a text that the kernel reads, or an empty string if no statement is in the kernel's language.
     tight
         As in ``Claim``.
     file
@@ -166,9 +167,9 @@ class Verdict(Line):
 
     @property
     def heading(self) -> str:
-        """The label; then the source, unless it is ``printed``; then the kind of error, unless it is the default.
+        """Heading of the claim: its label, followed by the source and the kind of error if they are not the defaults.
 
-        If the author gave no label, the title stands in its place.
+        If the claim has no label, the title replaces it.
         """
         failed = (self.error_kind,) if self.word == Kind.VIOLATED else ()
         has_label = self.label != self.claim.partition("#")[0].partition("/")[2]
@@ -203,9 +204,9 @@ def line_of(verdict: Verdict, name: str) -> Verdict:
 
 
 def with_facts(claim: Claim[..., Any], line: Line) -> Line:
-    """Return a line with the source, the kind of error, and the claims that repair the line.
+    """Add the source, the kind of error, and the repaired claims to a line.
 
-    The source of a potential is ``ours``, even in the proof of a printed claim.
+    The source of a potential is always ``ours``, even if the claim is printed in a paper.
     """
     own = claim.of_line(line.name)
     if line.role == kernel.POTENTIAL:
@@ -214,7 +215,7 @@ def with_facts(claim: Claim[..., Any], line: Line) -> Line:
 
 
 def unite(verdicts: Sequence[Verdict]) -> Verdict:
-    """Combine one claim's verdicts at several seeds: the simplest counterexample, or else the least certain verdict."""
+    """Combine verdicts with several seeds on one claim: choose the simplest counterexample or least certain verdict."""
     if len(verdicts) == 1:
         return verdicts[0]
     false = [verdict for verdict in verdicts if verdict.verdict in FALSE]
@@ -233,10 +234,10 @@ def unite(verdicts: Sequence[Verdict]) -> Verdict:
 
 
 def main_of(lines: Sequence[L]) -> L:
-    """Return the line that decides the claim: the first false line, otherwise the least certain line.
+    """Return the line that decides the claim: the first false line or, if none is false, the least certain line.
 
-    A line that is violated only in floats decides if no other line is false. A potential never decides: a theorem is
-    not false because its proof is wrong.
+    A line that is violated only in floats decides the claim if no other line is false. A potential never decides the
+    claim, because a theorem can be true although its proof is wrong.
     """
     false = [line for line in lines if line.verdict in FALSE and line.role != kernel.POTENTIAL]
     if false:
@@ -264,7 +265,7 @@ def version() -> str:
 
 
 def records(verdict: Verdict) -> list[Mapping[str, Any]]:
-    """Return the fields for a report: for the claim and, if it has several lines, for each line."""
+    """Return the fields of the claim for a report and, if the claim has several lines, the fields of each line."""
     verdicts = [verdict, *(line_of(verdict, line.name) for line in verdict.lines if len(verdict.lines) > 1)]
     names = (
         "claim paper label source error_kind verdict reason measured bound instances exhausted largest trials failures "
