@@ -40,6 +40,10 @@ def online(large: int, alpha: Fraction, cycles: int, keep_maximum: bool) -> tupl
 
 @claim(
     "known-to-be-wrong/adam-converges",
+    label=(
+        "Kingma and Ba 2015, Theorem 4.1: Adam's regret is at most a sum of three terms, which is O(sqrt "
+        "T); here T = 3 cycles, with the losses large x, -x and -x in each cycle"
+    ),
     evaluations=300,
     repaired_by="known-to-be-wrong/adam-converges-corrected",
 )
@@ -51,6 +55,8 @@ def adam(large: int = Z[3:6], alpha: Fraction = ALPHA, cycles: int = Z[1:400]) -
               + alpha (1 + beta_1) G |g_1:T| / ((1 - beta_1) sqrt(1 - beta_2) (1 - gamma)^2)
               + D^2 G sqrt(1 - beta_2) / (2 alpha (1 - beta_1) (1 - lambda)^2),
         in one dimension, with gamma = beta_1^2 / sqrt(beta_2) < 1; here beta_1 = gamma = 0, lambda = 1/2, D = 2, G = C.
+        R(T) is the regret after T rounds, v_T the last second moment, |g_1:T| the norm of all gradients, D the diameter
+        of [-1, 1], and C = large the largest slope. So beta_2 = 1 / (1 + C^2).
 
     Source
         Kingma and Ba (ICLR 2015), Theorem 4.1. The losses, and the projection onto [-1, 1], which bounds the points as
@@ -66,9 +72,20 @@ def adam(large: int = Z[3:6], alpha: Fraction = ALPHA, cycles: int = Z[1:400]) -
     )
 
 
-@claim("known-to-be-wrong/adam-converges-corrected", evaluations=300)
+@claim(
+    "known-to-be-wrong/adam-converges-corrected",
+    label=(
+        "Reddi, Kale and Kumar 2018, in our form: on these losses, AMSGrad's regret is at most a sum of "
+        "two terms"
+    ),
+    evaluations=300,
+)
 def amsgrad(large: int = Z[3:6], alpha: Fraction = ALPHA, cycles: int = Z[1:400]) -> Sides:
     """AMSGrad's regret is at most D^2 sqrt(T v_T) / (2 alpha) + alpha sqrt(1 + log T) |g_1:T| / (2 sqrt(1 - beta_2)).
+
+    Statement
+        Here v_T is the largest second moment so far, |g_1:T| the norm of all T = 3 cycles gradients, and D = 2 the
+        diameter of [-1, 1]. beta_2 = 1 / (1 + large^2).
 
     Source
         Reddi, Kale and Kumar (ICLR 2018) for AMSGrad, whose v_T is a maximum; this form, for beta_1 = 0, is ours, by
@@ -91,7 +108,15 @@ def weighted(power: Fraction, length: int) -> tuple[float, float]:
     return sum(g / sqrt(t) for t, g in enumerate(gradients, 1)), sqrt(sum(g**2 for g in gradients))
 
 
-@claim("known-to-be-wrong/adam-lemma", evaluations=300, repaired_by="known-to-be-wrong/adam-lemma-corrected")
+@claim(
+    "known-to-be-wrong/adam-lemma",
+    label=(
+        "Kingma and Ba 2015, Lemma 10.3: the sum of |g_t|/sqrt(t) is at most 2 G times the norm of (g_1, "
+        "..., g_T); here g_t = t^-power, G = 1 and T = length"
+    ),
+    evaluations=300,
+    repaired_by="known-to-be-wrong/adam-lemma-corrected",
+)
 def adam_lemma(power: Fraction = POWER, length: int = Z[1:100]) -> Sides:
     """The sum of |g_t| / sqrt(t) is at most 2 G |g_1:T| for numbers of absolute value at most G.
 
@@ -105,7 +130,14 @@ def adam_lemma(power: Fraction = POWER, length: int = Z[1:100]) -> Sides:
     return at_most(measured, twice=2 * norm)
 
 
-@claim("known-to-be-wrong/adam-lemma-corrected", evaluations=300)
+@claim(
+    "known-to-be-wrong/adam-lemma-corrected",
+    label=(
+        "Cauchy and Schwarz, in place of the lemma: the sum of |g_t|/sqrt(t) is at most sqrt(1 + log T) "
+        "times the norm of (g_1, ..., g_T)"
+    ),
+    evaluations=300,
+)
 def adam_lemma_corrected(power: Fraction = POWER, length: int = Z[1:100]) -> Sides:
     """The sum of |g_t| / sqrt(t) is at most sqrt(1 + log T) |g_1:T|.
 
@@ -136,6 +168,10 @@ def signed(rounds: int, losses: Sequence[int], alpha: Fraction) -> tuple[float, 
 
 @claim(
     "known-to-be-wrong/average-regret",
+    label=(
+        "Tran and Phong 2019, Corollary 4.5: AMSGrad's average regret R(T)/T tends to 0, because |R(T)| "
+        "is at most the upper bound of R(T)"
+    ),
     source="reading",
     evaluations=300,
     repaired_by="known-to-be-wrong/average-regret-corrected",
@@ -159,7 +195,14 @@ def average_regret(
     return at_most(abs(regret), upper=bound)
 
 
-@claim("known-to-be-wrong/average-regret-corrected", evaluations=300)
+@claim(
+    "known-to-be-wrong/average-regret-corrected",
+    label=(
+        "Tran and Phong 2019, Theorem 4.4: the limit superior of R(T)/T is at most 0, because R(T) is at "
+        "most its upper bound"
+    ),
+    evaluations=300,
+)
 def average_regret_corrected(
     rounds: int = Z[1:100],
     losses: tuple[int, ...] = SIGNS,
@@ -192,6 +235,10 @@ def feedback(rounds: int, kept: Fraction, ratios: Sequence[Fraction], gradients:
 
 @claim(
     "known-to-be-wrong/error-feedback",
+    label=(
+        "Zheng, Huang and Kwok 2019: with error feedback the error e_t of compressed SGD is bounded for "
+        "all learning rates, e_t^2 <= A (1/kept - 1)^2; here A = 1000"
+    ),
     source="reading",
     evaluations=300,
     repaired_by="known-to-be-wrong/error-feedback-corrected",
@@ -216,7 +263,14 @@ def error_feedback(
     return at_most(error**2, constant=1000 * ((1 - kept) / kept) ** 2)
 
 
-@claim("known-to-be-wrong/error-feedback-corrected", evaluations=300)
+@claim(
+    "known-to-be-wrong/error-feedback-corrected",
+    label=(
+        "Tran Thi Phuong and Le Trieu Phong 2021, in our form: the error is at most the sum of (1 - "
+        "kept)^(t - s) eta_s/eta_(t-1) over s < t, for learning rates eta_s"
+    ),
+    evaluations=300,
+)
 def error_feedback_corrected(
     rounds: int = Z[1:10],
     kept: Fraction = KEPT,
@@ -237,8 +291,16 @@ def error_feedback_corrected(
 CONVEX = functions(strong_convexity=1, smoothness=4)
 
 
-@claim("known-to-be-wrong/gradient-flow", source="reading", evaluations=200,
-       repaired_by="known-to-be-wrong/gradient-flow-corrected")  # fmt: skip
+@claim(
+    "known-to-be-wrong/gradient-flow",
+    label=(
+        "Geshkovski et al. 2024, section 3.2: gradient flow from u to v has 2 c |u - v|^2 <= E(u) - "
+        "E(v), where E is gradient dominated with constant c; here c = 1"
+    ),
+    source="reading",
+    evaluations=200,
+    repaired_by="known-to-be-wrong/gradient-flow-corrected",
+)
 def gradient_flow(f: Function = CONVEX) -> Sides:
     """Where E is gradient dominated with constant c, gradient flow from u to v has 2 c |u - v|^2 <= E(u) - E(v).
 
@@ -252,7 +314,11 @@ def gradient_flow(f: Function = CONVEX) -> Sides:
     return at_most(2 * f.distance**2, gap=f(f.start) - f.minimum)
 
 
-@claim("known-to-be-wrong/gradient-flow-corrected", evaluations=200)
+@claim(
+    "known-to-be-wrong/gradient-flow-corrected",
+    label="A formalisation of the same paper: gradient flow from u to v has c |u - v|^2/2 <= E(u) - E(v)",
+    evaluations=200,
+)
 def gradient_flow_corrected(f: Function = CONVEX) -> Sides:
     """Gradient flow from u to v has c |u - v|^2 / 2 <= E(u) - E(v).
 
@@ -267,6 +333,10 @@ PRICES = sequences(Q[0:10:1], 5)
 
 @claim(
     "known-to-be-wrong/delayed-prices",
+    label=(
+        "Low and Lapsley 1999, inequality (29): the sum of y_i z is at most the sum of y_i^2, plus z^2, "
+        "for y and z of at least 0"
+    ),
     evaluations=300,
     repaired_by="known-to-be-wrong/delayed-prices-corrected",
 )
@@ -283,7 +353,14 @@ def delayed_prices(y: tuple[Fraction, ...] = PRICES, z: Fraction = Q[0:40:1]) ->
     return at_most(sum(y) * z, squares=sum(each**2 for each in y), newest=z**2)
 
 
-@claim("known-to-be-wrong/delayed-prices-corrected", evaluations=300)
+@claim(
+    "known-to-be-wrong/delayed-prices-corrected",
+    label=(
+        "Karbowski 2002, in our form: the sum of y_i z is at most the sum of y_i^2, plus n z^2/4, for n "
+        "entries"
+    ),
+    evaluations=300,
+)
 def delayed_prices_corrected(y: tuple[Fraction, ...] = PRICES, z: Fraction = Q[0:40:1]) -> Sides:
     """The sum of y_i z is at most the sum of y_i^2, plus n z^2 / 4, for n entries.
 
@@ -330,6 +407,10 @@ def fuzzy_cycle(data: Sequence[int], centres: Pair) -> Pair:
 
 @claim(
     "known-to-be-wrong/fuzzy-means",
+    label=(
+        "Bezdek 1980: fuzzy c-means converges to a local minimum of its objective, so minus the "
+        "curvature at a fixed point is at most 0 (0.001 allows for an error of the computed curvature)"
+    ),
     source="reading",
     evaluations=300,
     repaired_by="known-to-be-wrong/fuzzy-means-corrected",
@@ -351,14 +432,22 @@ def fuzzy_means(data: tuple[int, ...] = DATA, centre: Fraction = Q[-2:2:4], gap:
     return at_most(-curvature(lambda at: spread(data, at), centres), error=Fraction(1, 1000))
 
 
-@claim("known-to-be-wrong/fuzzy-means-corrected", evaluations=300)
+@claim(
+    "known-to-be-wrong/fuzzy-means-corrected",
+    label=(
+        "Bezdek et al. 1987: a subsequence converges to a local minimum or a saddle point; here: an "
+        "iteration that changes the centres lowers the objective"
+    ),
+    evaluations=300,
+)
 def fuzzy_means_corrected(
     data: tuple[int, ...] = DATA, centre: Fraction = Q[-2:2:4], gap: Fraction = GAP
 ) -> Sides:
-    """A subsequence of fuzzy c-means converges to a local minimum or a saddle point: a cycle that moves descends.
+    """A subsequence of fuzzy c-means converges to a local minimum or a saddle point.
 
     Statement
-        The objective falls by at least the sum of s_i |v_i' - v_i|^2, where s_i is the sum of the squared memberships.
+        In a cycle that leads from the centres v_i to v_i', the objective falls by at least the sum of s_i |v_i' -
+        v_i|^2, where s_i is the sum of the squared memberships in cluster i.
 
     Source
         Bezdek, Hathaway, Sabin and Tucker (1987); the inequality is ours.
@@ -398,8 +487,17 @@ def coin_cycle(heads: Sequence[int], coins: Pair) -> tuple[Pair, list[Fraction]]
     return (first, second), counts
 
 
-@claim("known-to-be-wrong/em-maximum", source="reading", evaluations=300,
-       repaired_by="known-to-be-wrong/em-maximum-corrected")  # fmt: skip
+@claim(
+    "known-to-be-wrong/em-maximum",
+    label=(
+        "Dempster, Laird and Rubin 1977: the EM algorithm converges to a local maximum of the "
+        "likelihood, so the curvature at a fixed point is at most 0 (0.001 allows for an error of the "
+        "computed curvature)"
+    ),
+    source="reading",
+    evaluations=300,
+    repaired_by="known-to-be-wrong/em-maximum-corrected",
+)
 def em_maximum(heads: tuple[int, ...] = HEADS, coin: Fraction = COIN, apart: Fraction = APART) -> Sides:
     """The EM algorithm converges to a local maximum of the likelihood.
 
@@ -418,11 +516,15 @@ def em_maximum(heads: tuple[int, ...] = HEADS, coin: Fraction = COIN, apart: Fra
     return at_most(bend, error=Fraction(1, 1000))
 
 
-@claim("known-to-be-wrong/em-maximum-corrected", evaluations=300)
+@claim(
+    "known-to-be-wrong/em-maximum-corrected",
+    label="Wu 1983: the likelihood never falls; here: a step of EM that changes the coins raises it",
+    evaluations=300,
+)
 def em_maximum_corrected(
     heads: tuple[int, ...] = HEADS, coin: Fraction = COIN, apart: Fraction = APART
 ) -> Sides:
-    """The likelihood never falls, and a step that moves raises it; the limits are stationary.
+    """The likelihood never falls, and a step that changes the coins raises it; the limits are stationary.
 
     Statement
         Its logarithm rises by at least 2 n times the sum of R_j (p_j' - p_j)^2, with n = 4 tosses in a series and R_j
@@ -462,6 +564,10 @@ def displaced(first: int, second: int, inner: int, outer: int) -> tuple[Any, Any
 
 @claim(
     "known-to-be-wrong/direct-rotation",
+    label=(
+        "Davis and Kahan 1970, Proposition 4.4: of all orthogonal W with W U = V, the direct rotation "
+        "has the least norm of I - W; here the trace norm"
+    ),
     evaluations=300,
     repaired_by="known-to-be-wrong/direct-rotation-corrected",
 )
@@ -482,7 +588,14 @@ def direct_rotation(
     return at_most(direct.sum(), other=other.sum(), rounding=1e-9)
 
 
-@claim("known-to-be-wrong/direct-rotation-corrected", evaluations=300)
+@claim(
+    "known-to-be-wrong/direct-rotation-corrected",
+    label=(
+        "Crall and Wang 2026, a draft: the direct rotation has the least norm of I - W in Q-norms; here "
+        "the Frobenius norm"
+    ),
+    evaluations=300,
+)
 def direct_rotation_corrected(
     first: int = Z[0:4], second: int = Z[0:4], inner: int = Z[-6:6], outer: int = Z[-6:6]
 ) -> Sides:
@@ -507,7 +620,14 @@ def right_angle(
     return 1 - Fraction(inner**2, sum(a * a for a in right) * sum(b * b for b in right_hat))
 
 
-@claim("known-to-be-wrong/singular-subspaces", repaired_by="known-to-be-wrong/singular-subspaces-corrected")
+@claim(
+    "known-to-be-wrong/singular-subspaces",
+    label=(
+        "Yu, Wang and Samworth 2015, Theorem 3 with its convention as printed: the squared sine between two "
+        "right singular vectors is at most a bound, which is 0 here"
+    ),
+    repaired_by="known-to-be-wrong/singular-subspaces-corrected",
+)
 def singular_subspaces(
     left: tuple[int, ...] = PLANE,
     right: tuple[int, ...] = PLANE,
@@ -528,7 +648,11 @@ def singular_subspaces(
     return at_most(right_angle(left, right, left_hat, right_hat), printed=0)
 
 
-@claim("known-to-be-wrong/singular-subspaces-corrected", evaluations=300)
+@claim(
+    "known-to-be-wrong/singular-subspaces-corrected",
+    label="The same theorem with sigma_(s+1) = 0 for s = rank A, if s is less than the number of columns",
+    evaluations=300,
+)
 def singular_subspaces_corrected(
     left: tuple[int, ...] = PLANE,
     right: tuple[int, ...] = PLANE,

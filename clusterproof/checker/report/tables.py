@@ -120,7 +120,7 @@ def evidence(verdict: Verdict) -> str:
         tried = f"the simplest of {verdict.instances} instances that were tried"
         parts.append(tried if verdict.instances > 1 else "the first that was tried")
         if any(isinstance(value, dict) and "triplets" in value for value in verdict.counterexample.values()):
-            parts.append("`show` prints its points")
+            parts.append("`show` prints its values")
     if verdict.verdict in HOLDS:
         words = tightness_words(verdict.tightness, tight=verdict.tight)
         where = f" in {verdict.name}" if verdict.name and words else ""
@@ -282,9 +282,10 @@ def refuted_parts(verdicts: Sequence[Verdict]) -> list[str]:
     violated = [verdict for verdict in verdicts if verdict.word == Kind.VIOLATED]
     judged = Counter(verdict.source for verdict in violated)
     parts = []
-    for word, of_file in (("printed", False), ("as stated", True)):
-        if own := [each for each in violated if each.source == "printed" and bool(each.file) == of_file]:
-            parts.append(f"{len(own)} {word} ({', '.join(_failures(own))})")
+    stated = [each for each in violated if each.source == "printed"]
+    if printed := [each for each in stated if not each.file]:
+        parts.append(f"{len(printed)} printed ({', '.join(_failures(printed))})")
+    parts += _failures([each for each in stated if each.file])
     parts += [plural("reading", judged["reading"])] if judged["reading"] else []
     if judged["ours"]:
         variants = "" if any(each.file for each in violated) else " (variants that we tried)"
