@@ -11,7 +11,7 @@ from collections.abc import Collection, Mapping, Sequence
 from fractions import Fraction
 from typing import Any
 
-from clusterproof.checker.kernel.evaluation import Refused
+from clusterproof.checker.kernel.evaluation import Refused, spend
 from clusterproof.checker.kernel.interpolation import KINDS, Class, FunctionClass, OperatorClass, SetClass
 from clusterproof.checker.kernel.worlds import ANY, Distance, Oracle, Point, World
 
@@ -82,6 +82,7 @@ class Problem:
         return total / len(values) if self._mean else total
 
     def _constant(self, name: str) -> Any:
+        spend(len(self._places))
         first, *others = (self._world.definitions[place] for place in self._places)
         if len(self._parts) > 1 and not self._mean:
             raise Refused(f"f.{name} is not known of a sum: use f.parts[0].{name}")

@@ -13,6 +13,7 @@ from fractions import Fraction
 from typing import Any
 
 from clusterproof.checker.kernel.evaluation import Refused, changed, made, spend
+from clusterproof.checker.kernel.records import Record
 
 LARGEST = 1 << 16
 """Largest number of bits of a power, a product, a sum or a literal."""
@@ -288,13 +289,13 @@ def same(left: Any, right: Any) -> bool:
     spend(1 + (len(left) >> 4 if type(left) is str else words(left) >> 4))
     if type(left) in (list, tuple) and type(right) is type(left):
         return len(left) == len(right) and all(map(same, left, right))
-    fields = getattr(left, "_values", None), getattr(right, "_values", None)
-    if type(left) is type(right) and fields[0] is not None:
-        return same(*fields)
+    if type(left) is type(right) and isinstance(left, Record):
+        spend(len(left._fields))
+        return same(left._values, right._values)
     if isinstance(left, Abstract) or isinstance(right, Abstract):
         return bool(left == right)  # raises an error
     plain = (int, bool, Fraction, str, type(None), list, tuple)
     for value in (left, right):
-        if type(value) not in plain and not hasattr(value, "_values"):
+        if type(value) not in plain and not isinstance(value, Record):
             raise Refused(f"values of kind {type(value).__name__} are not compared")
     return type(left) not in (list, tuple) and left == right

@@ -37,10 +37,21 @@ LIBRARIES_WITHOUT_FILES = {OWN, "numpy", "scipy", "sklearn"}
 UNKNOWN = {
     *("eval", "exec", "compile", "globals", "__import__", "__builtins__", "__loader__", "__spec__"),
     *("builtins", "importlib", "io", "os", "_os", "posix", "pathlib", "sys", "_sys", "environ", "getenv"),
-    *("getattr", "vars", "__dict__", "attrgetter", "methodcaller"),
+    *("getattr", "vars", "attrgetter", "methodcaller", "format", "format_map"),
     *("fromfile", "fromregex", "genfromtxt", "memmap", "DataSource", "datasets", "ctypeslib"),
 }
 """Names with which a user's file can execute other code, read other files, or read the environment."""
+PLAIN = {
+    "__annotations__",
+    "__doc__",
+    "__file__",
+    "__init__",
+    "__name__",
+    "__post_init__",
+    "__qualname__",
+    "__version__",
+}
+"""Attributes with two underscores that lead to no other object; any other such attribute may."""
 READS = ("fetch", "load", "open", "read")
 """Prefixes of all other names with which a user's file can read files."""
 
@@ -104,12 +115,19 @@ class _File:
     def unknown(self) -> bool:
         """Whether the file may execute strings, or read files that it does not import."""
         named = {name for _, _, names in self.imports for name in names}
+        leads_elsewhere = False
         for node in ast.walk(ast.parse(self.content)):
-            if isinstance(node, ast.Name | ast.Attribute):
-                named.add(node.id if isinstance(node, ast.Name) else node.attr)
+            if isinstance(node, ast.Name):
+                named.add(node.id)
+            elif isinstance(node, ast.Attribute):
+                named.add(node.attr)
+                leads_elsewhere |= node.attr.startswith("__") and node.attr not in PLAIN
+            elif isinstance(node, ast.MatchClass):
+                named.update(node.kwd_attrs)
         named.update(*(said.split(".") for _, said, _ in self.imports))
         return bool(
-            self.libraries & sys.stdlib_module_names - PURE
+            leads_elsewhere
+            or self.libraries & sys.stdlib_module_names - PURE
             or named & UNKNOWN
             or any(each.startswith(READS) for each in named)
         )

@@ -292,7 +292,7 @@ class _Rounded:
 def _factor_of(gram: np.ndarray) -> np.ndarray:
     """Return vectors (n, d) with the given inner products (n, n); the first vectors have few nonzero coordinates."""
     sizes, directions = np.linalg.eigh(gram)
-    keep = sizes > SMALL * max(sizes[-1], 0.0)
+    keep = sizes > SMALL * sizes.max(initial=0.0)
     factor = np.linalg.qr((directions[:, keep] * np.sqrt(sizes[keep])).T)[1].T
     return factor * np.where(np.diag(factor) < 0, -1.0, 1.0)
 
@@ -305,7 +305,7 @@ def _of_many(gram: np.ndarray, odd: np.ndarray) -> np.ndarray:
     """
     parts = {kind: np.flatnonzero(odd == kind) for kind in (0, 1) if (odd == kind).any()}
     factors = {kind: _factor_of(gram[np.ix_(rows, rows)]) for kind, rows in parts.items()}
-    found = np.zeros((len(gram), 2 * max(factor.shape[1] for factor in factors.values())))
+    found = np.zeros((len(gram), 2 * max((factor.shape[1] for factor in factors.values()), default=0)))
     for kind, factor in factors.items():
         found[np.ix_(parts[kind], np.arange(factor.shape[1]) * 2 + kind)] = factor
     return found

@@ -352,3 +352,22 @@ def test_settings_that_exceed_the_bound_are_not_said_to_keep_it() -> None:
         assert ("of the bound" in text or "attains the bound" in text) is (exceeding == 0)
         doubts = doubts_of_worst(worst, "function", 3)
         assert doubts == [] if not exceeding else f"at {exceeding} of 2 settings" in doubts[0]
+
+
+@pytest.mark.parametrize(
+    ("quantity", "constant"),
+    [
+        (functions(smoothness=1), "smoothness"),
+        (functions(count=2, smoothness=1), "smoothness"),
+        (functions(count="any", smoothness=1), "smoothness"),
+        (sets(diameter=1), "diameter"),
+    ],
+)
+def test_a_false_claim_about_a_constant_alone_is_violated(quantity: Any, constant: str) -> None:
+    """The line has no points, so that the counterexample's space has dimension 0."""
+
+    def stated(f: Any) -> Sides:
+        return at_most(getattr(f, constant), Fraction(1, 2))
+
+    stated.__annotations__["f"] = Annotated[Any, quantity]
+    assert verdict_on(stated).verdict is Kind.VIOLATED

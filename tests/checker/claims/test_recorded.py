@@ -181,6 +181,10 @@ def test_no_library_is_loaded_to_know_its_version(folder: Path) -> None:
         "from polars import scan_csv",
         "import math; math.__loader__.get_data",
         "import fractions; fractions.sys.modules",
+        "match print.__self__:\n    case object(__import__=brought):\n        pass",
+        "import random\nmatch random:\n    case object(_os=brought):\n        pass",
+        "import random; random.__getattribute__('_o' + 's')",
+        "import random; '{0._os.environ}'.format(random)",
     ],
 )
 def test_nobody_knows_on_what_a_file_rests_that_may_read_another(folder: Path, line: str) -> None:

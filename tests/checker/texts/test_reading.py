@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import csv
+import itertools
+from contextlib import suppress
 
 import pytest
+from kernel_statements import at_most_seconds
 from text_cases import CASES, records
 
 from clusterproof.checker.kernel import Refused, Word, judge, read
@@ -215,3 +218,49 @@ def test_a_line_given_within_a_line_has_both_hypotheses() -> None:
         )
         assert said.word is word
     assert judge(body.replace("MOST", "6") + END, [witness]).word is Word.VIOLATED
+
+
+FIELDS = "".join(f"    a{k}: int\n" for k in range(2000))
+NAMES = [f"{a}{b}{c}_" for a, b, c in itertools.product("abcdefghijklmnopqrst", repeat=3)]
+LARGE = {
+    "records": f"""
+@dataclass(frozen=True)
+class R:
+{FIELDS}
+
+ONE = R(*range(2000))
+
+
+def f(n):
+    return at_most(0 if () in (ONE,) * 300000 else 1, 0)
+""",
+    "lambdas": f"""
+def f(n):
+    {"=".join(NAMES)}=0
+    x = 0{"<0" * 100_000}
+    return at_most(1, 0)
+""",
+}
+
+
+@pytest.mark.parametrize("name", LARGE)
+def test_a_large_text_ends_at_its_number_of_steps(name: str) -> None:
+    record = {"statement": "", "line": "", "rule": "instance", "instance": {"n": 3}}
+    with at_most_seconds(10), suppress(Refused):
+        assert judge(LARGE[name] + "\n\n" + END, [record]).word is Word.VIOLATED
+
+
+def test_the_constants_of_many_functions_cost_steps() -> None:
+    text = """def c(f):
+    for k in range(120000):
+        L = f.smoothness
+    return at_most(L, 0)
+
+
+claim('many/constants')
+statement('', c, {'f': member((15000, 'function', {'smoothness': 1}))}, {}, lines=('',), role='statement')
+"""
+    f = {"start": [], "solution": [], "minimum": 0, "further": [], "triplets": [[[[], [], 0]]] * 15000}
+    record = {"statement": "", "line": "", "rule": "instance", "instance": {"f": f}}
+    with at_most_seconds(10):
+        assert judge(text, [record]).word is Word.OPEN
