@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import itertools
+import string
 from contextlib import suppress
 
 import pytest
@@ -221,7 +222,7 @@ def test_a_line_given_within_a_line_has_both_hypotheses() -> None:
 
 
 FIELDS = "".join(f"    a{k}: int\n" for k in range(2000))
-NAMES = [f"{a}{b}{c}_" for a, b, c in itertools.product("abcdefghijklmnopqrst", repeat=3)]
+NAMES = [f"{a}{b}{c}_" for a, b, c in itertools.product(string.ascii_lowercase, repeat=3)]
 LARGE = {
     "records": f"""
 @dataclass(frozen=True)
