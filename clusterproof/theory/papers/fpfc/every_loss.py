@@ -1,4 +1,4 @@
-"""Two lines in the proof of the repaired theorem, for every loss and penalty and every number of local steps."""
+"""Two steps in the proof of the repaired theorem, for every loss and penalty and every number of local steps."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ Smooth = Annotated[Function, functions(smoothness=1, convex=False)]
     places="approach; algorithm 1, line 3; algorithm 1, line 5",
 )
 def local_steps(length: Length, h: Smooth, steps: int = Z[1:]) -> Sides:
-    """T local steps lower h_i by at least (1 - (1 - z)^(2T)) / 2 L_h ||M_i||^2, for every smooth loss and every T.
+    """T local steps decrease h_i by at least (1 - (1 - z)^(2T)) / 2 L_h ||M_i||^2, for every smooth loss and every T.
 
     Hypotheses
         h_i(w) = f_i(w) + rho / 2 ||w - zeta_i||^2 is L_h-smooth and bounded from below. Neither f_i nor h_i needs to be
@@ -43,13 +43,13 @@ def local_steps(length: Length, h: Smooth, steps: int = Z[1:]) -> Sides:
         h_i(w_T) <= h_i(w_0) - (1 - (1 - z)^(2T)) / (2 L_h) ||grad h_i(w_0)||^2 for every T.
 
         *pairs*: take an L_g-smooth penalty g >= 0, which need not be convex, every rho >= 2 L_g and any models. Let
-        theta+ be the pair's update and v+ = v + rho (w_i - w_j - theta+) the dual. The pair's part of the augmented
-        Lagrangian falls by (rho^2 - rho L_g - 2 L_g^2) / (2 rho) ||theta+ - theta||^2. Both before and after the
-        update, v = grad g(theta).
+        theta+ and v+ = v + rho (w_i - w_j - theta+) be the updated difference and the updated dual variable of a
+        pair. The update decreases the terms of this pair in the augmented Lagrangian by at least (rho^2 - rho L_g - 2
+        L_g^2) / (2 rho) ||theta+ - theta||^2. Both before and after the update, v = grad g(theta).
 
     Source
-        Ours, from the proof of Theorem 1 of Yu et al. (2023); ``fpfc/repaired-proof`` has these lines on drawn tasks,
-        and ``fpfc/round-every-loss`` joins them for two clients.
+        Ours, from the proof of Theorem 1 of Yu et al. (2023). ``fpfc/repaired-proof`` checks these steps on random
+        tasks, and ``fpfc/round-every-loss`` combines them for two clients.
     """
     suppose("0 < z", length > 0)
     slope = h.gradient(h.start)
@@ -74,7 +74,7 @@ def local_steps(length: Length, h: Smooth, steps: int = Z[1:]) -> Sides:
 
 @local_steps.line("pairs")
 def pairs(augmentation: Augmentation, g: Smooth) -> Sides:
-    """Check the update of a pair. Here theta+ is any point, and the equation of the update determines w_i - w_j."""
+    """Check the update of a pair. theta+ is an arbitrary point, and w_i - w_j follows from the update equation."""
     rho, theta, after = augmentation, g.start, g.point()
     dual, new = g.gradient(theta), g.gradient(after)
     apart = after + (new - dual) / rho  # w_i - w_j, from grad g(theta+) = v + rho (w_i - w_j - theta+)

@@ -1,4 +1,4 @@
-"""Claims on the fusion of clients: the interval of strengths, convex penalties, and CFL's cut into two groups."""
+"""Claims on the fusion of clients: penalty strengths, convex penalties, and CFL's split into two groups."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from clusterproof.synthetic import QuadraticMixture
 
 
 def window(task: QuadraticMixture, concavity: float) -> tuple[float, float]:
-    """Return the ends of the interval of strengths; the interval is empty unless the first is below the second.
+    """Return both ends of the interval of strengths. It is empty unless the first end is below the second.
 
     Parameters
     ----------
@@ -60,7 +60,7 @@ def fusion_window(
     concavity: Annotated[float, reals(2.1, 5)],
     place: Annotated[float, reals(1e-6, 1 - 1e-6)],
 ) -> dict[str, Sides]:
-    """In an interval of strengths lambda, the minimisers of the clusters' losses are a stationary point of F.
+    """For penalty strengths lambda in an interval, the minimisers of the clusters' losses are a stationary point of F.
 
     Hypotheses
         Losses are differentiable, and w_i minimises the sum of the losses in i's cluster c, which has n_c clients. For
@@ -68,16 +68,17 @@ def fusion_window(
         are more than a lambda apart.
 
     Statement
-        w is a stationary point of F with unsmoothed SCAD: its clusters are the true clusters, and its models have no
-        bias. The interval (m / n_c) max ||grad f_i - grad f_j|| <= lambda < Delta / a may be empty.
+        w is a stationary point of F with unsmoothed SCAD. At this point the clusters are the true clusters, and the
+        models have no bias. The interval (m / n_c) max ||grad f_i - grad f_j|| <= lambda < Delta / a may be empty.
 
     Proof
-        v_ij = (m / n_c) (grad f_j - grad f_i) within clusters and 0 across. Its mean over j cancels grad f_i, because
-        the gradients of a cluster add up to 0. Moreover, v_ij is in the ball of radius lambda, which is the
-        subdifferential at 0. Across clusters, the penalty is constant.
+        Let v_ij = (m / n_c) (grad f_j - grad f_i) for clients of one cluster, and v_ij = 0 for clients of different
+        clusters. The mean of v_ij over j cancels grad f_i, because the gradients of a cluster add up to 0. Moreover,
+        v_ij is in the ball of radius lambda, which is the subdifferential of the penalty at 0. Between clusters, the
+        penalty is constant.
 
     Source
-        Ours; Yu et al. (2023) do not state which lambda recovers the clusters.
+        Ours. Yu et al. (2023) do not state which lambda recovers the clusters.
     """
     least, largest = window(task, concavity)
     suppose("the window is not empty", least < largest)
@@ -106,8 +107,8 @@ def minimisers_of(spread: Fraction) -> tuple[Fraction, ...]:
 def minimiser(minimisers: tuple[Fraction, ...], strength: Fraction) -> list[Fraction]:
     """Return the minimiser of sum_i (w_i - b_i)^2 / 2 + (lambda / 2m) sum_ij |w_i - w_j|, for increasing b.
 
-    For increasing w, the penalty is linear: (lambda / m) sum_i (2i - m - 1) w_i. So w is the isotonic regression of b_i
-    - (2i - m - 1) lambda / m, which the max-min formula gives.
+    For increasing w, the penalty is linear: (lambda / m) sum_i (2i - m - 1) w_i. So w is the isotonic regression of
+    b_i - (2i - m - 1) lambda / m. The function computes it with the max-min formula.
     """
     clients = len(minimisers)
     pulled = [b - (2 * i + 1 - clients) * strength / clients for i, b in enumerate(minimisers)]
@@ -153,10 +154,10 @@ def convex(
 
     Source
         Yu et al. (2023), Approach, a reading. The paper prints "Convex functions could lead to biased estimates of
-        parameters and can not correctly recover clusters as shown in our experiments". This concerns the paper's
-        experiments, which the table ``fpfc/table-1`` repeats. The reading adds that no clients and no strength recover
-        the clusters. The estimates are biased: at s = 1/10 and lambda = 1/4 the models are 7/40, 7/40, 37/40, 37/40,
-        and the clusters' minimisers are 1/20 and 21/20.
+        parameters and can not correctly recover clusters as shown in our experiments". This sentence is about the
+        paper's experiments, which the table ``fpfc/table-1`` repeats. Our reading adds that a convex penalty never
+        recovers the clusters, for any clients and any strength. The estimates are indeed biased: for s = 1/10 and
+        lambda = 1/4 the models are 7/40, 7/40, 37/40, 37/40, but the clusters' minimisers are 1/20 and 21/20.
     """
     models = minimiser(minimisers_of(spread), strength)
     right = sum((models[i] == models[j]) == (LABELS[i] == LABELS[j]) for i, j in combinations(range(4), 2))
@@ -164,11 +165,12 @@ def convex(
 
 
 def weakest_link(similarities: np.ndarray) -> tuple[float, int]:
-    """Return the largest similarity across the best cut, and the number of comparisons that find it.
+    """Return the largest similarity across the best cut, and the number of comparisons needed to compute it.
 
-    Prim's algorithm always connects the client that is most similar to a connected client. Every cut crosses an edge
-    that is at least as similar as the least similar edge of the tree. The cut at that edge crosses no edge that is more
-    similar.
+    Prim's algorithm builds a maximum spanning tree: it always connects the client that is most similar to a connected
+    client. Let s be the smallest similarity of an edge of the tree. Every cut of the clients crosses an edge with a
+    similarity of at least s. If one removes the tree's edge with similarity s, the resulting cut crosses no edge with
+    a larger similarity.
     """
     size = len(similarities)
     best, outside = similarities[0].copy(), list(range(1, size))
@@ -185,7 +187,7 @@ def weakest_link(similarities: np.ndarray) -> tuple[float, int]:
 
 
 def least_cross_similarity(similarities: np.ndarray) -> float:
-    """Return the largest similarity across a cut, minimised over all 2^(m - 1) - 1 cuts."""
+    """Return the minimum over all 2^(m - 1) - 1 cuts of the largest similarity across the cut."""
     cuts = [np.array([False, *sides]) for sides in product([False, True], repeat=len(similarities) - 1)]
     return min(cross_similarity(similarities, side) for side in cuts if side.any())
 
@@ -201,20 +203,21 @@ def bipartition(stream: Stream, clients: int = Z[2:9]) -> Sides:
     """To find the best of all 2^(m - 1) - 1 bipartitions, (m - 1) (m - 2) comparisons of m (m - 1) / 2 cosines suffice.
 
     Hypotheses
-        The updates are arbitrary. The best cut is the cut for which the largest cosine across it is smallest: (26) in
-        the paper on CFL.
+        The client updates are arbitrary. The best cut minimises the largest cosine across the cut: (26) in the paper
+        on CFL.
 
     Statement
-        The statement is the title: the least similarity in a maximum spanning tree is the largest cosine across the
-        best cut.
+        The statement is the title. The smallest cosine in a maximum spanning tree equals the largest cosine across
+        the best cut.
 
     Proof
-        Every cut separates the ends of some edge of the tree, and therefore has a cosine of at least the tree's least
-        cosine. The cut at the edge with this cosine has no larger cosine.
+        Let s be the smallest cosine in the tree. Every cut separates the ends of some edge of the tree, so the
+        largest cosine across the cut is at least s. If one removes the edge with cosine s, the largest cosine across
+        the resulting cut is s.
 
     Source
-        Ours, on the step of CFL that Yu et al. (2023), Introduction, call "computationally expensive". They name no
-        measure, and the claim does not judge the sentence.
+        Ours, on the step of CFL that Yu et al. (2023), Introduction, call "computationally expensive". They do not
+        state how they measure the cost, so the claim does not check their sentence.
     """
     similarities = cosine_similarities(stream.standard_normal((clients, 3)))
     similarity, comparisons = weakest_link(similarities)

@@ -1,4 +1,4 @@
-"""Measures the quantities of Theorem 1 in a run: models, mapping and duals."""
+"""Compute the three residuals of Theorem 1 in a run: for the models, the proximal mapping and the dual variables."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ class Averages:
     mapping
         Largest ||G||^2 of any round and replicate.
     start, end
-        F at the start, and the least F among the replicates' last models.
+        F at the initial models, and the smallest F among the replicates' final models.
     """
 
     models: np.ndarray
@@ -38,7 +38,7 @@ class Averages:
 def run_averages(
     algorithm: FPFC, task: QuadraticMixture, start: np.ndarray, *, rounds: int, replicates: int, seed: int
 ) -> Averages:
-    """Run the algorithm from a common model (1, d) and average."""
+    """Run the algorithm from a common initial model (1, d), and average the residuals over the rounds."""
     randomness = Randomness.from_seed(seed, "fpfc", "theorem-1")
     initial = np.broadcast_to(start, (replicates, *start.shape))
     state = algorithm.initialise(initial, task)
@@ -55,7 +55,7 @@ def run_averages(
 
 
 def unsmoothed(algorithm: FPFC) -> SCAD:
-    """Return the SCAD that the algorithm smooths."""
+    """Return the unsmoothed SCAD penalty of the algorithm."""
     return SCAD(strength=algorithm.strength, concavity=algorithm.concavity or 3.7)
 
 
@@ -66,7 +66,7 @@ def losses_of(task: QuadraticMixture, models: np.ndarray) -> np.ndarray:
 
 
 def objective(algorithm: FPFC, task: QuadraticMixture, models: np.ndarray) -> np.ndarray:
-    """Return F of models (..., m, d), with the unsmoothed penalty."""
+    """Return F at models (..., m, d), with the unsmoothed penalty."""
     lengths = lengths_of(models[..., :, None, :] - models[..., None, :, :])
     return np.asarray(
         losses_of(task, models) + unsmoothed(algorithm).value(lengths).sum(axis=(-2, -1)) / (2 * task.clients)
@@ -76,7 +76,7 @@ def objective(algorithm: FPFC, task: QuadraticMixture, models: np.ndarray) -> np
 def unit_prox_lengths(penalty: SCAD, lengths: np.ndarray) -> np.ndarray:
     """Return the lengths of the minimisers of P(||theta||) + ||theta - z||^2 / 2 for ||z|| in ``lengths``, (n,).
 
-    The function compares all stationary points and kinks, so the result is also correct for a <= 2.
+    The function compares the objective at all stationary points and kinks. So the result is also correct for a <= 2.
     """
     lam, a = penalty.strength, penalty.concavity
     concave = np.clip(lengths if a == 2 else ((a - 1) * lengths - a * lam) / (a - 2), lam, a * lam)

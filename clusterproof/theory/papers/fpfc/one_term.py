@@ -1,4 +1,4 @@
-"""Claims on the first inequality of the repaired theorem without the pairs' term, for convex losses."""
+"""Claims on the first inequality of the repaired theorem without the term B of the pairs, for convex losses."""
 
 from __future__ import annotations
 
@@ -62,7 +62,7 @@ class HuberSum:
     features, targets
         The samples x of shape (n, d) and y of shape (n,).
     width
-        Positive residual at which the loss changes from a parabola to a line.
+        Positive residual at which the loss changes from quadratic to linear.
     """
 
     features: np.ndarray
@@ -112,7 +112,7 @@ EveryPair = Annotated[Case, drawn(draw_every_pair, write=write_setting, read=rea
 
 
 def suppose_every_pair(setting: Constants) -> None:
-    """Suppose the hypotheses of ``one_term``; the losses of a quadratic mixture are convex."""
+    """Suppose the hypotheses of ``one_term``, except convexity: the losses of a quadratic mixture are always convex."""
     suppose_the_hypotheses(setting)
     every = setting.algorithm.pair_rule == "all" or setting.participation == 1
     suppose("every pair is updated in every round", every)
@@ -128,31 +128,33 @@ def suppose_every_pair(setting: Constants) -> None:
     headline=True,
 )
 def one_term(case: EveryPair, stream: Stream) -> Sides | Expectation:
-    """With convex losses and every pair updated, the mean of E||grad_w L_0||^2 is at most A D_0 / K.
+    """If losses are convex and every pair is updated, the mean of E||grad_w L_0||^2 is at most A D_0 / K.
 
     Hypotheses
-        The hypotheses of ``fpfc/repaired-models``; moreover, the losses are convex, and every pair is updated in every
-        round: all clients take part, or the rule is "all".
+        The hypotheses of ``fpfc/repaired-models`` hold. Moreover, the losses are convex, and every pair is updated in
+        every round: all clients take part, or ``pair_rule`` is "all".
 
     Statement
-        The statement is the title, with A = 2 L_h / (p (1 - (1 - alpha L_h)^(2T))). The pairs' term B of
-        ``fpfc/repaired-models`` is not needed. If the losses are not quadratic and T >= 3, the smaller of A_1 = 2 /
+        The statement is the title, with A = 2 L_h / (p (1 - (1 - alpha L_h)^(2T))). The bound does not contain the
+        term B of ``fpfc/repaired-models``. If the losses are not quadratic and T >= 3, the smaller of A_1 = 2 /
         (alpha p (2 - alpha L_h)) and A + 2 A_1 / T replaces A.
 
     Proof
-        For client i let G = grad_{w_i} L_0 and M = grad_{w_i} L_rho after a round, and let a be the gradient G with the
-        multipliers of the previous round. Let X be the decrease of grad f_i by the next local steps. Since v moves by
-        rho r in every round, G = (a + M) / 2, and the next a is G - X. With y = M - X this is an identity,
+        For client i let G = grad_{w_i} L_0 and M = grad_{w_i} L_rho after a round, and let a be the gradient G with
+        the multipliers of the previous round. Let X be the decrease of grad f_i in the next local steps. Since v
+        changes by rho r in every round, G = (a + M) / 2, and the next a is G - X. With y = M - X, the following
+        identity holds:
 
         ||a||^2 + ||M||^2 - ||G||^2 - ||G - X||^2 = ||a - y||^2 / 2 + ||X||^2 / 2 + 2 <X, y>.
 
-        Let g_s be the gradients of h_i at the local steps, with g_0 = M, and w+ the last point. Convexity gives <X, y>
-        >= 0 for T = 1 and for quadratics, where X and y are M times commuting positive semidefinite matrices; for T = 2
-        the right-hand side is at least 0. So the sum of ||G||^2 over rounds 1 to K is at most the sum of ||M||^2 over
-        rounds 0 to K, and each round lowers L_rho by ||M||^2 / (p A). Otherwise y = g_T + rho (w - w+) with <X, w - w+>
-        >= 0, and the right-hand side is at least -2 ||g_T||^2. This is at least -(||g_1||^2 + ... + ||g_{T-1}||^2) and
-        at least -(2 / T)(||g_0||^2 + ... + ||g_{T-1}||^2), as these gradients never grow. Each step lowers L_rho by
-        alpha (1 - alpha L_h / 2) times its square. The note "FPFC's theorem, repaired" has the details.
+        Let g_s be the gradients of h_i at the local steps, with g_0 = M, and w+ the last point. Convexity gives <X,
+        y> >= 0 for T = 1 and for quadratics, where X and y are M times commuting positive semidefinite matrices; for
+        T = 2 the right-hand side is at least 0. So the sum of ||G||^2 over rounds 1 to K is at most the sum of
+        ||M||^2 over rounds 0 to K, and each round decreases L_rho by at least ||M||^2 / (p A). In all other cases, y
+        = g_T + rho (w - w+) with <X, w - w+> >= 0, and the right-hand side is at least -2 ||g_T||^2. This is at least
+        -(||g_1||^2 + ... + ||g_{T-1}||^2) and at least -(2 / T)(||g_0||^2 + ... + ||g_{T-1}||^2), because the norms
+        of these gradients never increase. Each step decreases L_rho by at least alpha (1 - alpha L_h / 2) ||g_s||^2.
+        The note "FPFC's theorem, repaired" has the details.
 
     Source
         Ours; this is ``fpfc/repaired-models`` without one term.
@@ -166,9 +168,9 @@ def one_term(case: EveryPair, stream: Stream) -> Sides | Expectation:
 
 @one_term.line("alike clients")
 def alike_clients(clients: int = among(3), local_steps: int = among(1, 3)) -> Sides:
-    """All clients take small steps towards one minimiser.
+    """Check the bound for clients that all take small steps towards one minimiser.
 
-    Nothing is random, F* = 0, and the bound is nearly an equality.
+    The run is deterministic, F* = 0, and the bound is nearly attained.
     """
     weak = weakly_coupled(clients, SMALL_SHARE, local_steps=local_steps)
     setting = replace(weak, algorithm=replace(weak.algorithm, participation=1.0))
@@ -182,7 +184,7 @@ def alike_clients(clients: int = among(3), local_steps: int = among(1, 3)) -> Si
 
 @one_term.line("opposed clients")
 def opposed_clients(strain: float = STRAIN, rounds: int = among(1, 2, 5, 20)) -> Sides:
-    """F is least at the start, so D_0 contains only the term of the smoothing."""
+    """Check the bound for two clients that start at the minimum of F, so D_0 contains only the smoothing term."""
     setting, measured = opposed_averages(strain, rounds)
     suppose_every_pair(setting)
     return at_most(
@@ -191,9 +193,10 @@ def opposed_clients(strain: float = STRAIN, rounds: int = among(1, 2, 5, 20)) ->
 
 
 def follow_norms(setting: Constants, task: QuadraticMixture, stream: np.random.Generator) -> np.ndarray:
-    """Return ||a||^2, ||M||^2, ||G||^2 and the next round's ||a||^2 by their definitions, each of shape (rounds, m).
+    """Compute ||a||^2, ||M||^2, ||G||^2 and the next round's ||a||^2 from the definitions, each of shape (rounds, m).
 
-    The functions are L_0 with the old multipliers, L_rho, L_0, and L_0 with the old multipliers of the next round.
+    The vectors are gradients of four functions: L_0 with the multipliers of the previous round, L_rho, L_0, and L_0
+    after the local steps of the next round.
     """
     algorithm, count = setting.algorithm, task.clients
     state = algorithm.initialise(3 * stream.standard_normal((1, task.dimension)), task)
@@ -227,10 +230,10 @@ def norms_fall(case: EveryPair, stream: Stream) -> Sides:
 
 
 def lost_and_kept(lost: np.ndarray, gradients: list[np.ndarray]) -> Sides:
-    """Check that ||X||^2 / 2 + 2 <X, y> is at least the lower bound in the proof; X is ``lost``.
+    """Check that ||X||^2 / 2 + 2 <X, y> is at least the lower bound in the proof, where X is ``lost``.
 
-    For T >= 3, the bound is minus the sum of the later squares, or minus 2 / T times the sum of all squares, whichever
-    is nearer to 0. For T <= 2, the bound is 0.
+    For T <= 2, the lower bound is 0. For T >= 3, it is the larger of two numbers: minus the sum of all squared norms
+    except the first, and -2 / T times the sum of all squared norms.
     """
     squares = [float(gradient @ gradient) for gradient in gradients]
     steps = len(squares)
@@ -243,7 +246,7 @@ def lost_and_kept(lost: np.ndarray, gradients: list[np.ndarray]) -> Sides:
 
 @one_term.step("local steps", evaluations=100)
 def convexity(local_steps: int = among(1, 2, 3, 8), draw: int = Z[0:24]) -> Sides:
-    """Check the inequality from convexity on a sum of Huber losses."""
+    """Check the inequality that follows from convexity on a sum of Huber losses."""
     stream = np.random.default_rng(draw)
     loss = HuberSum.draw(stream)
     rho = loss.smoothness * float(10 ** stream.uniform(-3, 1))
@@ -258,9 +261,9 @@ def convexity(local_steps: int = among(1, 2, 3, 8), draw: int = Z[0:24]) -> Side
 
 @one_term.step("turning curvature")
 def turning(local_steps: int = among(1, 2, 3, 6), degrees: int = among(10, 20, 30, 45, 60, 75)) -> Sides:
-    """Check the inequality from convexity for steps that each remove one direction of the plane, which rotates.
+    """Check the inequality that follows from convexity for steps that project the gradient onto rotating directions.
 
-    Rho = 0.
+    In each step, the projection removes one component of a gradient in the plane. Here rho = 0.
     """
     gradient = np.array([1.0, 0.0])
     gradients, angle = [], np.pi / 2 - np.radians(degrees)
@@ -320,29 +323,31 @@ def suppose_large_augmentation(setting: Constants) -> None:
     expected="consistent, tight within 2",
 )
 def one_term_large_augmentation(case: LargeAugmentation, stream: Stream) -> Sides | Expectation:
-    """With convex losses and rho >= 8 L_g, the mean of E||grad_w L_0||^2 is at most A_1 D_0 / K.
+    """If losses are convex and rho >= 8 L_g, the mean of E||grad_w L_0||^2 is at most A_1 D_0 / K.
 
     Hypotheses
-        The hypotheses of ``fpfc/repaired-models``; moreover, the losses are convex, all clients take part with the same
-        probability, and rho >= 8 L_g.
+        The hypotheses of ``fpfc/repaired-models`` hold. Moreover, the losses are convex, all clients take part with
+        the same probability, and rho >= 8 L_g.
 
     Statement
-        The statement is the title, with A_1 = 2 / (alpha p (2 - alpha L_h)), which is A of ``fpfc/repaired-models`` at
-        one local step: the pairs' term B is not needed, even if pairs wait.
+        The statement is the title, with A_1 = 2 / (alpha p (2 - alpha L_h)). This is the constant A of
+        ``fpfc/repaired-models`` for one local step. The bound does not contain the term B, even if pairs wait for an
+        update.
 
     Proof
-        Let V_i = M_i - grad_{w_i} L_0 = (1/m) sum_j d v_ij, by the last update of each pair. The sum over clients of
-        ||grad_{w_i} L_0||^2 - ||M_i||^2 = -2 <M_i, V_i> + ||V_i||^2 has to be covered by the decrease of L_rho at the
-        updates of pairs. Summed over the rounds in which a pair waits, <d v_ij, M_i - M_j> is, in expectation, -1 /
-        (alpha p) times the inner product of d v_ij with the first local steps at the pair's next update. Apart from
-        later steps, the first local steps are d theta + (d v' - d v) / rho. So for each pair a quadratic form in its
-        own d theta, d v and later steps remains, and it is not negative for ||d v|| <= ||d theta|| rho / 8. With convex
-        losses, later steps of total length l lower h_i by rho l^2 / 8. So the decrease by later steps covers their own
-        moves, and only the first step counts in A_1: the proof does not give A. The note "FPFC's theorem, repaired" has
-        the details.
+        Let V_i = M_i - grad_{w_i} L_0 = (1/m) sum_j d v_ij, where d v_ij is the change in the last update of the
+        pair. We show that the decrease of L_rho in the updates of pairs is at least the sum over clients of
+        ||grad_{w_i} L_0||^2 - ||M_i||^2 = -2 <M_i, V_i> + ||V_i||^2. Summed over the rounds in which a pair waits, <d
+        v_ij, M_i - M_j> is, in expectation, -1 / (alpha p) times the inner product of d v_ij with the first local
+        steps at the pair's next update. Without later local steps, the first local steps equal d theta + (d v' - d v)
+        / rho. So it suffices that, for each pair, a quadratic form in d theta, d v and the later steps of the pair is
+        not negative. This is true for ||d v|| <= ||d theta|| rho / 8. For convex losses, later steps of total length
+        l decrease h_i by at least rho l^2 / 8. The proof uses this decrease for the quadratic form. So A_1 contains
+        only the decrease in the first step, and the proof does not imply the bound with A. The note "FPFC's theorem,
+        repaired" has the details.
 
     Source
-        Ours; this is ``fpfc/repaired-models`` without one term. Close to rho = 2 L_g the statement is false, see
+        Ours. This is ``fpfc/repaired-models`` without the term B. Close to rho = 2 L_g the statement is false, see
         ``fpfc/one-term-waiting``.
     """
     setting, measured = case[0], averages(case, stream)
@@ -367,15 +372,15 @@ def alike_at_large_augmentation(
 
 
 def pair_form(derivatives: np.ndarray, doubled: float) -> np.ndarray:
-    """Return a pair's quadratic form in d theta and in the moves by later steps at each update, of shape (2 n, 2 n).
+    """Return a pair's quadratic form in d theta and in the later local steps at each update, of shape (2 n, 2 n).
 
-    Units are such that rho = 1. The form is the decrease of L_rho by n updates, plus an eighth of the squared later
-    steps, minus what the gradients between the updates contribute.
+    The unit is rho = 1. The form is the decrease of L_rho in n updates, plus an eighth of the squared later steps,
+    minus the terms from the gradients between the updates.
 
     Parameters
     ----------
     derivatives
-        The quotient of d v and d theta at each update, of shape (n,).
+        The quotient of d v by d theta in each update, of shape (n,).
     doubled
         The number 2 - alpha L_h, in [1, 2].
     """
@@ -395,7 +400,7 @@ def pair_form(derivatives: np.ndarray, doubled: float) -> np.ndarray:
 
 @one_term_large_augmentation.step("a pair", evaluations=300)
 def pairs_pay(updates: int = Z[1:5], doubled: float = among(1.0, 1.5, 2.0), draw: int = Z[0:19]) -> Sides:
-    """Check that the form of a pair is not negative for derivatives in [-L_g, L_g]. Half of the draws are the ends."""
+    """Check that the form of a pair is not negative for derivatives in [-L_g, L_g], half of the time at both ends."""
     derivatives = LARGEST * np.random.default_rng(draw).uniform(-1, 1, updates)
     if draw % 2:
         derivatives = LARGEST * np.sign(derivatives)
@@ -404,7 +409,7 @@ def pairs_pay(updates: int = Z[1:5], doubled: float = among(1.0, 1.5, 2.0), draw
 
 @one_term_large_augmentation.step("later steps", evaluations=100)
 def later_steps(local_steps: int = among(2, 3, 8, 40), draw: int = Z[0:24]) -> Sides:
-    """Check that steps of at most 1 / L_h lower h by at least rho / 8 times their squared length, on Huber losses."""
+    """Check on Huber losses that steps of at most 1 / L_h decrease h by at least rho / 8 times their squared length."""
     stream = np.random.default_rng(draw)
     loss = HuberSum.draw(stream)
     rho = loss.smoothness * float(10 ** stream.uniform(-3, 1))
@@ -425,11 +430,11 @@ def later_steps(local_steps: int = among(2, 3, 8, 40), draw: int = Z[0:24]) -> S
 
 @one_term_large_augmentation.step("the constant")
 def constant(short: Share) -> Sides:
-    """Check what remains of each ||d theta||^2 at L_g = rho / 8 after Young's inequality.
+    """Check that Young's inequality leaves a coefficient of ||d theta||^2 that is at least 0 for L_g = rho / 8.
 
-    2 - alpha L_h = 1 + ``short``.
+    Here 2 - alpha L_h = 1 + ``short``.
 
-    In units with rho = 1, the remainder is 1/2 - L_g / 2 - (1 + short) L_g - (2 + short)^2 L_g^2.
+    In units with rho = 1, the coefficient is 1/2 - L_g / 2 - (1 + short) L_g - (2 + short)^2 L_g^2.
     """
     slope, doubled = Fraction(1, 8), 1 + short
     rest = Fraction(1, 2) - slope / 2 - doubled * slope - (1 + doubled) ** 2 * slope**2
@@ -447,21 +452,22 @@ def constant(short: Share) -> Sides:
 def one_term_waiting(
     clients: int = among(8, 24, 64), ratio: float = among(3.0, 2.2, 2.001), share: float = among(0.1, 0.05)
 ) -> Sides:
-    """With convex losses, the mean of E||grad_w L_0||^2 over K rounds is at most A D_0 / K, even if pairs wait.
+    """If losses are convex, the mean of E||grad_w L_0||^2 over K rounds is at most A D_0 / K, even if pairs wait.
 
     Hypotheses
-        The hypotheses of ``fpfc/repaired-models``; moreover, the losses are convex. ``ratio`` is rho / L_g, and
-        ``share`` is alpha L_h.
+        The hypotheses of ``fpfc/repaired-models`` hold, and the losses are convex. ``ratio`` is rho / L_g, and
+        ``share`` is alpha L_h. A pair waits if it is not updated in every round.
 
     Statement
-        The statement is the title, with A = 2 L_h / (p (1 - (1 - alpha L_h)^(2T))): the pairs' term B of
-        ``fpfc/repaired-models`` is not needed.
+        The statement is the title, with A = 2 L_h / (p (1 - (1 - alpha L_h)^(2T))). The bound does not contain the
+        term B of ``fpfc/repaired-models``.
 
     Source
-        Ours: the statement of ``fpfc/one-term``, which holds if every pair is updated in every round. If one client of
-        many moves, grad_{w_i} L_0 and grad_{w_i} L_rho differ by the last moves of all others. The decrease of L_rho by
-        local steps does not cover this difference. In the limit of many clients and short steps, the decrease by pairs
-        covers this difference for rho >= (1 + sqrt(2)) L_g. For rho >= 8 L_g the inequality is true.
+        Ours. This is the statement of ``fpfc/one-term`` without the hypothesis that every pair is updated in every
+        round. If only one client of many takes part, grad_{w_i} L_0 and grad_{w_i} L_rho differ by the last
+        displacements of all other clients. The decrease of L_rho in the local steps is smaller than the effect of
+        this difference. In the limit of many clients and short steps, the decrease in the updates of pairs is large
+        enough for rho >= (1 + sqrt(2)) L_g. For rho >= 8 L_g the inequality is true.
     """
     instance = Simplex(clients, ratio, share)
     setting, rounds = instance.setting, instance.rounds

@@ -17,7 +17,7 @@ CLIENTS, ROUNDS = Z[2:8], among(400, 200, 100)
 
 
 def setting_of(clients: int) -> Constants:
-    """Return a setting with curvature 1000 and rho = 10000, in which the one participant's pairs are updated."""
+    """Return a setting with curvature 1000, rho = 10000 and one participant per round, whose pairs are updated."""
     algorithm = FPFC(
         step_size=1 / (CURVATURE + 2 * AUGMENTATION - WEAK_CONVEXITY),
         local_steps=10,
@@ -32,9 +32,9 @@ def setting_of(clients: int) -> Constants:
 
 
 def minimiser(clients: int) -> float:
-    """Return a common minimiser c of the clients, so near the start 0 that the penalty of every pair stays quadratic.
+    """Return a common minimiser c, so near the initial model 0 that the penalty of every pair stays quadratic.
 
-    L_rho never increases, and is at least sum_i L_f / 2 (w_i - c)^2 + m xi lambda / 4; at the start it equals m L_f / 2
+    L_rho never increases, and is at least sum_i L_f / 2 (w_i - c)^2 + m xi lambda / 4. Initially it equals m L_f / 2
     c^2 + m xi lambda / 4. So |w_i - w_j| <= 2 sqrt(m) |c|. If this bound is at most xi, then |theta_ij| <= xi by
     induction, because delta_ij is at most (1 + L_g / rho) xi = xi + lambda / rho.
     """
@@ -42,7 +42,7 @@ def minimiser(clients: int) -> float:
 
 
 def round_maps(setting: Constants) -> np.ndarray:
-    """Return a round's linear map of the state for each participant, (m, n, n) with n = m + m (m - 1) / 2.
+    """Return the linear map of the state in a round, one for each participant, (m, n, n) with n = m + m (m - 1) / 2.
 
     The state contains w_i - c of every client, then v_ij of every pair i < j. At all times theta_ij = xi / lambda v_ij.
     """
@@ -84,7 +84,7 @@ def residual_rows(setting: Constants) -> np.ndarray:
 
 
 def gradient_rows(setting: Constants) -> np.ndarray:
-    """Return L_f (w_i - c) + (1/m) sum_j v_ij as linear forms of ``round_maps``'s state, one per client, (m, n)."""
+    """Return L_f (w_i - c) + (1/m) sum_j v_ij as linear forms in the state, one per client, (m, n)."""
     first, second = np.triu_indices(setting.clients, 1)
     pairs = setting.clients + np.arange(len(first))
     forms = np.zeros((setting.clients, setting.clients + len(first)))
@@ -125,7 +125,7 @@ def theorem_1_participation(
     """If pairs with a participant are updated, E||grad_v L_0||^2 is at most C_2 (F(w^0) - F* + m xi lambda / 4) / K.
 
     Hypotheses
-        The hypotheses of ``fpfc/theorem-1-models``; theta_ij and v_ij are updated where i or j is in A_k.
+        The hypotheses of ``fpfc/theorem-1-models`` hold. theta_ij and v_ij are updated if i or j is in A_k.
 
     Statement
         The mean of E||grad_v L_0||^2 over K rounds is at most C_2 (F(w^0) - F* + m xi lambda / 4) / K, with C_2 = L_g^2
@@ -133,12 +133,12 @@ def theorem_1_participation(
         ``fpfc/theorem-1-duals``.
 
     Source
-        Yu et al. (2023), Algorithm 1 and Theorem 1, a reading. Line 5 leaves pairs of one participant and one absent
-        client open, as ``fpfc/theorem-1-duals`` quotes. This reading updates these pairs, as the public code does, and
-        uses the L_0 of ``fpfc/theorem-1-duals``. C_1 has the factor 1 / p, but C_2 has no such factor. A pair's
-        residual stays constant until the pair is updated, on average for 1 / P rounds, where P is the probability that
-        i or j takes part. So 1 / P is missing: with one participant per round P = 2 / m, and the left-hand side exceeds
-        the bound by a factor that grows like m.
+        Yu et al. (2023), Algorithm 1 and Theorem 1, a reading. Line 5, quoted in ``fpfc/theorem-1-duals``, does not
+        state what happens to a pair of one participant and one absent client. This reading updates these pairs, as
+        the public code does, and uses the L_0 of ``fpfc/theorem-1-duals``. C_1 has the factor 1 / p, but C_2 has no
+        such factor. A pair's residual stays constant until the pair is updated, on average for 1 / P rounds, where P
+        is the probability that i or j takes part. So C_2 lacks the factor 1 / P. With one participant per round P = 2
+        / m, and the left-hand side exceeds the bound by a factor that is proportional to m for many clients.
     """
     setting = setting_of(clients)
     suppose("the hypotheses of Theorem 1", setting.admissible)

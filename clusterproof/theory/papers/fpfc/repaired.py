@@ -102,9 +102,9 @@ def averages(case: Case, stream: np.random.Generator) -> Averages:
 
 
 def expected(setting: Constants, means: np.ndarray, **terms: Any) -> Sides | Expectation:
-    """State the conclusion that the expectation of means over rounds, (replicates,), is at most the sum of the terms.
+    """State that the expected value of the means over rounds, (replicates,), is at most the sum of the ``terms``.
 
-    With full participation the run is deterministic, and the single value is compared.
+    With full participation the run is deterministic, and the comparison uses a single value.
     """
     if setting.algorithm.participation == 1:
         return at_most(float(means[0]), **terms)
@@ -117,7 +117,7 @@ CURVATURE, AUGMENTATION, STRENGTH, SMOOTHING = 10_000.0, 5.0, 1.0, 0.5
 def weakly_coupled(
     clients: int, share: float, augmentation: float = AUGMENTATION, local_steps: int = 1
 ) -> Constants:
-    """Return a setting with curvature 10000, rho = 5, one participant per round and a share of the longest step.
+    """Return a setting with curvature 10000, rho = 5, one participant per round and a ``share`` of the largest step.
 
     The coupling of the clients is weak, so the gradients cause nearly all of the objective's decrease.
     """
@@ -134,7 +134,7 @@ def weakly_coupled(
 
 
 def alike(setting: Constants) -> QuadraticMixture:
-    """Return scalar clients with one common minimiser and the setting's curvature; all penalties stay quadratic."""
+    """Return scalar clients with a common minimiser and the setting's curvature, for which penalties stay quadratic."""
     clients = setting.clients
     return QuadraticMixture(
         hessians=np.full((clients, 1, 1), setting.smoothness),
@@ -144,10 +144,10 @@ def alike(setting: Constants) -> QuadraticMixture:
 
 
 def opposed(strain: float) -> Case:
-    """Return two scalar clients of curvature 1 with minimisers +-strain / 2, for which F is least at equal models.
+    """Return two scalar clients of curvature 1 with minimisers +-strain / 2. F is minimal if both models are equal.
 
-    The penalty's derivative lambda = 1 at 0 is at least ``strain``, the losses' derivative. With ``strain`` at most 1,
-    F(w^0) = F* at w^0 = 0. The smoothed penalty has derivative 0 at this start, so the models move apart.
+    At 0, the derivative of the penalty is lambda = 1, and the derivative of the losses is ``strain``, which is at
+    most 1. So F(w^0) = F* for w^0 = 0. The smoothed penalty has derivative 0 at w^0, so the models move apart.
     """
     algorithm = FPFC(
         step_size=1 / 6,
@@ -164,7 +164,7 @@ def opposed(strain: float) -> Case:
 
 
 def opposed_averages(strain: float, rounds: int) -> tuple[Constants, Averages]:
-    """Return the left-hand sides for the two opposite clients. Both take part, so the run is deterministic."""
+    """Return the left-hand sides of the bounds for the clients of ``opposed``. Both take part in every round."""
     setting, task = opposed(strain)
     return setting, run_averages(
         setting.algorithm, task, np.zeros((1, 1)), rounds=rounds, replicates=1, seed=0
@@ -185,27 +185,29 @@ def repaired_models(case: Random, stream: Stream) -> Sides | Expectation:
     """The mean of E||grad_w L_0||^2 over K rounds is at most (A + B) D_0 / K.
 
     Hypotheses
-        Losses are L_f-smooth, and all models start at one point. Pairs with a participant are updated. Participants are
-        drawn independently from round to round, p_i >= p > 0, and P is the least probability that at least one of two
-        clients takes part. xi < lambda, rho > 2 L_g, 0 < alpha <= 1 / (L_f + rho), any T_i >= 1.
+        Losses are L_f-smooth, and all models start at one point. Pairs with a participant are updated. Participants
+        are drawn independently in every round, p_i >= p > 0, and P is the smallest probability that at least one of
+        two clients takes part. xi < lambda, rho > 2 L_g, 0 < alpha <= 1 / (L_f + rho), and the T_i >= 1 are
+        arbitrary.
 
     Statement
         The statement is the title, with A = 2 L_h / (p (1 - (1 - alpha L_h)^(2T))), T = min T_i, B = 4 rho L_g^2 (m -
         1) / (m P den), D_0 = F(w^0) - F* + (m - 1) xi lambda / 4, den = rho^2 - L_g rho - 2 L_g^2, L_h = L_f + rho.
 
     Proof
-        Let z = alpha L_h, and g_s the gradient of the L_h-smooth h_i at local step s, g_0 = M_i = grad_{w_i} L_rho.
-        Each step lowers L_rho by at least alpha (1 - z / 2) ||g_s||^2, and ||g_{s+1}|| >= (1 - z) ||g_s||, since the
-        gradient changes by L_h alpha ||g_s|| at most; summed over T steps, by at least (1 - (1 - z)^(2T)) / (2 L_h)
-        ||M_i||^2. The update of a pair lowers L_rho by den / (4 m rho) ||d theta||^2 for each order of the pair.
-        Between two updates of a pair, its residual r_ij = d v / rho is constant; this time is geometric with mean 1 /
-        P_ij. Moreover grad_{w_i} L_0 = M_i - (rho / m) sum_j r_ij, and L_rho >= F*. The sum of both decreases is at
-        most D_0, and (x + y)^2 <= (x^2 / A + y^2 / B)(A + B). ``fpfc/repaired-proof`` states the lines of this proof as
-        claims. The kernel proves some of them: a table in ``docs/explanation/fpfc-repaired.md`` says which.
+        Let z = alpha L_h. Let g_s be the gradient of the L_h-smooth h_i at local step s, so that g_0 = M_i =
+        grad_{w_i} L_rho. Each step decreases L_rho by at least alpha (1 - z / 2) ||g_s||^2. Moreover ||g_{s+1}|| >=
+        (1 - z) ||g_s||, since the gradient changes by at most L_h alpha ||g_s||. So T steps decrease L_rho by at
+        least (1 - (1 - z)^(2T)) / (2 L_h) ||M_i||^2. The update of a pair decreases L_rho by at least den / (4 m rho)
+        ||d theta||^2 for each order of the pair. Between two updates of a pair, its residual r_ij = d v / rho is
+        constant. The number of these rounds has a geometric distribution with mean 1 / P_ij. Moreover grad_{w_i} L_0
+        = M_i - (rho / m) sum_j r_ij, and L_rho >= F*. The sum of both decreases is at most D_0, and (x + y)^2 <= (x^2
+        / A + y^2 / B)(A + B). ``fpfc/repaired-proof`` states the steps of this proof as claims. The kernel proves
+        some of these claims, which a table in ``docs/explanation/fpfc-repaired.md`` lists.
 
     Source
-        Ours; the claim replaces the first inequality of Theorem 1 of Yu et al. (2023) without a condition on T_i. A is
-        2 / (alpha p (2 - alpha L_h)) for T = 1 and falls to 2 L_h / p as T grows.
+        Ours. The claim replaces the first inequality of Theorem 1 of Yu et al. (2023), without a condition on T_i. A
+        is 2 / (alpha p (2 - alpha L_h)) for T = 1, and decreases to 2 L_h / p as T grows.
     """
     setting, measured = case[0], averages(case, stream)
     # the least observed objective replaces F*; the bound with F* itself is larger
@@ -235,7 +237,7 @@ def models_of_alike_clients(
 
 @repaired_models.line("opposed clients")
 def models_of_opposed_clients(strain: float = STRAIN, rounds: int = Z[1:20]) -> Sides:
-    """F is least at the start, so D_0 contains only the term of the smoothing."""
+    """Check the bound for two clients that start at the minimum of F, so D_0 contains only the smoothing term."""
     setting, measured = opposed_averages(strain, rounds)
     suppose_the_hypotheses(setting)
     gap = setting.repaired_start / rounds
@@ -266,19 +268,21 @@ def repaired_mapping(
         and xi = ``share`` lambda.
 
     Statement
-        The statement is the title: each of the m (m - 1) ordered pairs adds at most the square. The statement says
-        nothing about convergence. It is true for every theta whose v is the gradient of the smoothed penalty, and
-        measures only the smoothing.
+        The statement is the title: each of the m (m - 1) ordered pairs contributes at most (lambda xi / (lambda +
+        xi))^2. The statement does not imply convergence. It is true for every theta for which v is the gradient of
+        the smoothed penalty, and depends only on the smoothing.
 
     Proof
         For a > 2 the unit proximal map of SCAD is single-valued, and maps theta + v to theta where ||theta|| > xi.
-        Otherwise theta + v has length (1 + lambda / xi) t with t <= xi. The map gives length 0, or t + lambda t / xi -
-        lambda, and the distance is at most lambda xi / (lambda + xi), its value at t = lambda xi / (lambda + xi).
+        Otherwise theta + v has length (1 + lambda / xi) t with t <= xi. The map returns a vector of length 0 or t +
+        lambda t / xi - lambda. So the distance to theta is at most lambda xi / (lambda + xi), with equality for t =
+        lambda xi / (lambda + xi).
 
     Source
-        Ours; the second inequality of Theorem 1 of Yu et al. (2023), ``fpfc/theorem-1-mapping``, with m (m - 1) instead
-        of m^2, because a client has no pair with itself. The claim needs a > 2, which is part of the definition of
-        SCAD. For a <= 2, the unit proximal objective has two local minima, and theta may be the higher one.
+        Ours. The claim is the second inequality of Theorem 1 of Yu et al. (2023), ``fpfc/theorem-1-mapping``, with m
+        (m - 1) instead of m^2, because a client has no pair with itself. The claim needs a > 2, which is part of the
+        definition of SCAD. For a <= 2, the unit proximal objective has two local minima, and theta may be the higher
+        one.
     """
     lam, xi, a = float(strength), float(share * strength), float(concavity)
     theta = np.array([float(length)])
@@ -289,7 +293,7 @@ def repaired_mapping(
 
 @repaired_mapping.line("random settings", evaluations=30)
 def mapping_of_runs(case: Random, stream: Stream) -> Sides:
-    """Check the claim for the largest value over all rounds and runs."""
+    """Check the claim for the largest ||G||^2 over all rounds and runs."""
     setting, measured = case[0], averages(case, stream)
     suppose("a > 2", setting.penalty.concavity > 2)
     return at_most(measured.mapping, smoothing=(1 - 1 / setting.clients) * setting.mapping_bound)
@@ -310,21 +314,21 @@ def repaired_duals(clients: int = participation.CLIENTS, rounds: int = participa
         The hypotheses of ``fpfc/repaired-models``.
 
     Statement
-        The statement is the title, with the printed C_2, which lacks the factor 1 / P of partial participation.
+        The statement is the title, with the paper's C_2. The paper omits the factor 1 / P for partial participation.
 
     Proof
         As in ``fpfc/repaired-models``, the sum of ||d v||^2 is at most L_g^2 times the sum of ||d theta||^2, and each
-        residual stays constant for 1 / P rounds in the mean.
+        residual is constant for 1 / P rounds on average.
 
     Source
-        Ours; the claim replaces the third inequality of Theorem 1 of Yu et al. (2023).
+        Ours. The claim replaces the third inequality of Theorem 1 of Yu et al. (2023).
     """
     return participation.theorem_1_participation(clients, rounds, power_of_pairs=1)
 
 
 @repaired_duals.line("random settings", evaluations=30)
 def duals_of_runs(case: Random, stream: Stream) -> Sides | Expectation:
-    """Check the bound for means over runs. The least observed objective replaces F*, which makes the bound smaller."""
+    """Check the bound for means over runs. The smallest observed F replaces F*, which makes the bound smaller."""
     setting, measured = case[0], averages(case, stream)
     factor = setting.second / setting.pair_participation / ROUNDS
     gap = measured.start - measured.end
@@ -333,7 +337,7 @@ def duals_of_runs(case: Random, stream: Stream) -> Sides | Expectation:
 
 @repaired_duals.line("opposed clients")
 def duals_of_opposed_clients(strain: float = STRAIN, rounds: int = Z[1:20]) -> Sides:
-    """F is least at the start, so D_0 contains only the term of the smoothing."""
+    """Check the bound for two clients that start at the minimum of F, so D_0 contains only the smoothing term."""
     setting, measured = opposed_averages(strain, rounds)
     suppose_the_hypotheses(setting)
     return at_most(measured.duals.item(), smoothing=setting.second * setting.repaired_start / rounds)
@@ -359,7 +363,7 @@ Positive = Annotated[Case, drawn(draw_positive, write=write_setting, read=read_s
 
 
 def suppose_positive(setting: Constants) -> None:
-    """Suppose the hypotheses of Theorem 1, and that C_1's first denominator is positive."""
+    """Suppose the hypotheses of Theorem 1, and suppose that C_1's first denominator is positive."""
     suppose_the_hypotheses(setting)
     suppose("q = c^(T/2) < 1/3", setting.power < 1 / 3)
     suppose("rho > L_f (1 + q) / (1 - 3q)", setting.algorithm.augmentation > setting.least_augmentation)
@@ -379,23 +383,23 @@ def theorem_1_models_positive(case: Positive, stream: Stream) -> Sides | Expecta
     """If the denominators of C_1 are positive, the first inequality of Theorem 1 is true.
 
     Hypotheses
-        The hypotheses of ``fpfc/theorem-1-models``; moreover rho > L_f (1 + q) / (1 - 3q) and q = c^(T/2) < 1/3, T =
-        min T_i, and pairs with a participant are updated.
+        The hypotheses of ``fpfc/theorem-1-models`` hold. Moreover rho > L_f (1 + q) / (1 - 3q) and q = c^(T/2) < 1/3
+        with T = min T_i. Pairs with a participant are updated.
 
     Statement
         The mean of E||grad_w L_0||^2 over K rounds is at most C_1 (F(w^0) - F* + m xi lambda / 4) / K, with C_1 as in
         ``fpfc/theorem-1-models`` and r = (c^(-T/2) - 1)^-1.
 
     Proof
-        p C_1 >= 6 rho + 12 rho^3 / den, since rho - L_f - 2 r L_h is positive and at most rho; den = rho^2 - L_g rho -
-        2 L_g^2. In ``fpfc/repaired-models`` p B <= 4 rho L_g^2 / den <= rho^3 / den by rho > 2 L_g; and c >= 1 - alpha
-        L_h >= (1 - alpha L_h)^2 with L_h < 2 rho gives p A <= 2 L_h / (1 - c^(2T)) <= (81/80) 4 rho. As rho^3 / den >
-        rho, C_1 >= 3.5 (A + B), and the inequality follows from the repaired inequality. The other reading of (c -
-        T/2)^-1 is r = c^(T/2); for it the inequality follows likewise where rho - L_f - 2 r L_h > 0.
+        Let den = rho^2 - L_g rho - 2 L_g^2. Then p C_1 >= 6 rho + 12 rho^3 / den, since rho - L_f - 2 r L_h is
+        positive and at most rho. In ``fpfc/repaired-models``, rho > 2 L_g implies p B <= 4 rho L_g^2 / den <= rho^3 /
+        den. Since c >= 1 - alpha L_h >= (1 - alpha L_h)^2 and L_h < 2 rho, p A <= 2 L_h / (1 - c^(2T)) <= (81/80) 4
+        rho. As rho^3 / den > rho, C_1 >= 3.5 (A + B), and the inequality follows from the repaired inequality. For
+        the other reading of (c - T/2)^-1, r = c^(T/2), the same proof works if rho - L_f - 2 r L_h > 0.
 
     Source
-        Yu et al. (2023), Theorem 1, as ``fpfc/theorem-1-models`` reads it, with the condition that C_1 needs instead of
-        rho > L_f / (1 - 2q) and q < 1/2.
+        Yu et al. (2023), Theorem 1, in the reading of ``fpfc/theorem-1-models``. The condition that makes C_1
+        positive replaces rho > L_f / (1 - 2q) and q < 1/2.
     """
     setting, measured = case[0], averages(case, stream)
     suppose_positive(setting)
@@ -418,7 +422,7 @@ def positive_of_alike_clients(clients: int = among(2, 4, 6, 8)) -> Sides:
 
 @theorem_1_models_positive.line("opposed clients")
 def positive_of_opposed_clients(rounds: int = among(1, 2, 5, 20)) -> Sides:
-    """Two clients start where F is least, so the bound consists only of the term of the smoothing."""
+    """Check the bound for two clients that start at the minimum of F, so the bound contains only the smoothing term."""
     setting, task = opposed(1.0)
     longest = 1 / (setting.smoothness + 2 * setting.algorithm.augmentation)
     setting = replace(setting, algorithm=replace(setting.algorithm, step_size=longest, local_steps=10))

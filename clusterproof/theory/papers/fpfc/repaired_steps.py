@@ -1,4 +1,4 @@
-"""Claims on each line in the proof of the repaired theorem, about the augmented Lagrangian and the local steps."""
+"""Claims on each step in the proof of the repaired theorem, about the augmented Lagrangian and the local steps."""
 
 from __future__ import annotations
 
@@ -43,12 +43,12 @@ def lagrangian(
 
 
 def follow(case: Random, stream: np.random.Generator) -> tuple[np.ndarray, float]:
-    """Simulate an admissible setting, and return seven quantities for each round, and a scale.
+    """Simulate an admissible setting, and return seven quantities for each round, and L_rho before the first round.
 
-    The first two are the decrease of L_rho by the local steps, and the sum over participants of ||M_i||^2. The next
-    three are the decrease of L_rho by the pairs' update, and the sums over ordered pairs of ||d theta||^2 and ||d
-    v||^2. The last two are the largest entry of grad_{w_i} L_0 - M_i + (rho / m) sum_j r_ij, and L_rho - F after the
-    round. The scale, which is for the tolerance of rounding, is L_rho at the start.
+    The first two quantities are the decrease of L_rho in the local steps, and the sum over participants of ||M_i||^2.
+    The next three are the decrease of L_rho in the update of the pairs, and the sums over ordered pairs of ||d
+    theta||^2 and ||d v||^2. The last two are the largest entry of grad_{w_i} L_0 - M_i + (rho / m) sum_j r_ij, and
+    L_rho - F after the round. The initial L_rho determines the tolerance for rounding errors.
     """
     setting, task = case
     suppose_the_hypotheses(setting)
@@ -91,7 +91,7 @@ def follow(case: Random, stream: np.random.Generator) -> tuple[np.ndarray, float
     places="approach; algorithm 1, line 3; algorithm 1, line 5",
 )
 def repaired_proof(case: Random, stream: Stream) -> dict[str, Sides]:
-    """Every line in the proof of the repaired theorem is true.
+    """Every step in the proof of the repaired theorem is true.
 
     Hypotheses
         The hypotheses of ``fpfc/repaired-models``, on every run.
@@ -107,7 +107,7 @@ def repaired_proof(case: Random, stream: Stream) -> dict[str, Sides]:
         6. (x + y)^2 <= (x^2 / A + y^2 / B)(A + B).
 
     Source
-        Ours; the note "FPFC's theorem, repaired" contains the whole proof.
+        Ours. The note "FPFC's theorem, repaired" contains the whole proof.
     """
     (fall, squares, fall_of_pairs, moves, dual_moves, identity, excess), scale = follow(case, stream)
     setting, rounding = case[0], 1e-11 * scale
@@ -125,7 +125,7 @@ def repaired_proof(case: Random, stream: Stream) -> dict[str, Sides]:
 
 
 CURVATURE, LENGTH = Q[-1:1:4], Q[0:1:4]
-"""A mean second derivative of h_i along a step in units of L_h, or z = alpha L_h."""
+"""Mean second derivative of h_i along a step, in units of L_h, and z = alpha L_h."""
 
 
 @repaired_proof.step("1: one step")
@@ -134,9 +134,9 @@ def one_step(
 ) -> dict[str, Sides]:
     """Check one local step on a function with L_h = 1, from a point with gradient 1.
 
-    ``curvature`` is the mean second derivative along the step. ``weighted`` is twice the mean with a weight that falls
-    to 0 at the step's end, as in Taylor's remainder. In several dimensions the first comparison is the triangle
-    inequality.
+    ``curvature`` is the mean second derivative along the step. ``weighted`` is twice the mean with a weight that
+    decreases to 0 at the end of the step, as in Taylor's remainder. In several dimensions, the triangle inequality
+    implies the first comparison.
     """
     return {
         "gradient": at_least(1 - z * curvature, smooth=1 - z),
@@ -146,9 +146,9 @@ def one_step(
 
 @repaired_proof.step("1: all steps")
 def all_steps(z: Fraction = LENGTH, remaining: Fraction = LENGTH) -> Sides:
-    """Check D_1 = z (1 - z / 2) and D_{T+1} = D_1 + (1 - z)^2 D_T for D_T = (1 - (1 - z)^(2T)) / 2: induction over T.
+    """Check D_1 = z (1 - z / 2) and D_{T+1} = D_1 + (1 - z)^2 D_T for D_T = (1 - (1 - z)^(2T)) / 2.
 
-    ``remaining`` stands for (1 - z)^(2T).
+    These equations are an induction over T. ``remaining`` is (1 - z)^(2T).
     """
     shrinking = (1 - z) ** 2
     return equal(((1 - shrinking * remaining) / 2, z * (1 - z / 2) + shrinking * (1 - remaining) / 2))
@@ -156,15 +156,15 @@ def all_steps(z: Fraction = LENGTH, remaining: Fraction = LENGTH) -> Sides:
 
 FIVE = ("-1", "-1/2", "0", "1/2", "1")
 CURVATURES = [" ".join(each) for steps in range(1, 5) for each in product(FIVE, repeat=steps)]
-"""Curvatures between the points of up to four steps, in units of L_h, such as "1 -1/2"."""
+"""Curvatures between successive points of up to four steps, in units of L_h, for example "1 -1/2"."""
 
 
 @repaired_proof.line("1: scalar functions", evaluations=3120)
 def scalar_functions(curvatures: str = among(*CURVATURES), quarters: int = Z[1:4]) -> Sides:
     """Check the steps on a scalar function, convex or not, with L_h = 1 and alpha = z, in ``quarters``.
 
-    With z <= 1 the points are in order, so that each curvature is the function's second derivative between two
-    neighbouring points.
+    For z <= 1 the points of the steps are in order, so each curvature is the second derivative of the function
+    between two neighbouring points.
     """
     z = Fraction(quarters, 4)
     gradient, fall = Fraction(1), Fraction(0)
@@ -185,7 +185,7 @@ def shared(
     first: Fraction = POSITIVE,
     second: Fraction = POSITIVE,
 ) -> Sides:
-    """The difference between the two sides is a square after multiplication by A B; all numbers are from 1/4 to 4."""
+    """Check that A B times the difference between the two sides is a square; all numbers are from 1/4 to 4."""
     left = first * second * (x + y) ** 2
     right = (x**2 * second + y**2 * first) * (first + second)
     return equal((right - left, (x * second - y * first) ** 2))
@@ -201,21 +201,22 @@ def shared(
     places="approach",
 )
 def descent(case: Random, stream: Stream, pair_rule: str = among("either", "all")) -> Sides:
-    """The augmented Lagrangian never increases, whichever clients take part.
+    """For any participants, the augmented Lagrangian does not increase in a round.
 
     Hypotheses
-        The hypotheses of ``fpfc/repaired-models``, on every run. The server updates pairs with a participant, or all
+        The hypotheses of ``fpfc/repaired-models`` hold. The server updates the pairs with a participant, or all
         pairs.
 
     Statement
         L_rho(w^(k+1), theta^(k+1), v^(k+1)) <= L_rho(w^k, theta^k, v^k).
 
     Proof
-        sum_i h_i majorises L_rho in w, since its quadratic part has Hessian rho (I - 11'/m) <= rho I, and each local
-        step of at most 1 / (L_f + rho) lowers h_i. The pairs' update lowers L_rho for rho > 2 L_g.
+        As a function of w, sum_i h_i majorises L_rho, since the quadratic part of L_rho has the Hessian rho (I -
+        11'/m) <= rho I. Each local step with a step size of at most 1 / (L_f + rho) decreases h_i. The update of the
+        pairs decreases L_rho for rho > 2 L_g.
 
     Source
-        Ours, for simultaneous updates of any subset of clients. The proof of Theorem 1 uses this claim.
+        Ours. The proof of Theorem 1 uses this claim, for simultaneous updates of any subset of the clients.
     """
     setting, task = case
     suppose_the_hypotheses(setting)
@@ -250,11 +251,11 @@ def local_steps(case: Random, stream: Stream) -> Sides:
         ||w_i^(k+1) - w_i^*|| <= (1 - alpha rho)^T ||w_i^k - w_i^*|| for every participant of every round.
 
     Proof
-        h_i is rho-strongly convex and (L_f + rho)-smooth; a gradient step of at most 1 / (L_f + rho) contracts
-        the distance from its minimiser by 1 - alpha rho on quadratics.
+        h_i is rho-strongly convex and (L_f + rho)-smooth. On quadratics, a gradient step with a step size of at most
+        1 / (L_f + rho) multiplies the distance from the minimiser by at most 1 - alpha rho.
 
     Source
-        Ours, on quadratics. The condition on T in Theorem 1 of Yu et al. (2023) depends on this claim.
+        Ours, proved for quadratics. The condition on T in Theorem 1 of Yu et al. (2023) depends on this claim.
     """
     setting, task = case
     start = 3 * stream.standard_normal((1, task.dimension))

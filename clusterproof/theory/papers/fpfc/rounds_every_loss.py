@@ -19,14 +19,14 @@ from clusterproof.theory.papers.fpfc.two_clients import (
 )
 
 Fall = Annotated[Fraction, rationals(0, lambda smoothness: 1 / (2 * smoothness), 8)]
-"""The number 1 / A: the local steps lower h_i by at least ||M_i||^2 / A."""
+"""The number 1 / A: the local steps decrease h_i by at least ||M_i||^2 / A."""
 
 
 # ---- multipliers
 
 
 def of_fall(client: int, now: int, hypothesis: int) -> Callable[..., dict[str, Any]]:
-    """Return the multipliers that prove that a local step from the client's point ``now`` lowers h_i."""
+    """Return the multipliers that prove that a local step from the client's point ``now`` decreases h_i."""
 
     def multipliers(smoothness: Any, length: Any) -> dict[str, Any]:
         fall, gradient = f"hypothesis {hypothesis}", f"hypothesis {hypothesis + 1}"
@@ -36,7 +36,7 @@ def of_fall(client: int, now: int, hypothesis: int) -> Callable[..., dict[str, A
 
 
 def of_gradient(client: int, now: int, hypothesis: int) -> Callable[..., dict[str, Any]]:
-    """Return the multipliers that prove that a local step keeps a share of the length of h_i's gradient."""
+    """Return the multipliers that prove a lower bound on the norm of h_i's gradient after a local step."""
 
     def multipliers(smoothness: Any, length: Any) -> dict[str, Any]:
         weight = 2 * (1 - length) * smoothness / length
@@ -47,7 +47,7 @@ def of_gradient(client: int, now: int, hypothesis: int) -> Callable[..., dict[st
 
 
 def of_local_steps(inner: str, now: int, hypothesis: int) -> dict[str, Any]:
-    """Return the multipliers of a local step of both clients, indexed by the names of the parts."""
+    """Return the multipliers for a local step of both clients, indexed by the names of the proof's parts."""
     name = f"{inner}round"
     return {
         **{f"{inner}start {place}": [] for place in range(4)},
@@ -59,20 +59,20 @@ def of_local_steps(inner: str, now: int, hypothesis: int) -> dict[str, Any]:
 
 
 def of_pair(now: int, weight: Any) -> dict[str, Any]:
-    """Return the multipliers of the pair's update, for gradients and values of phi at theta and at the new theta."""
+    """Return the multipliers for the update of the pair, for gradients and values of phi at the old and new theta."""
     half, new = Fraction(1, 2), now + 2
     values = {f"2:{now + 1},{now}:0": half, f"2:{new},{new + 1}:0": half}
     return {**values, f"2:{now},{new}:0": half + weight, f"2:{new},{now}:0": weight}
 
 
 def of_one_round(lipschitz: Any, smoothness: Any) -> dict[str, Any]:
-    """Return the multipliers for the line about one round."""
+    """Return the multipliers for the statement about one round."""
     steps = {"hypothesis 0": 1 / (2 * smoothness), "hypothesis 2": 1 / (2 * smoothness)}
     return steps | of_pair(1, lipschitz / (1 + lipschitz))
 
 
 def of_steps_in_a_round(smoothness: Any) -> dict[str, Any]:
-    """Return the multipliers that prove how much all local steps lower h_1 + h_2."""
+    """Return the multipliers that prove how much all local steps decrease h_1 + h_2."""
     return {"hypothesis 1": 1 / (2 * smoothness), "hypothesis 3": 1 / (2 * smoothness)}
 
 
@@ -92,16 +92,16 @@ def of_a_round_for_duals(lipschitz: Any) -> dict[str, Any]:
 
 
 def of_the_end_for_duals(lipschitz: Any) -> dict[str, Any]:
-    """Return the multipliers that prove that the penalty is below the pair's part, in the line about duals."""
+    """Return the multipliers, for the statement on duals, that bound the penalty by the pair's terms in L_rho."""
     per_constant = 2 * (1 + lipschitz) * denominator(lipschitz)
     half = lipschitz**2 / (2 * per_constant)
     return {"hypothesis 0": 1 / per_constant, "2:4,3:0": half, "2:3,5:0": half}
 
 
 def of_the_end() -> dict[str, Any]:
-    """Return the multipliers for F after another step, which lowers both losses.
+    """Return the multipliers for F after one more gradient step, which decreases both losses.
 
-    The penalty is below the pair's part.
+    They also prove that the penalty is at most the pair's terms in L_rho.
     """
     return {"0:2,3:0": 1, "1:2,3:0": 1, "2:4,3:0": Fraction(1, 2), "2:3,5:0": Fraction(1, 2)}
 
@@ -120,23 +120,25 @@ def of_the_end() -> dict[str, Any]:
 def one_round(
     lipschitz: Lipschitz, smoothness: Smoothness, length: Length, f: Three, steps: int = Z[1:]
 ) -> Sides:
-    """A round lowers the augmented Lagrangian as lines 1 and 2 of the proof state, for every loss, penalty and T.
+    """A round decreases the augmented Lagrangian as steps 1 and 2 of the proof state, for every loss, penalty and T.
 
     Hypotheses
-        Two clients both take part. Their losses are L_f-smooth with L_f > 0. The penalty g is L_g-smooth with L_g > 0.
-        They need not be convex or bounded from below, and g need not be a function of the distance. rho > 2 L_g, and 0
-        < z = alpha L_h <= 1. Models and theta are any points, and v = grad g(theta), as after every update.
+        There are two clients, and both take part. Their losses are L_f-smooth with L_f > 0. The penalty g is
+        L_g-smooth with L_g > 0. The losses and the penalty need not be convex or bounded from below, and g need not
+        be a function of the distance. rho > 2 L_g, and 0 < z = alpha L_h <= 1. The models and theta are arbitrary
+        points, and v = grad g(theta), as after every update.
 
     Statement
-        L_rho falls by at least (1 - (1 - z)^(2T)) / (2 L_h) sum_i ||M_i||^2 + den / (4 rho) ||d theta||^2 for every T.
-        M_i is grad_{w_i} L_rho before the round, L_h = L_f + rho and den = rho^2 - L_g rho - 2 L_g^2.
+        L_rho decreases by at least (1 - (1 - z)^(2T)) / (2 L_h) sum_i ||M_i||^2 + den / (4 rho) ||d theta||^2 for
+        every T. M_i is grad_{w_i} L_rho before the round, L_h = L_f + rho and den = rho^2 - L_g rho - 2 L_g^2.
 
     Proof
-        The local steps lower h_1 + h_2, which majorises L_rho in the models. The pair's update lowers L_rho.
+        The local steps decrease h_1 + h_2, which majorises L_rho as a function of the models. The update of the pair
+        decreases L_rho.
 
     Source
-        Ours, from the proof of Theorem 1 of Yu et al. (2023). On drawn tasks, ``fpfc/repaired-proof`` has these lines
-        for more clients and for absent clients.
+        Ours, from the proof of Theorem 1 of Yu et al. (2023). ``fpfc/repaired-proof`` checks these steps on random
+        tasks with more clients and with absent clients.
     """
     suppose_the_hypotheses(smoothness, lipschitz, length)
     two, models, state = TwoClients(f, smoothness, lipschitz), (f.start, f.point()), f.point()
@@ -153,7 +155,7 @@ def one_round(
 
 
 def next_round(two: TwoClients, now: Any, length: Any, steps: Any, fall: Any) -> Any:
-    """Return models and the pair's state after a round, with a bound on the change of h_1 + h_2 that a proof knows."""
+    """Return the models and the pair's state after a round, and check a bound on the change of h_1 + h_2."""
     x, y, state, _ = now
     after, remaining, squares, change = two.after_local_steps((x, y), state, length, steps)
     suppose("(1 - z)^(2T) <= 1 - 2 L_h / A", remaining <= 1 - 2 * two.smoothness * fall)
@@ -195,21 +197,23 @@ def all_rounds(
         (1 - z)^(2T)).
 
     Statement
-        sum_{k=1..K} ||grad_w L_0^k||^2 <= (A + B) (L_rho^0 - F(u)), with B = 2 rho L_g^2 / den and F the objective with
-        the penalty g. A step of 1 / L_h from the last models w^K against grad_w L_rho leads to u. F(u) is at least F*,
-        and L_rho^0 = F(w^0) for the start of FPFC, where theta = v = 0 and both models are equal. So the claim contains
-        the first inequality of ``fpfc/repaired-models`` for two clients that always take part.
+        sum_{k=1..K} ||grad_w L_0^k||^2 <= (A + B) (L_rho^0 - F(u)). Here B = 2 rho L_g^2 / den, and F is the
+        objective with the penalty g. The point u is the end of one more gradient step on L_rho with step size 1 / L_h
+        from the final models w^K. F(u) is at least F*. FPFC starts with theta = v = 0 and equal models, so that
+        L_rho^0 = F(w^0). So the claim implies the first inequality of ``fpfc/repaired-models`` for two clients that
+        always take part.
 
-        *duals*: sum_{k=1..K} ||grad_v L_0^k||^2 <= C_2 (L_rho^0 - F(w^K)), with C_2 = L_g^2 / (2 rho den). This is the
-        inequality of ``fpfc/repaired-duals`` for these clients.
+        *duals*: sum_{k=1..K} ||grad_v L_0^k||^2 <= C_2 (L_rho^0 - F(w^K)), with C_2 = L_g^2 / (2 rho den). This is
+        the inequality of ``fpfc/repaired-duals`` for two clients that always take part.
 
     Proof
-        The potential is the sum so far, over A + B, plus L_rho - sum_i ||M_i||^2 / A. It never exceeds L_rho^0, by
-        ``fpfc/round-every-loss``, ||d v|| <= L_g ||d theta|| and lines 4 and 6 of ``fpfc/repaired-proof``. At the end,
-        L_rho - sum_i ||M_i||^2 / (2 L_h) is at least F(u), by line 5.
+        The potential is the sum of ||grad_w L_0||^2 over the past rounds, divided by A + B, plus L_rho - sum_i
+        ||M_i||^2 / A. It never exceeds L_rho^0, by ``fpfc/round-every-loss``, ||d v|| <= L_g ||d theta|| and steps 4
+        and 6 of ``fpfc/repaired-proof``. After the last round, L_rho - sum_i ||M_i||^2 / (2 L_h) is at least F(u), by
+        step 5.
 
     Source
-        Ours; the claim replaces Theorem 1 of Yu et al. (2023) for two clients that always take part.
+        Ours. The claim replaces Theorem 1 of Yu et al. (2023) for two clients that always take part.
     """
     suppose_the_hypotheses(smoothness, lipschitz, length)
     two, den = TwoClients(f, smoothness, lipschitz), denominator(lipschitz)
@@ -256,7 +260,7 @@ def duals_of_all_rounds(
     steps: int = Z[1:],
     rounds: int = Z[1:],
 ) -> Sides:
-    """||grad_v L_0||^2 is ||w_1 - w_2 - theta||^2 / 8."""
+    """Check the statement on duals, where ||grad_v L_0||^2 = ||w_1 - w_2 - theta||^2 / 8."""
     suppose_the_hypotheses(smoothness, lipschitz, length)
     two, per_constant = TwoClients(f, smoothness, lipschitz), 2 * (1 + lipschitz) * denominator(lipschitz)
     start, pair = (f.start, f.point()), f.point()

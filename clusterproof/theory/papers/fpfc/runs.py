@@ -1,7 +1,7 @@
-"""Bounds of FPFC's theorem on a run of the library or of a user: repaired ones, and printed ones that are true.
+"""Bounds of FPFC's theorem on a run of the library or of a user: repaired bounds, and printed bounds that are true.
 
-A trace contains only the models, from which the printed rule computes the differences and multipliers of the pairs. So
-a run whose server does not follow the printed rule can also violate a bound.
+A trace contains only the models. The functions compute the differences and multipliers of the pairs from the models
+with the paper's update rule. So a run whose server does not follow this rule can violate a bound, as well.
 """
 
 from __future__ import annotations
@@ -30,20 +30,20 @@ from clusterproof.theory.papers.fpfc.theorem_1 import Constants, printed_setting
 MODELS = "mean of ||grad_w L_0||^2"
 
 CHANCE = 0.03
-"""Default failure probability of a bound on a mean over participants, which comes from Markov's inequality."""
+"""Default failure probability of a bound on an expectation over participants, for Markov's inequality."""
 
 
 def bound_models(task: Mixture, trace: Trace, failure_probability: float | None = None) -> TraceBound:
     """Bound the mean over rounds of ||grad_w L_0||^2, after every round.
 
-    F* is at least the sum of the least losses of all clients, which is 0 for quadratics. With full participation, the
-    bound is deterministic. With partial participation, it bounds an expectation, and Markov's inequality gives the
-    probability.
+    The bound replaces F* by a lower bound, the sum of the clients' smallest losses, which is 0 for quadratics. With
+    full participation, the bound is deterministic. With partial participation, it bounds an expectation, and Markov's
+    inequality gives the probability.
 
     Raises
     ------
     InvalidArgument
-        If a hypothesis of the repaired theorem fails; the message names it.
+        If a hypothesis of the repaired theorem is not satisfied. The message names the hypothesis.
     """
     quadratic, setting = _setting(task, trace)
     factor = setting.local_steps_factor + setting.pairs_factor
@@ -53,12 +53,12 @@ def bound_models(task: Mixture, trace: Trace, failure_probability: float | None 
 def bound_models_as_printed(
     task: Mixture, trace: Trace, failure_probability: float | None = None
 ) -> TraceBound:
-    """Bound the mean as ``bound_models`` does, by C_1 (F(w^0) - F* + m xi lambda / 4) / K with the least L_- for alpha.
+    """Bound the mean by C_1 (F(w^0) - F* + m xi lambda / 4) / K, where C_1 has the smallest possible L_-.
 
     Raises
     ------
     InvalidArgument
-        As for ``bound_models``, or if C_1's first denominator is not positive; the message names the hypothesis.
+        As for ``bound_models``, or if C_1's first denominator is not positive. The message names the hypothesis.
     """
     quadratic, setting = _setting(task, trace)
     algorithm, setting = setting.algorithm, printed_setting(setting)
@@ -80,14 +80,14 @@ def bound_models_as_printed(
 def bound_models_by_one_term(
     task: Mixture, trace: Trace, failure_probability: float | None = None
 ) -> TraceBound:
-    """Bound the mean as ``bound_models`` does, without the pairs' term, if every pair is updated in every round.
+    """Bound the mean as ``bound_models`` does, without the term B, if every pair is updated in every round.
 
-    The losses are quadratic, so all local steps contribute.
+    The losses are quadratic, so the bound uses the decrease in all local steps.
 
     Raises
     ------
     InvalidArgument
-        As for ``bound_models``, or if a pair may wait.
+        As for ``bound_models``, or if some pair need not be updated in every round.
     """
     quadratic, setting = _setting(task, trace)
     if (rule := setting.algorithm.pair_rule) != "all" and setting.participation < 1:
@@ -99,7 +99,7 @@ def bound_models_by_one_term(
 def bound_models_at_large_augmentation(
     task: Mixture, trace: Trace, failure_probability: float | None = None
 ) -> TraceBound:
-    """Bound the mean as ``bound_models`` does, from the first local step and without the pairs' term, if rho >= 8 L_g.
+    """Bound the mean as ``bound_models`` does, if rho >= 8 L_g, with the first local step only and without the term B.
 
     Raises
     ------
@@ -187,9 +187,9 @@ def bound_descent(task: Mixture, trace: Trace, failure_probability: float | None
 def bound_local_steps(task: Mixture, trace: Trace, failure_probability: float | None = None) -> TraceBound:
     """Bound each participant's distance from the minimiser of h_i by (1 - alpha rho)^T times the previous distance.
 
-    h_i is the client's objective f_i + rho / 2 ||w - zeta_i||^2, with the server's zeta_i. A participant moves unless
-    it is at its minimiser. So if fewer clients moved than take part in a round, the clients nearest to their minimisers
-    also count as participants.
+    h_i is the client's objective f_i + rho / 2 ||w - zeta_i||^2, with the server's zeta_i. A participant changes its
+    model unless the model already minimises h_i. So if fewer clients changed their models than take part in a round,
+    the clients nearest to their minimisers are counted as participants, as well.
 
     Raises
     ------
@@ -249,7 +249,7 @@ def _setting(task: Mixture, trace: Trace) -> tuple[QuadraticMixture, Constants]:
 
 
 def kinds_of_runs(setting: Constants) -> tuple[tuple[str, bool, str], ...]:
-    """Return the repaired theorem's conditions on a run: the argument, whether the condition is satisfied, the rule."""
+    """Return the repaired theorem's conditions on a run: argument name, whether it is satisfied, and the rule."""
     algorithm = setting.algorithm
     return (
         ("penalty", algorithm.penalty == "scad", "must be 'scad'"),
@@ -259,7 +259,7 @@ def kinds_of_runs(setting: Constants) -> tuple[tuple[str, bool, str], ...]:
 
 
 def suppose_the_hypotheses(setting: Constants) -> None:
-    """State the hypotheses of the repaired theorem about a setting."""
+    """Suppose that a setting satisfies the hypotheses of the repaired theorem."""
     for name, holds, rule in kinds_of_runs(setting):
         suppose(f"{name} {rule}", holds)
     suppose("xi < lambda", setting.penalty.smoothing < setting.penalty.strength)
@@ -278,14 +278,15 @@ def repaired_needs(setting: Constants) -> tuple[Hypothesis, ...]:
 
 
 def _states(algorithm: FPFC, task: QuadraticMixture, trace: Trace) -> Iterator[FusionState]:
-    """Yield the states before the first round and after each round, computed from the models by the printed rule."""
+    """Yield the states before the first round and after each round, computed from the models with the paper's rule."""
     models = trace.models if trace.models.ndim == 4 else trace.models[:, None]
     state = algorithm.initialise(models[0][:, :1], task)
     yield state
     count = Constants(algorithm, task.clients, task.client_smoothness, 0.0).active
     for before, after in pairwise(models):
         changed = (before != after).any(axis=-1)
-        # a participant that did not move looks like an absent client, and may be counted as absent
+        # a participant that did not change its model cannot be told from an absent client, and may be
+        # counted as absent
         clients = np.sort(
             np.argsort(~changed, axis=-1, kind="stable")[:, : max(count, int(changed.sum(axis=-1).max()))]
         )
@@ -312,9 +313,10 @@ class ResidualSeries:
 
 
 def residual_series(algorithm: FPFC, task: QuadraticMixture, trace: Trace) -> ResidualSeries:
-    """Compute the pair variables of a run from a common start once, and measure all residuals.
+    """Compute the pair variables of a run with a common initial model, and return all residuals.
 
-    The residuals of the latest run are kept, so bounds on several residuals compute the pair variables only once.
+    The function caches the residuals of the last run, so several bounds on one run compute the pair variables only
+    once.
     """
     digest = hashlib.blake2b(repr((algorithm, trace.models.shape)).encode())
     for array in (task.hessians, task.centers, trace.models):
@@ -324,7 +326,7 @@ def residual_series(algorithm: FPFC, task: QuadraticMixture, trace: Trace) -> Re
 
 @dataclass(frozen=True)
 class _Followed:
-    """A run, which equals every run with the same bytes."""
+    """A run as the key of a cache. Two runs are equal if their digests are equal."""
 
     digest: bytes
     algorithm: FPFC = field(compare=False)
@@ -334,7 +336,7 @@ class _Followed:
 
 @lru_cache(maxsize=1)
 def _followed(given: _Followed) -> ResidualSeries:
-    """Measure the residuals of a run. The result is shared, so callers must not change it."""
+    """Compute the residuals of a run. The result is cached, so callers must not change it."""
     algorithm, task, trace = given.algorithm, given.task, given.trace
     stream = np.random.default_rng(0)  # the gradients of quadratics use no random numbers
     rows = []

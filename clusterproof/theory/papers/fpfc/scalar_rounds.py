@@ -1,4 +1,4 @@
-"""Computes FPFC exactly on scalar clients with losses (w - b)^2 / 2; all clients take part in every round."""
+"""Exact computation of FPFC on scalar clients with losses (w - b)^2 / 2. All clients take part in every round."""
 
 from __future__ import annotations
 
@@ -52,19 +52,19 @@ class ScalarSetting:
 
     @property
     def squared_power(self) -> Any:
-        """The number c^T, which is the square of q."""
+        """The number c^T, the square of q."""
         convexity, smoothness = self.augmentation - WEAK_CONVEXITY, 1 + self.augmentation
         contraction = 1 - 2 * self.step_size * convexity * smoothness / (smoothness + convexity)
         return contraction**self.local_steps
 
     @property
     def power(self) -> tuple[Any, Any]:
-        """Two numbers with q = c^(T/2) between them."""
+        """A lower and an upper bound on q = c^(T/2)."""
         low = Fraction(math.isqrt(math.floor(self.squared_power * DIGITS**2)), DIGITS)
         return low, low + Fraction(1, DIGITS)
 
     def suppose_the_printed(self) -> None:
-        """State the hypotheses of Theorem 1 on rho and T, for both bounds of q."""
+        """Suppose the hypotheses of Theorem 1 on rho and T, for both bounds on q."""
         rho, (_, high) = self.augmentation, self.power
         suppose("rho > 2 lambda / xi", rho > 2 * STRENGTH / self.smoothing)
         suppose("rho > 2 / (a - 1)", rho > 2 / (CONCAVITY - 1))
@@ -76,9 +76,9 @@ class ScalarSetting:
         return self.augmentation - 1 - 2 * inexactness * (1 + self.augmentation)
 
     def most_of_first(self, low: Any, high: Any) -> Any:
-        """Return a lower bound of C_1 for p = 1 and r between ``low`` and ``high``.
+        """Return an upper bound on C_1 for p = 1 and r between ``low`` and ``high``.
 
-        The denominator has one sign there.
+        The first denominator must not change its sign between both ends.
         """
         rho, denominator = self.augmentation, self.first_denominator(high)
         inexactness = high if denominator > 0 else low
@@ -86,11 +86,11 @@ class ScalarSetting:
         return inexact + 12 * rho**3 / self.second_denominator
 
     def shrink(self, delta: Any) -> Any:
-        """Return the proximal point of a difference for the smoothed SCAD over rho."""
+        """Return the proximal point of a difference for the smoothed SCAD divided by rho."""
         return shrinkage(abs(delta), STRENGTH, CONCAVITY, self.smoothing, self.augmentation) * delta
 
     def mean_squared_gradient(self, minimisers: Sequence[Any], start: Any, rounds: int) -> Any:
-        """Return the mean over rounds of ||grad_w L_0||^2 for clients that start with one common model."""
+        """Return the mean over rounds of ||grad_w L_0||^2 for clients with a common initial model."""
         count = len(minimisers)
 
         def gradient_of(minimiser: Any) -> Callable[[Any], Any]:
@@ -120,7 +120,7 @@ class ScalarSetting:
         """Return a lower bound of the mean of E (w_i - w_j)^2, for minimisers 1 and -1 and one participant per round.
 
         No pair is ever updated: theta = v = 0. All participants get the mean of the models, which does not change the
-        difference. The square of E (w_i - w_j) is at most the mean square, and numbers are rounded down.
+        difference. The bound is the square of E (w_i - w_j), rounded down.
         """
         moves = (1 - (1 - self.step_size * (1 + self.augmentation)) ** self.local_steps) / clients
         keeps, gains = rounded_down(1 - moves), rounded_down(2 * moves / (1 + self.augmentation))

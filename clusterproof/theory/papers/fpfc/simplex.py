@@ -1,4 +1,4 @@
-"""Exact expectations for clients that pull equally strongly in all directions, with one participant per round."""
+"""Exact expectations for clients at the corners of a simplex, with one participant per round."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ FLATNESS = 1e-4
 """Curvature of the losses, in units of rho."""
 
 AT_REST = 50
-"""The computation stops when the clients' distance from the fixed point has decreased by this factor."""
+"""The computation stops when the distance of the clients from the fixed point has decreased by this factor."""
 
 Form = Mapping[str, float]
 """A linear form in the variables of ``Simplex.products``."""
@@ -27,12 +27,12 @@ Form = Mapping[str, float]
 
 @dataclass(frozen=True)
 class Simplex:
-    """m clients that start at 0, where F is least, and pull towards the corners of a regular simplex in R^m.
+    """m clients that start at the minimum 0 of F, and whose losses decrease towards the corners of a simplex in R^m.
 
-    Their losses are nearly linear, with the largest gradients that the kink of SCAD balances. With smoothed SCAD the
-    clients move apart until all pairs are nearly xi apart. There the smoothed penalty equals SCAD, so that the decrease
-    uses all of D_0 = (m - 1) xi lambda / 4. In each round, one client takes one step, which is a share of the longest
-    allowed step.
+    The losses are nearly linear, with the largest gradients for which 0 still minimises F with unsmoothed SCAD. With
+    smoothed SCAD the models move apart until the distance of each pair is nearly xi. At this distance the smoothed
+    penalty equals SCAD, so the total decrease is all of D_0 = (m - 1) xi lambda / 4. In each round, one client takes
+    one step. The step size is a share of the largest allowed step size.
 
     Attributes
     ----------
@@ -74,7 +74,7 @@ class Simplex:
 
     @property
     def task(self) -> QuadraticMixture:
-        """The clients. Two gradients at 0 differ by lambda, so that 0 is a subgradient of F there."""
+        """The clients. The gradients of two clients at 0 differ by lambda, so 0 is a subgradient of F at 0."""
         size = self.clients
         corners = np.eye(size) - 1 / size
         pull = SLOPE * SMOOTHING / np.sqrt(2)
@@ -86,27 +86,26 @@ class Simplex:
 
     @property
     def rounds(self) -> int:
-        """Number of rounds until the remaining distance is 1 / ``AT_REST`` of the initial distance."""
+        """Number of rounds until the distance from the fixed point is 1 / ``AT_REST`` of its initial value."""
         rate = self.setting.algorithm.step_size * (self.curvature + SLOPE) / self.clients
         return int(np.log(AT_REST) / rate)
 
     @property
     def reach(self) -> float:
-        """Distance of each client from 0 at the fixed point, in units of its corner's vector."""
+        """Norm of each model at the fixed point, in units of the norm of the client's corner."""
         return float(SLOPE * SMOOTHING / np.sqrt(2) / (self.curvature + SLOPE))
 
     @cached_property
     def moment_map(self) -> np.ndarray:
-        """Return a round's linear map of the five second moments, (5, 5), as long as all penalties are quadratic.
+        """Return the linear map of the five second moments in a round, (5, 5), as long as all penalties are quadratic.
 
-        Differences of w_i and theta_ij from their fixed points, equal in each coordinate, have the moments E w_i^2, E
-        w_i w_j, E w_i theta_ij, E theta_ij^2, E theta_ij theta_ik. All other moments are 0, because theta_ij =
-        -theta_ji.
+        Here w_i and theta_ij are differences from the fixed point. The moments are E w_i^2, E w_i w_j, E w_i
+        theta_ij, E theta_ij^2 and E theta_ij theta_ik. All other moments follow from theta_ij = -theta_ji or are 0.
         """
         return np.stack([self._after(moments) for moments in np.eye(5)], axis=1)
 
     def mean_squared_gradients(self, rounds: int) -> float:
-        """Sum over rounds 1 to K of E||grad_w L_0||^2, where grad_{w_i} L_0 = L_f w_i + (L_g / m) sum_j theta_ij."""
+        """Return the sum over rounds of E||grad_w L_0||^2 for grad_{w_i} L_0 = L_f w_i + (L_g / m) sum_j theta_ij."""
         size, curvature, share = self.clients, self.curvature, SLOPE / self.clients
         mixed, length = 2 * curvature * share * (size - 1), share**2 * (size - 1)
         weights = size * np.array([curvature**2, 0.0, mixed, length, length * (size - 2)])

@@ -1,4 +1,4 @@
-"""Claims on Theorem 1 as printed: its constants (c, q, C_1, C_2), its conditions and its inequalities."""
+"""Claims on the printed Theorem 1: its constants (c, q, C_1, C_2), its conditions and its inequalities."""
 
 from __future__ import annotations
 
@@ -60,12 +60,12 @@ class Constants:
 
     @property
     def inexactness(self) -> float:
-        """The value (c^(-T/2) - 1)^-1, which is one reading of (c - T/2)^-1; ``power`` is the other."""
+        """The value (c^(-T/2) - 1)^-1, which is one reading of (c - T/2)^-1. The other reading is ``power``."""
         return self.power / (1 - self.power)
 
     @property
     def admissible(self) -> bool:
-        """Whether the hypotheses are satisfied: ``printed_needs`` and alpha <= 1 / (L_f + 2 rho - L_-)."""
+        """Whether the hypotheses ``printed_needs`` and alpha <= 1 / (L_f + 2 rho - L_-) are satisfied."""
         shortest = self.smoothness + 2 * self.algorithm.augmentation - self.weak_convexity
         return self.algorithm.step_size * shortest <= 1 + 1e-12 and all_met(printed_needs(self))
 
@@ -82,11 +82,11 @@ class Constants:
 
     @property
     def least_augmentation(self) -> float:
-        """The value L_f (1 + q) / (1 - 3q), or infinity for q >= 1/3; above it, C_1's first denominator is positive."""
+        """The largest rho for which C_1's first denominator is not positive, L_f (1 + q) / (1 - 3q) or infinity."""
         return self.smoothness * (1 + self.power) / (1 - 3 * self.power) if self.power < 1 / 3 else math.inf
 
     def first_of(self, inexactness: float) -> float:
-        """Return C_1 with r = ``inexactness``, or infinity where its first denominator is 0."""
+        """Return C_1 with r = ``inexactness``, or infinity if its first denominator is 0."""
         rho, denominator = self.algorithm.augmentation, self.first_denominator_of(inexactness)
         if denominator == 0:
             return math.inf
@@ -122,13 +122,13 @@ class Constants:
 
     @property
     def pairs_factor(self) -> float:
-        """The number 4 (1 - 1/m) rho L_g^2 / (P den), which is the pairs' factor in the repaired theorem."""
+        """The constant B = 4 (1 - 1/m) rho L_g^2 / (P den) of the repaired theorem."""
         pull = 4 * (1 - 1 / self.clients) * self.algorithm.augmentation * self.penalty.lipschitz**2
         return pull / (self.pair_participation * self.second_denominator)
 
     @property
     def largely_augmented(self) -> bool:
-        """Whether rho >= 8 L_g; then the bound does not need the pairs' factor."""
+        """Whether rho >= 8 L_g. In this case the bound does not need the constant B."""
         return self.algorithm.augmentation >= 8 * self.penalty.lipschitz * (1 - 1e-12)
 
     @property
@@ -165,7 +165,7 @@ class Constants:
 
 
 def printed_setting(setting: Constants) -> Constants:
-    """Return a setting of convex losses with the least L_- that the step size allows. Any positive L_- is valid."""
+    """Return a setting of convex losses with the smallest L_- that the step size allows. Any positive L_- is valid."""
     algorithm = setting.algorithm
     least = max(0.0, setting.smoothness + 2 * algorithm.augmentation - 1 / algorithm.step_size)
     return replace(setting, weak_convexity=least if least * algorithm.step_size > 1e-12 else 0.0)
@@ -224,15 +224,16 @@ def conditions(condition: Fraction = CONDITION, step: Fraction = STEP) -> Sides:
         There are admissible alpha and rho with rho > L_f / (1 - 2c) > 0.
 
     Proof
-        No such alpha and rho exist: 1 - c <= 2 mu L / (L + mu)^2 <= 1/2 because (L + mu)^2 - 4 mu L = (L - mu)^2 >= 0.
-        So c >= 1/2 and 1 - 2c <= 0: the bound on rho is negative, and excludes no rho, or infinite, and excludes every
-        rho. Likewise, since log c < 0, every T_i satisfies T_i > 2 log 2 / log c.
+        No such alpha and rho exist: 1 - c <= 2 mu L / (L + mu)^2 <= 1/2 because (L + mu)^2 - 4 mu L = (L - mu)^2 >=
+        0. So c >= 1/2 and 1 - 2c <= 0. The bound on rho is negative, so that every rho satisfies it, or infinite, so
+        that no rho does. Similarly, since log c < 0, every T_i satisfies T_i > 2 log 2 / log c.
 
     Source
         Yu et al. (2023), Theorem 1, a reading. The text has "T_i > 2 log 2 / log c" and "rho > max{L_f / (1 - 2c), 2
-        lambda / xi, 2 / (a - 1), L_-}". The reading adds that L_f / (1 - 2c) is positive, as a bound on rho would be;
-        otherwise the bound is negative and the conditions are satisfied. For another reading, T_i > 2 log 2 / log(1/c)
-        and rho > L_f / (1 - 2 c^(T/2)), see ``fpfc/theorem-1-models`` and ``fpfc/theorem-1-models-positive``.
+        lambda / xi, 2 / (a - 1), L_-}". The reading adds that L_f / (1 - 2c) is positive, as one expects of a bound
+        on rho. If the bound may be negative, the conditions can be satisfied. For another reading, T_i > 2 log 2 /
+        log(1/c) and rho > L_f / (1 - 2 c^(T/2)), see ``fpfc/theorem-1-models`` and
+        ``fpfc/theorem-1-models-positive``.
     """
     suppose("rho > L_f / (1 - 2c) > 0", contraction(condition, step) < Fraction(1, 2))
     return at_least(1 - 2 * contraction(condition, step), nothing=0)
@@ -250,7 +251,7 @@ WEAK_CONVEXITY = 1e-3
 
 SMOOTHINGS = among(*(Fraction(hundredths, 100) for hundredths in (30, 50, 48, 42, 36)))
 START = Fraction(2)
-"""The clients' common first model. Their minimisers alternate between 1 and -1."""
+"""The common initial model of the clients. Their minimisers alternate between 1 and -1."""
 
 
 @claim(
@@ -281,7 +282,7 @@ def theorem_1_models(
     local_steps: int = Z[1:8],
     rounds: int = Z[1:5],
 ) -> Sides:
-    """With c^(T/2) for c, the mean of E||grad_w L_0||^2 is at most C_1 (F(w^0) - F* + m xi lambda / 4) / K.
+    """With c^(T/2) instead of c, the mean of E||grad_w L_0||^2 is at most C_1 (F(w^0) - F* + m xi lambda / 4) / K.
 
     Hypotheses
         Losses are L_f-smooth with Hessians at least -L_-, all models start at one point, p_i > 0, 0 < alpha <= 1 / (L_f
@@ -289,24 +290,26 @@ def theorem_1_models(
         1), L_-).
 
     Statement
-        The statement is the title, for the mean over K rounds, with C_1 = (1 / p) [6 (r^2 L_h^2 + rho^2) / (rho - L_f -
-        2 r L_h) + 12 rho^3 / (rho^2 - L_g rho - 2 L_g^2)] and the r that allows more, (c^(-T/2) - 1)^-1 or c^(T/2); L_h
-        = L_f + rho, L_g = max(lambda / xi, 1 / (a - 1)). L_0 as in ``fpfc/theorem-1-duals``, c as in
-        ``fpfc/conditions``. The root c^(T/2) lies between two fractions; the hypotheses hold for both, and no r between
-        them allows more. F(w^0) replaces F(w^0) - F*, or 0 replaces it if C_1 is negative; this also allows more.
+        The statement is the title, for the mean over K rounds, with C_1 = (1 / p) [6 (r^2 L_h^2 + rho^2) / (rho - L_f
+        - 2 r L_h) + 12 rho^3 / (rho^2 - L_g rho - 2 L_g^2)] . Here L_h = L_f + rho and L_g = max(lambda / xi, 1 / (a
+        - 1)). L_0 is defined in ``fpfc/theorem-1-duals``, and c in ``fpfc/conditions``. The number r is (c^(-T/2) -
+        1)^-1 or c^(T/2), and the check takes the larger bound of the two. The check knows the root c^(T/2) only up to
+        an interval of fractions: the hypotheses hold at both ends, and the bound is the largest for all r of the
+        interval. F(w^0) replaces F(w^0) - F*, or 0 does if C_1 is negative, which makes the bound larger, as well.
 
     Source
         Yu et al. (2023), Theorem 1, a reading. The text has "T_i > 2 log 2 / log c", "rho > max{L_f / (1 - 2c), 2
-        lambda / xi, 2 / (a - 1), L_-}" and, in C_1, "(c - T/2)^-2 L_h^2" and "2 (c - T/2)^-1 L_h"; L_h, L_g and L_0 are
-        not defined. The reading puts log(1/c) for log c, c^(T/2) for c in 1 - 2c and r for (c - T/2)^-1. The conditions
-        to the letter are weaker: since c > 1/2, L_f / (1 - 2c) and 2 log 2 / log c are negative, and every instance
-        that satisfies the hypotheses above satisfies these conditions. With r = (c^(-T/2) - 1)^-1 the first denominator
-        is positive only for rho > L_f (1 + q) / (1 - 3q) and q = c^(T/2) < 1/3, with r = q only for rho > L_f (1 + 2q)
-        / (1 - 2q). The hypotheses require rho > L_f / (1 - 2q) and q < 1/2. Between these conditions C_1 can be
-        negative, but a mean square cannot. The verdict "violated" rests on C_1 <= 0, with both r, and on the exponent
-        T/2. With r = (c^-T - 1)^-1 the first denominator is positive under the hypotheses. With (c - T/2)^-1 to the
-        letter, C_1 is positive at the instance that is tried first. We do not refute these two readings of C_1. If the
-        denominator is positive, the inequality is true, see ``fpfc/theorem-1-models-positive``.
+        lambda / xi, 2 / (a - 1), L_-}" and, in C_1, "(c - T/2)^-2 L_h^2" and "2 (c - T/2)^-1 L_h". It does not define
+        L_h, L_g and L_0. The reading replaces log c by log(1/c), c by c^(T/2) in 1 - 2c, and (c - T/2)^-1 by r. The
+        literal conditions are weaker: since c > 1/2, L_f / (1 - 2c) and 2 log 2 / log c are negative. So every
+        instance that satisfies the hypotheses above satisfies the literal conditions. The first denominator of C_1 is
+        positive in two cases. With r = (c^(-T/2) - 1)^-1 it needs q = c^(T/2) < 1/3 and rho > L_f (1 + q) / (1 - 3q).
+        With r = q it needs rho > L_f (1 + 2q) / (1 - 2q). The hypotheses require only rho > L_f / (1 - 2q) and q <
+        1/2. So C_1 can be negative, but a mean square cannot. The verdict "violated" rests on C_1 <= 0 for both
+        values of r, and on the exponent T/2. We do not refute two other readings of C_1. With r = (c^-T - 1)^-1 the
+        first denominator is positive under the hypotheses. With the literal (c - T/2)^-1, C_1 is positive at the
+        first instance of the search. If the denominator is positive, the inequality is true, see
+        ``fpfc/theorem-1-models-positive``.
     """
     setting = ScalarSetting(augmentation, smoothing, local_steps)
     setting.suppose_the_printed()
@@ -349,26 +352,27 @@ def theorem_1_mapping(
     """E||G||^2 is at most m^2 lambda^2 xi^2 / (lambda + xi)^2 after every round.
 
     Hypotheses
-        The hypotheses of ``fpfc/theorem-1-models``; a > 2, as in the definition of SCAD (Fan and Li, 2001).
+        The hypotheses of ``fpfc/theorem-1-models`` hold, and a > 2, as in the definition of SCAD (Fan and Li, 2001).
 
     Statement
-        The statement is the title, for G = theta - prox(theta + v) with the proximal map of SCAD itself and unit step.
-        Only this reading leads to the printed bound. The check has lambda, xi and a - 2 of at least 1/4.
+        The statement is the title, for G = theta - prox(theta + v) with the proximal map of unsmoothed SCAD and unit
+        step size. Only this reading leads to the printed bound. The check has lambda, xi and a - 2 of at least 1/4.
 
     Proof that it says nothing
-        After any update of a pair, and at a common start, v_ij is the gradient of the smoothed penalty at theta_ij. For
-        every such theta and v the inequality holds, for all models and losses. Beyond xi the unit proximal map leaves
-        theta_ij unchanged. Up to xi, with t = ||theta_ij||, theta + v has length (1 + lambda / xi) t, and the map
-        returns 0 or shortens the vector by lambda. So theta moves by the smaller of t and lambda (1 - t / xi), which is
-        at most lambda xi / (lambda + xi). There are m (m - 1) ordered pairs. So the inequality is true before the first
-        round, where G = 0, and after every number of rounds. It measures the smoothing, and does not decrease with K.
+        Initially and after every update of a pair, v_ij is the gradient of the smoothed penalty at theta_ij. For
+        every such theta and v the inequality holds, for all models and losses. If t = ||theta_ij|| > xi, the unit
+        proximal map of theta + v returns theta_ij. If t <= xi, theta + v has length (1 + lambda / xi) t, and the map
+        returns 0 or shortens the vector by lambda. So the distance between theta and the result is the smaller of t
+        and lambda (1 - t / xi), which is at most lambda xi / (lambda + xi). There are m (m - 1) ordered pairs. So the
+        inequality is true before the first round, when G = 0, and after any number of rounds. The bound depends only
+        on the smoothing, and does not decrease with K.
 
     Source
-        Yu et al. (2023), Theorem 1, which names SCAD after Fan and Li; for a <= 2 the inequality is false. The paper
-        prints before it "G(omega, theta, v) = theta - prox_{L_0}(theta)", which contains neither v nor a step. The
-        other two inequalities do measure the distance from a stationary point, see ``fpfc/repaired-models`` and
-        ``fpfc/repaired-duals``. The claim ``fpfc/repaired-mapping`` has m (m - 1) instead of m^2, and tests the
-        inequality on runs.
+        Yu et al. (2023), Theorem 1, which refers to SCAD by Fan and Li. For a <= 2 the inequality is false. Before
+        the theorem, the paper prints "G(omega, theta, v) = theta - prox_{L_0}(theta)", which contains neither v nor a
+        step size. The other two inequalities measure the distance from a stationary point, see
+        ``fpfc/repaired-models`` and ``fpfc/repaired-duals``. The claim ``fpfc/repaired-mapping`` has m (m - 1)
+        instead of m^2, and checks the inequality on runs.
     """
     worst = strength * smoothing / (strength + smoothing)
     # theta + v has length at most lambda, and its proximal point is 0
@@ -405,23 +409,23 @@ def theorem_1_duals(clients: int = Z[2:4], rounds: int = among(1000, 2000)) -> S
     """If pairs of two participants are updated, E||grad_v L_0||^2 is at most C_2 (F(w^0) - F* + m xi lambda / 4) / K.
 
     Hypotheses
-        The hypotheses of ``fpfc/theorem-1-models``; theta_ij and v_ij are updated if both i and j are in A_k, and stay
-        unchanged otherwise.
+        The hypotheses of ``fpfc/theorem-1-models`` hold. theta_ij and v_ij are updated if both i and j are in A_k,
+        and stay unchanged otherwise.
 
     Statement
-        The statement is the title, for the mean over K rounds and any participation probabilities,
-        with C_2 = L_g^2 / (m rho (rho^2 - L_g rho - 2 L_g^2)). L_0 is the Lagrangian without its quadratic term. In L_0
-        the pairs' part is the sum over ordered pairs, divided by 2m.
+        The statement is the title, for the mean over K rounds and any participation probabilities, with C_2 = L_g^2 /
+        (m rho (rho^2 - L_g rho - 2 L_g^2)). L_0 is the augmented Lagrangian without its quadratic term. It contains
+        the sum over ordered pairs, divided by 2m.
 
     Source
         Yu et al. (2023), Algorithm 1 and Theorem 1, a reading. Line 5 has "For i, j in A_k (i < j), server computes"
-        and "For i not in A_k and j not in A_k: theta_ij^(k+1) = theta_ij^k": pairs of one participant and one absent
-        client are left open. In this reading, these pairs do not change; in ``fpfc/theorem-1-participation`` they
-        change, as in the public code. The paper does not define L_0. In the reading, L_0 has the sum over ordered
-        pairs, divided by 2m. With the sum over unordered pairs the left-hand side doubles. With one client per round,
-        which Assumption 3 allows, no pair ever has two participants. Then theta and v stay 0, and the models move
-        apart. The left-hand side tends to a positive number, so no constant makes the bound true. By Jensen's
-        inequality the left-hand side of the mean models is no larger; the claim measures the mean models.
+        and "For i not in A_k and j not in A_k: theta_ij^(k+1) = theta_ij^k". It does not state what happens to a pair
+        of one participant and one absent client. In this reading, such a pair does not change. In
+        ``fpfc/theorem-1-participation`` it changes, as in the public code. The paper does not define L_0. If L_0 had
+        the sum over unordered pairs, the left-hand side would double. With one client per round, which Assumption 3
+        allows, no pair ever has two participants. Then theta and v stay 0, and the models move apart. The left-hand
+        side tends to a positive number, so no constant makes the bound true. The check evaluates the left-hand side
+        at the expected models, which by Jensen's inequality is no larger than the printed left-hand side.
     """
     rho = Fraction(5)
     setting = ScalarSetting(rho, Fraction(3, 10), 10)

@@ -1,9 +1,10 @@
-"""Two clients of FPFC with any losses and any penalty, which need not be convex, in the kernel's language.
+"""Two clients of FPFC with arbitrary smooth losses and an arbitrary smooth penalty, in the kernel's language.
 
-A function f is L-smooth exactly if phi = f + L / 2 ||. - c||^2 is convex and 2L-smooth, for any point c. So claims are
-about three convex functions phi. A sum of classes has a minimiser, and c is this minimiser. This hypothesis is empty,
-because the sum has a further part: for any phi, a linear function makes any point a minimiser of the sum. No claim asks
-for the further part. The unit is rho - L_g = 1.
+A function f is L-smooth exactly if phi = f + L / 2 ||. - c||^2 is convex and 2L-smooth, for any point c. So the
+claims are about three convex functions phi. The kernel assumes that the sum of the given functions has a minimiser,
+and c is this minimiser. The assumption excludes nothing, because the sum has a fourth, arbitrary convex function: for
+any phi, a suitable linear function makes any given point a minimiser of the sum. No claim evaluates the fourth
+function. The unit is rho - L_g = 1.
 """
 
 from __future__ import annotations
@@ -26,7 +27,7 @@ Three = Annotated[
     + functions(smoothness=lambda lipschitz: 2 * lipschitz)
     + functions(),
 ]
-"""phi_1 and phi_2 of the losses, phi of the penalty, and a further convex function."""
+"""phi_1 and phi_2 for the losses, phi for the penalty, and a further convex function."""
 
 
 def square(vector: Any) -> Any:
@@ -38,8 +39,8 @@ def square(vector: Any) -> Any:
 class TwoClients:
     """Two clients with their losses, and the penalty of their pair.
 
-    The pair's state (theta, v) is one point, c + v + rho theta, since v = grad g(theta): phi's proximal map takes it to
-    c + theta. Models are tuples of two points.
+    The state (theta, v) of the pair is stored as the point c + v + rho theta. Since v = grad g(theta), the proximal
+    map of phi maps this point to c + theta. Models are tuples of two points.
 
     Attributes
     ----------
@@ -77,7 +78,7 @@ class TwoClients:
         return theta, state - self.f.minimiser - (1 + self.lipschitz) * theta
 
     def lagrangian(self, models: Any, state: Any) -> Any:
-        """Return L_rho; the ordered pairs (1, 2) and (2, 1) have the same summand."""
+        """Return L_rho. The ordered pairs (1, 2) and (2, 1) contribute equal terms."""
         theta, dual = self.pair(state)
         gap = models[0] - models[1] - theta
         of_pair = self.penalty(theta) + dual @ gap + (1 + self.lipschitz) / 2 * square(gap)
@@ -101,7 +102,7 @@ class TwoClients:
     def after_local_steps(
         self, models: Any, state: Any, length: Any, steps: Any
     ) -> tuple[Any, Any, Any, Any]:
-        """Return the models after T local steps, (1 - z)^(2T), and the change of h_1 + h_2 as the proof knows it."""
+        """Return the models after T local steps, (1 - z)^(2T), ||M_1||^2 and ||M_2||^2, and the change of h_1 + h_2."""
         rho, pull = 1 + self.lipschitz, self.pull(models, state)
         pulls, squares = (pull, -pull), [square(slope) for slope in self.slopes(models, state)]
 
@@ -134,7 +135,7 @@ class TwoClients:
 
 
 def suppose_the_hypotheses(smoothness: Any, lipschitz: Any, length: Any) -> None:
-    """State the strict hypotheses; the others are ends of ranges."""
+    """Suppose the strict inequalities among the hypotheses. The ranges of the quantities contain all others."""
     suppose("0 < L_f", smoothness > 1 + lipschitz)
     suppose("0 < L_g", lipschitz > 0)
     suppose("2 L_g < rho", lipschitz < 1)
