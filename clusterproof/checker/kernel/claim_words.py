@@ -1,8 +1,8 @@
 """The functions of a claim, such as ``at_most``, defined once for all kinds of numbers.
 
 The kernel computes with exact numbers and symbols, the search with floats and arrays, and the confirmation of
-counterexamples with intervals. The kernel, the search and the confirmation each define their own hypotheses and lines.
-This module defines everything else.
+counterexamples with intervals. Each of the three defines how to handle hypotheses and lines for its own kind of
+numbers. This module defines everything that they share.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ class Untrue:
 
 @dataclass(frozen=True)
 class Excluded(Untrue):
-    """A line that is not stated at an instance, because the line's own hypothesis fails."""
+    """A line that does not apply to an instance, because the line's own hypothesis is false."""
 
     hypothesis: str
 
@@ -46,11 +46,12 @@ class Words(ABC, Generic[L]):
         Parameters
         ----------
         name
-            The hypothesis in the paper's words. If it is left out, as in ``suppose(n > 1)``, the code is the name.
+            The hypothesis in the paper's words. If you omit the name, as in ``suppose(n > 1)``, the code is used as the
+            name.
         holds
-            Whether the instance meets the hypothesis: a truth value, or an array of truth values. In a proof it is a
-            fact about symbols or about a function of a class, which is recorded; or ``equal((left, right))`` for points
-            of functions of a class.
+            Whether the instance meets the hypothesis, as a boolean or an array of booleans. In a proof it may also be a
+            fact about symbols or about a function of a class, which the kernel records. ``equal((left, right))`` states
+            that two points are equal.
 
         Raises
         ------
@@ -65,7 +66,7 @@ class Words(ABC, Generic[L]):
         self.know(facts)
 
     def given(self, name: Any, holds: Any, make: Callable[[], L | Excluded]) -> L | Excluded:
-        """State a line that has an additional hypothesis, which the other lines do not need.
+        """State a line with an additional hypothesis that the other lines do not need.
 
         Parameters
         ----------
@@ -94,20 +95,21 @@ class Words(ABC, Generic[L]):
         decrease_from: Any = None,
         **terms: Any,
     ) -> L:
-        """Conclude that measured <= the sum of the terms, entry by entry (with probability >= 1 - failure).
+        """State that measured <= the sum of the terms, entry by entry (with probability >= 1 - failure).
 
         Parameters
         ----------
         measured
-            A number; or an array or list, which is compared entry by entry. With ``failure``, its first axis contains
-            independent replicates.
+            A number, or an array or list that is compared entry by entry. If ``failure`` is given, the first axis
+            contains independent replicates.
         failure, rounding, words
-            As in ``Sides``. A line with a failure probability or a tolerance is searched, but not proved.
+            As in ``Sides``. Clusterproof searches for counterexamples to a line with a failure probability or
+            tolerance, but cannot prove it.
         decrease_from
-            The quantity before a contraction. The tightness then also measures the decrease: a rate h allows a decrease
-            of (1 - h) times this quantity, so .99 and .98 can be told apart.
+            For a contraction with rate h, the quantity before the step. The report then also compares the measured
+            decrease with the promised one, (1 - h) times this quantity. It can thus distinguish the rates .99 and .98.
         allowed, terms
-            The bound: one number without a name, named summands, or both.
+            The summands of the bound: one positional argument, keyword arguments, or both.
         """
         how = {"failure": failure, "rounding": rounding, "words": words, "decrease_from": decrease_from}
         return self.compared("<=", measured, self.named(allowed, terms), **how)
@@ -122,22 +124,22 @@ class Words(ABC, Generic[L]):
         words: str | Callable[[], str] = "",
         **terms: Any,
     ) -> L:
-        """Conclude that measured >= the sum of the terms; the parameters are as in ``at_most``."""
+        """State that measured >= the sum of the terms; the parameters are as in ``at_most``."""
         if "decrease_from" in terms:  # no summand: readers would confuse it with the option of at_most
             raise self.refused("decrease_from", terms["decrease_from"], "is of at_most only", "leave it out")
         how = {"failure": failure, "rounding": rounding, "words": words}
         return self.compared(">=", measured, self.named(allowed, terms), **how)
 
     def equal(self, *pairs: Any, rounding: float | None = None, words: str | Callable[[], str] = "") -> L:
-        """Conclude that left = right for every pair of numbers, arrays or lists, entry by entry.
+        """State that left = right for every pair of numbers, arrays or lists, entry by entry.
 
         Parameters
         ----------
         pairs
-            (left, right).
+            One or several pairs (left, right).
         rounding
-            Largest difference that rounding explains. If None, it is 1e-9 times the largest magnitude among the sides;
-            for exact numbers it is 0.
+            Largest difference that rounding errors can explain. If None, it is 1e-9 times the largest magnitude among
+            the sides, or 0 for exact numbers.
         words
             As in ``Sides``.
         """
@@ -148,7 +150,7 @@ class Words(ABC, Generic[L]):
         return self.equated(pairs, rounding=rounding, words=words)
 
     def least(self, *numbers: Any) -> Any:
-        """Return the least of the numbers, such as the value at the best iterate."""
+        """Return the smallest of several numbers, such as the value at the best iterate."""
         if not numbers:
             raise self.refused("numbers", numbers, "must be one or more", "write least(*values) of a list")
         best, *others = numbers
@@ -157,7 +159,7 @@ class Words(ABC, Generic[L]):
         return best
 
     def named(self, bound: tuple[Any, ...], terms: Mapping[str, Any]) -> dict[str, Any]:
-        """Return the summands by name; the summand without a name is called ``bound``."""
+        """Return the summands, indexed by name; the positional summand is called ``bound``."""
         if len(bound) > 1 or (bound and "bound" in terms):
             rule = "must be the only summand without a name, which is called bound"
             raise self.refused(
@@ -171,7 +173,7 @@ class Words(ABC, Generic[L]):
 
     @abstractmethod
     def facts(self, holds: Any) -> list[Any] | None:
-        """Return the facts that a true hypothesis adds, usually none, or None if the hypothesis is false."""
+        """Return None if a hypothesis is false, otherwise the list of facts that it adds, which is usually empty."""
 
     @abstractmethod
     def in_words(self, name: Any) -> str:
@@ -179,11 +181,11 @@ class Words(ABC, Generic[L]):
 
     @abstractmethod
     def know(self, facts: list[Any]) -> None:
-        """Record that a hypothesis holds, for the rest of the evaluation."""
+        """Record that a hypothesis holds in the rest of the evaluation."""
 
     @abstractmethod
     def alone(self, facts: list[Any], make: Callable[[], L | Excluded]) -> L | Excluded:
-        """Return the line that ``make`` returns; the facts of its hypothesis apply only to this line."""
+        """Return the line that ``make`` returns; the given facts are known only for this line."""
 
     @abstractmethod
     def is_less(self, left: Any, right: Any) -> Any:
@@ -191,12 +193,12 @@ class Words(ABC, Generic[L]):
 
     @abstractmethod
     def compared(self, sign: str, measured: Any, terms: Mapping[str, Any], **how: Any) -> L:
-        """Return the line that compares each entry with the sum of the summands, by <= or >=."""
+        """Return the line that compares each entry with the sum of the terms, by <= or >=."""
 
     @abstractmethod
     def equated(self, pairs: Sequence[Any], **how: Any) -> L:
-        """Return the line that states the equation of each pair."""
+        """Return the line that states that the two sides of each pair are equal."""
 
     @abstractmethod
     def refused(self, argument: str, value: Any, rule: str, remedy: str) -> BaseException:
-        """Return the error for a call that is not allowed at this place."""
+        """Return the exception for an invalid call."""

@@ -1,4 +1,4 @@
-"""The definitions of a text: constants, functions and records, each of which is read once and never changes."""
+"""The definitions of a text: constants, functions and records. Each is read once and never changes."""
 
 from __future__ import annotations
 
@@ -18,14 +18,14 @@ from clusterproof.checker.kernel.range_words import RANGES
 from clusterproof.checker.kernel.records import METHODS, Record, new_record
 
 ANNOTATIONS = ("bool", "dict", "int", "object", "str", "tuple", "Any", "Fraction")
-"""Annotations that a field may have; they have no effect."""
+"""Annotations that a field of a record may have; they have no effect."""
 ENDING = ("claim", "statement", "outside")
 """Calls that stand at the end of a text."""
 RESERVED = frozenset(("suppose", "given", "at_most", "at_least", "equal", *ENDING))
-"""Names that no variable may have, because a reader would confuse the variable with the function."""
+"""Names that variables must not have, because a reader would confuse the variable with the function."""
 Vocabulary = Mapping[str, Callable[..., Any]]
 WORDS: Vocabulary = {**vocabulary.WORDS, "iterate": loops.iterate, "known": loops.known}
-"""Functions that a claim may call, indexed by name. (A program that exports proofs passes other functions.)"""
+"""Functions that a claim may call, indexed by name. (The export of proofs passes other functions.)"""
 
 
 def _compiled(tree: ast.AST, mode: str) -> Any:
@@ -41,7 +41,7 @@ def _compiled(tree: ast.AST, mode: str) -> Any:
 
 
 class Definitions:
-    """The definitions of a text so far."""
+    """The definitions of a text that have been read so far."""
 
     def __init__(self, words: Vocabulary) -> None:
         self.known = {**LIBRARY, **words, "fixed": fixed}
@@ -74,7 +74,7 @@ class Definitions:
         self.names[self.compiler.variable(node, name)] = value
 
     def value(self, node: ast.expr, further: Mapping[str, Any] | None = None) -> Any:
-        """Return the value of an expression; ``further`` contains additional names that it may use."""
+        """Evaluate an expression; ``further`` contains additional names that it may use."""
         tree = ast.fix_missing_locations(ast.Expression(self.compiler.visit(node)))
         with evaluating() as evaluation:
             names = {**self.names, **further} if further else self.names
@@ -84,7 +84,7 @@ class Definitions:
         return value
 
     def _function(self, node: ast.FunctionDef) -> Any:
-        """Return the function that a node defines; its defaults never change."""
+        """Return the function that a node defines; its default values never change."""
         tree = ast.fix_missing_locations(ast.Module([self.compiler.visit(node)], []))
         own: dict[str, Any] = {}
         with evaluating() as evaluation:
@@ -94,7 +94,7 @@ class Definitions:
         return self.settled(own[node.name])
 
     def settled(self, value: Any) -> Any:
-        """Return the value of a constant, which never changes.
+        """Return the value of a constant after a check that it cannot change.
 
         Raises
         ------
@@ -108,7 +108,7 @@ class Definitions:
             return value
         if any(value is known for known in self.known.values()):
             return value
-        if id(value) in self.done:  # a part of several constants
+        if id(value) in self.done:  # several constants may share this part
             return value
         made = _fixed(value, self.settled)
         self.done[id(made)] = made
@@ -158,7 +158,7 @@ class Definitions:
         return str(name)
 
     def _require_outside_class(self, node: Any, names: set[str]) -> None:
-        """Reject defaults that use a name of the class, because Python would look the name up in the class first."""
+        """Reject defaults that use a name of the class, because Python would look it up in the class first."""
         if isinstance(node, ast.FunctionDef):
             defaults = [*node.args.defaults, *filter(None, node.args.kw_defaults)]
         else:
@@ -180,14 +180,14 @@ class Definitions:
 
 
 def fixed(value: Any, a_key: bool = False) -> Any:
-    """Return a value that cannot change: a number, symbol, string, None, or a tuple, dictionary or record of these.
+    """Return an immutable copy of a number, symbol, string or None, or of a tuple, dictionary or record of them.
 
     Parameters
     ----------
     value
         Any value.
     a_key
-        Whether the value is a key of a cache. Truth values are then rejected, because they equal numbers.
+        Whether the value is a key of a cache. Booleans are then rejected, because they equal numbers.
 
     Raises
     ------
@@ -200,7 +200,7 @@ def fixed(value: Any, a_key: bool = False) -> Any:
         if a_key and type(value) in (bool, dict):
             raise Refused(f"a cache finds no {type(value).__name__} again as it is: leave the cache out")
         spend(1)
-        if id(value) not in done:  # otherwise it is a part of several values
+        if id(value) not in done:  # several values may share this part
             done[id(value)] = value, value if isinstance(value, Abstract) else _fixed(value, part)
         return done[id(value)][1]
 
@@ -208,7 +208,7 @@ def fixed(value: Any, a_key: bool = False) -> Any:
 
 
 def _fixed(value: Any, inner: Callable[[Any], Any]) -> Any:
-    """Return a value that cannot change; ``inner`` is applied to its parts."""
+    """Return an immutable copy of a value; ``inner`` copies its parts."""
     spend(1)
     if type(value) in (int, Fraction):
         return number(value)

@@ -1,4 +1,4 @@
-"""One evaluation: its fuel, and the facts that are known at each place. A replay consists of evaluations."""
+"""One evaluation of a claim's function: its limit of steps (fuel), and the facts known at each place of the code."""
 
 from __future__ import annotations
 
@@ -9,18 +9,18 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 FUEL = 1_250_000
-"""Number of steps that reading a text, or judging one piece of evidence, may take.
+"""Largest number of steps for reading a text, or for judging one piece of evidence.
 
 A step is an operation, weighted by the length of its numbers.
 """
 FORKS = 8
-"""Largest number of branches on one path; a branch is a comparison of symbols."""
+"""Largest number of branches on one path; a branch is a comparison of symbols whose result is unknown."""
 LONGEST = 300
 """Largest number of characters in a reason."""
 
 
 class Refused(Exception):
-    """Raised for a forbidden step of a text or proof, or for invalid evidence; the message is one line."""
+    """Raised for anything invalid in a text, a proof or evidence; the message is one line."""
 
     def __init__(self, why: str) -> None:
         super().__init__(printable(why))
@@ -35,29 +35,29 @@ class OutOfFuel(Refused):
 
 
 def printable(text: str) -> str:
-    """Return a string as one line, cut to ``LONGEST`` characters, with escapes for unprintable characters."""
+    """Shorten a string to ``LONGEST`` characters on one line, and escape unprintable characters."""
     shown = text if len(text) <= LONGEST else f"{text[: LONGEST - 3]}..."
     return "".join(each if each.isprintable() else each.encode("unicode_escape").decode() for each in shown)
 
 
 @dataclass(frozen=True)
 class Context:
-    """The facts known at one place of an evaluation. A context never changes; leaving a place restores an earlier one.
+    """The facts known at one place of the code. A context is immutable; leaving a place restores the earlier context.
 
     Attributes
     ----------
     facts
-        Comparisons that the claim supposed, about symbols or about quantities that depend on a function of a class.
+        Hypotheses of the claim about symbols, or about quantities that depend on a function of a class.
     path
-        The comparisons on which the evaluation branched, each with the fact that holds on this path.
+        The comparisons at which the evaluation branched, each with the fact that holds on this path.
     divisors
-        Divisors that are symbols. A proof must show that each divisor is nonzero where it was used.
+        Divisors that contain symbols. A proof must show that each divisor is nonzero where it is used.
     required
-        Facts about symbols without which a value would not exist, such as that a proximal step is positive.
+        Facts about symbols that are necessary for a value to exist: for example, that a proximal step is positive.
     spare
-        Symbols that are not used yet. Rounds use some of these symbols for their states.
+        Symbols that are not used yet; rounds of loops use them for their states.
     integers
-        Indices of the symbols that stand for integers.
+        Indices of the symbols that represent integers.
     """
 
     facts: tuple[Any, ...] = ()
@@ -69,13 +69,13 @@ class Context:
 
     @property
     def known(self) -> list[Any]:
-        """The facts that were supposed, and the facts that hold on the path."""
+        """The hypotheses, and the facts that hold on the path."""
         return _known(self.facts, self.path)
 
 
 @dataclass(frozen=True)
 class Used:
-    """A divisor or a required fact, and the facts known at its place; facts that are supposed later do not count.
+    """A divisor or a required fact, and the facts known where it is used; later hypotheses do not count.
 
     Attributes
     ----------
@@ -90,7 +90,7 @@ class Used:
     path: tuple[tuple[Any, Any], ...]
 
     def known(self, later: Iterable[Any] | None = None) -> list[Any]:
-        """Return the facts known at that place. If ``later`` is given, return only the facts that still hold."""
+        """Return the facts known at the place of use; with ``later``, return only those that occur in ``later``."""
         found = _known(self.facts, self.path)
         if later is None:
             return found
@@ -105,31 +105,31 @@ def _known(facts: Sequence[Any], path: Sequence[tuple[Any, Any]]) -> list[Any]:
 
 @dataclass
 class Evaluation:
-    """The record of one call of a claim's function, besides its return value.
+    """Everything recorded in one call of a claim's function, except its return value.
 
     Attributes
     ----------
     now
         The facts that are known at the current place.
     states
-        Indices of the symbols that rounds may use.
+        Indices of the symbols that rounds of loops may use.
     decisions
-        For each branch on a comparison of symbols, in order, whether the comparison holds on the current path. The
-        value is None if there are no paths, and branches have no formula.
+        For each branch so far, in order, whether its comparison holds on the current path. The value is None if
+        branches on symbols are not allowed.
     asked
-        Number of these branches so far.
+        Number of branches so far.
     goals
-        Facts that an induction must show besides the lines.
+        Facts that an induction must prove in addition to the lines.
     depth
-        Number of goals within which the evaluation is: 1 in a round, 2 in a round of a loop in a round.
+        Nesting depth of goals: 1 inside a round of a loop, 2 inside a round of a loop inside a round.
     world
         The trace of the functions of a class, if the evaluation has symbols; otherwise None.
     taken
-        Largest number of symbols that were used at once.
+        Largest number of symbols in use at the same time.
     own
-        In a part that may or may not run, or may run repeatedly: the lists, dictionaries and generators created in this
-        part, by identity. Only these objects may change in the part. Elsewhere this is None, and all objects may
-        change.
+        Objects that may change inside code that runs an unknown number of times (possibly never): the lists,
+        dictionaries and generators created in this code, indexed by identity. In all other code it is None, and every
+        object may change.
     """
 
     now: Context = field(default_factory=Context)
@@ -148,14 +148,14 @@ class Evaluation:
         self.now = replace(self.now, **{name: getattr(self.now, name) + new for name, new in further.items()})
 
     def use(self, *, divisor: Any = None, required: Any = None) -> None:
-        """Record a division by symbols, or a value that exists only if a fact about symbols holds."""
+        """Record a division by an expression with symbols, or a fact about symbols that a value requires."""
         if divisor is not None:
             self.add(divisors=(Used(divisor, self.now.facts, self.now.path),))
         if required is not None:
             self.add(required=(Used(required, self.now.facts, self.now.path),))
 
     def fresh(self) -> Any:
-        """Return a symbol that is not used yet."""
+        """Return an unused symbol."""
         if not self.now.spare:
             raise Refused("a number of rounds is a symbol: the rule induction shows it, with more states")
         first, *others = self.now.spare
@@ -164,7 +164,7 @@ class Evaluation:
         return first
 
     def decide(self) -> bool:
-        """Return whether the comparison at the current branch holds on the path; the first path takes True."""
+        """Return whether the comparison at the current branch holds on this path; on the first path, it holds."""
         if self.decisions is None:
             raise Refused("a comparison of symbols is neither true nor false: a branch on it has no formula")
         if self.asked == FORKS:
@@ -180,7 +180,7 @@ class Evaluation:
 
     @contextmanager
     def undecided(self) -> Iterator[None]:
-        """Evaluate a part of the code that may or may not run, in which no older value may change."""
+        """Evaluate code that may or may not run; inside it, values created earlier must not change."""
         outer, self.own = self.own, {}
         try:
             yield
@@ -189,7 +189,7 @@ class Evaluation:
 
 
 def following(decisions: list[bool]) -> list[bool] | None:
-    """Return the first decisions of the path after the given one, or None after the last path."""
+    """Return the first decisions of the path that follows a given path, or None after the last path."""
     while decisions and not decisions[-1]:
         decisions = decisions[:-1]
     return [*decisions[:-1], False] if decisions else None
@@ -200,23 +200,23 @@ _EVALUATION: ContextVar[Evaluation | None] = ContextVar("the evaluation that run
 
 
 def spend(steps: int) -> None:
-    """Use up a number of steps.
+    """Count a number of steps.
 
     Raises
     ------
     OutOfFuel
-        If too few steps are left.
+        If the limit of steps is exceeded.
     """
     left = _FUEL.get()
     if left is not None:
-        left[0] -= max(steps, 0)  # no call can give fuel back
+        left[0] -= max(steps, 0)  # a negative number must not add steps
         if left[0] < 0:
             raise OutOfFuel("it takes more steps than it may")
 
 
 @contextmanager
 def limited(fuel: int = FUEL) -> Iterator[list[int]]:
-    """Limit the steps of everything inside the context; yield a list with one entry, the number of steps left."""
+    """Limit the number of steps inside the context; yield a list whose only entry is the number of remaining steps."""
     left = [fuel]
     token = _FUEL.set(left)
     try:
@@ -227,7 +227,7 @@ def limited(fuel: int = FUEL) -> Iterator[list[int]]:
 
 @contextmanager
 def evaluating(record: Evaluation | None = None) -> Iterator[Evaluation]:
-    """Begin an evaluation, and yield its record. An evaluation cannot begin inside another one."""
+    """Begin an evaluation, and yield its record. Evaluations cannot be nested."""
     if _EVALUATION.get() is not None:
         raise Refused("an evaluation within an evaluation")
     running = Evaluation() if record is None else record
@@ -239,7 +239,7 @@ def evaluating(record: Evaluation | None = None) -> Iterator[Evaluation]:
 
 
 def proving() -> bool:
-    """Return whether there is a running evaluation that has symbols for states."""
+    """Return whether an evaluation is running and has symbols for states."""
     found = _EVALUATION.get()
     return found is not None and bool(found.states)
 
@@ -253,7 +253,7 @@ def running() -> Evaluation:
 
 
 def made(value: Any) -> Any:
-    """Return a list, dictionary or generator that was just created; only the current part may change it."""
+    """Register a new list, dictionary or generator, so that the code that created it may change it."""
     found = _EVALUATION.get()
     if found is not None and found.own is not None:
         found.own[id(value)] = value
@@ -261,12 +261,12 @@ def made(value: Any) -> Any:
 
 
 def changed(value: Any) -> Any:
-    """Return a list, dictionary or generator that is about to change.
+    """Require that the code at this place may change a list, dictionary or generator, and return the object.
 
     Raises
     ------
     Refused
-        If the value is older than the current part, which may or may not run.
+        If the object was created before code that may or may not run, and this code is running.
     """
     found = _EVALUATION.get()
     if found is not None and found.own is not None and id(value) not in found.own:

@@ -1,4 +1,4 @@
-"""Read evidence: plain JSON, which is decoded field by field. Every other form is rejected."""
+"""Decode evidence field by field from JSON; reject everything with another format."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from clusterproof.checker.kernel.numbers import read, words
 Decode = Callable[[Any], Any]
 """Function that returns the value of a field, or raises ``Refused``."""
 MOST_STATES = 64
-"""Largest number of symbols that rounds may use."""
+"""Largest number of symbols that rounds of loops may use."""
 LARGEST_POWER = 1000
 """Largest exponent in a polynomial."""
 
@@ -24,7 +24,7 @@ def text(code: Any) -> str:
 
 
 def true(code: Any) -> bool:
-    """Decode the truth value true."""
+    """Decode the JSON value true."""
     if code is not True:
         raise Refused(f"{_shown(code)} must be true")
     return True
@@ -49,7 +49,7 @@ def whole_number(largest: int) -> Decode:
 
 
 def list_of(entry: Decode) -> Decode:
-    """Return a function that decodes a list whose entries all have the same form."""
+    """Return a function that decodes a list; ``entry`` decodes each entry."""
 
     def decode(code: Any) -> list[Any]:
         if type(code) is not list:
@@ -61,7 +61,7 @@ def list_of(entry: Decode) -> Decode:
 
 
 def named(value: Decode) -> Decode:
-    """Return a function that decodes an object with any names, whose values all have the same form."""
+    """Return a function that decodes an object with arbitrary keys; ``value`` decodes each value."""
 
     def decode(code: Any) -> dict[str, Any]:
         if type(code) is not dict:
@@ -73,7 +73,7 @@ def named(value: Decode) -> Decode:
 
 
 def record(required: Mapping[str, Decode], optional: Mapping[str, Decode] | None = None) -> Decode:
-    """Return a function that decodes an object with the given names and no others."""
+    """Return a function that decodes an object with required and optional keys, and rejects all other keys."""
     known = {**required, **(optional or {})}
 
     def decode(code: Any) -> dict[str, Any]:
@@ -86,7 +86,7 @@ def record(required: Mapping[str, Decode], optional: Mapping[str, Decode] | None
 
 
 def value(code: Any) -> Any:
-    """Decode the value of a quantity: any JSON without floats. The quantity's range then checks it."""
+    """Decode the value of a quantity: any JSON value without floats. Later, the quantity's range checks this value."""
     spend(1)
     if type(code) in (int, str, bool, type(None)):
         return code
@@ -94,14 +94,14 @@ def value(code: Any) -> Any:
 
 
 def _term(code: Any) -> tuple[list[int], Any]:
-    """Decode a term of a polynomial: the exponents and the coefficient."""
+    """Decode a term of a polynomial: its exponents and its coefficient."""
     if type(code) is not list or len(code) != 2:
         raise Refused(f"{_shown(code)} must be exponents and a coefficient")
     return list_of(whole_number(LARGEST_POWER))(code[0]), number(code[1])
 
 
 def quotient(code: Any) -> Any:
-    """Decode a quotient of polynomials: a number, or the terms of the numerator and of the denominator."""
+    """Decode a number, or a quotient of polynomials given by the terms of its numerator and denominator."""
     if type(code) is not list:
         return number(code)
     if len(code) != 2:
@@ -111,14 +111,14 @@ def quotient(code: Any) -> Any:
 
 
 def _entry(code: Any) -> tuple[int, Any]:
-    """Decode a vector's number and its coefficient."""
+    """Decode a pair: the index of a vector, and its coefficient."""
     if type(code) is not list or len(code) != 2:
         raise Refused(f"{_shown(code)} must be a vector and its coefficient")
     return whole_number(10**6)(code[0]), number(code[1])
 
 
 def _shown(code: Any) -> str:
-    """Return the beginning of a field as a string, or the type of the field if it has no such form."""
+    """Return the beginning of a field as a string, or the type of the field if it cannot be printed."""
     try:
         return f"{code!r:.40}"
     except Exception:  # an int with more digits than Python writes, or nested lists
@@ -142,7 +142,7 @@ ON_SYMBOLS = record(
 )
 CASES: dict[str, Decode] = {"listed": list_of(text), "between": list_of(text)}
 HEAD: dict[str, Decode] = {"statement": text, "line": text, "rule": text}
-"""Fields that every piece of evidence has: the statement, its line, and the rule."""
+"""Fields of every piece of evidence: the statement, its line, and the rule."""
 FIELDS: dict[str, Decode] = {
     "instance": record({"instance": INSTANCE}),
     "potential": record({"instance": INSTANCE}),
@@ -158,4 +158,4 @@ FIELDS: dict[str, Decode] = {
     ),
     "empty": record({}, {"listed": true}),
 }
-"""For each rule, the fields of the evidence besides the fields in ``HEAD``."""
+"""The additional fields of the evidence for each rule."""

@@ -1,4 +1,4 @@
-"""Compile the expressions of a text: operators, comparisons, attributes and displays call the kernel's functions."""
+"""Compile the expressions of a text: operators, comparisons, attributes and literals call the kernel's functions."""
 
 from __future__ import annotations
 
@@ -21,19 +21,19 @@ from clusterproof.checker.kernel.numbers import LARGEST
 
 
 class Expressions(ast.NodeTransformer):
-    """Transformer that checks every node of a tree, and replaces operations by calls of the kernel's functions.
+    """Transformer that checks every node of a syntax tree, and replaces operations by calls of kernel functions.
 
     Parameters
     ----------
     reserved
-        Names that no variable may have, such as the functions of a claim.
+        Names that variables must not have, such as the functions of a claim.
     """
 
     def __init__(self, reserved: Collection[str]) -> None:
         self.reserved = reserved
 
     def refuse(self, node: Any, what: str) -> Refused:
-        """Return an error that names the line with a construct outside the language."""
+        """Return an exception with the line of a construct that is not part of the language."""
         return Refused(f"line {getattr(node, 'lineno', '?')}: {what}")
 
     def visit(self, node: ast.AST) -> Any:
@@ -49,7 +49,7 @@ class Expressions(ast.NodeTransformer):
         return made
 
     def name(self, node: Any, name: str) -> str:
-        """Return a name; reject names that look like names of the kernel's own functions."""
+        """Return a name; reject a name that could be one of the kernel's own functions."""
         if name.startswith("__"):
             raise self.refuse(node, f"the name {name}: a name must not begin with two underscores")
         return name
@@ -61,12 +61,12 @@ class Expressions(ast.NodeTransformer):
         return self.name(node, name)
 
     def visit_Name(self, node: ast.Name) -> ast.AST:
-        """Keep a name."""
+        """Check a name."""
         self.name(node, node.id)
         return node
 
     def visit_Constant(self, node: ast.Constant) -> ast.AST:
-        """Keep an int, a string, a truth value or None."""
+        """Accept an int, a string, a boolean or None."""
         if type(node.value) is float:
             raise self.refuse(node, floating(node.value))
         if type(node.value) not in (int, str, bool, type(None)):
@@ -76,7 +76,7 @@ class Expressions(ast.NodeTransformer):
         return node
 
     def visit_JoinedStr(self, node: ast.JoinedStr) -> ast.AST:
-        """Join strings and numbers. A string with any other part is a sentence, which has no value."""
+        """Join strings and numbers. A string with a part of another type is a sentence, which cannot be compared."""
         parts: list[ast.expr] = []
         for each in node.values:
             if isinstance(each, ast.FormattedValue):
@@ -90,7 +90,7 @@ class Expressions(ast.NodeTransformer):
     # ---- operators
 
     def visit_BinOp(self, node: ast.BinOp) -> ast.AST:
-        """Compute with the kernel's operators."""
+        """Replace a binary operator by a kernel function."""
         if type(node.op) not in OPERATORS:
             raise self.refuse(node, f"the operator {type(node.op).__name__} is not of the language")
         if isinstance(node.op, ast.Pow) and type(getattr(node.right, "value", None)) is float:
@@ -98,7 +98,7 @@ class Expressions(ast.NodeTransformer):
         return call(OPERATORS[type(node.op)], self.visit(node.left), self.visit(node.right))
 
     def visit_UnaryOp(self, node: ast.UnaryOp) -> ast.AST:
-        """Negate with the kernel's operator. ``not`` needs a truth value, and symbols have none."""
+        """Replace a negation by a kernel function. ``not`` stays, but raises an error for facts about symbols."""
         value = self.visit(node.operand)
         if isinstance(node.op, ast.Not):
             return ast.UnaryOp(node.op, value)
@@ -107,7 +107,7 @@ class Expressions(ast.NodeTransformer):
         return call("__negative", value)
 
     def visit_Compare(self, node: ast.Compare) -> ast.AST:
-        """Compare with the kernel's function; in a chain, compare one pair after another."""
+        """Replace a comparison by a kernel function; a chain compares its pairs one by one."""
         values = [node.left, *node.comparators]
         for op, value in zip(node.ops, node.comparators, strict=True):
             none = isinstance(value, ast.Constant) and value.value is None
@@ -121,7 +121,7 @@ class Expressions(ast.NodeTransformer):
         return call("__chain", left, ast.Tuple(list[ast.expr](signs), ast.Load()), *later)
 
     def visit_Attribute(self, node: ast.Attribute) -> ast.AST:
-        """Look up an attribute with the kernel's function, and an attribute of a module by its full name."""
+        """Replace an attribute by a call of a kernel function, and an attribute of a module by its full name."""
         if node.attr.startswith("_"):
             raise self.refuse(node, f"the attribute {node.attr}: it must not begin with an underscore")
         if not isinstance(node.ctx, ast.Load):
@@ -131,19 +131,19 @@ class Expressions(ast.NodeTransformer):
         return call("__attribute", self.visit(node.value), ast.Constant(node.attr))
 
     def visit_Subscript(self, node: ast.Subscript) -> ast.AST:
-        """Look up an entry with the kernel's function."""
+        """Replace a subscript by a call of a kernel function."""
         return call("__item", self.visit(node.value), self.visit(node.slice))
 
     def visit_Slice(self, node: ast.Slice) -> ast.AST:
-        """Create a slice with the kernel's function."""
+        """Replace a slice by a call of a kernel function."""
         ends = (node.lower, node.upper, node.step)
         return call("__slice", *(ast.Constant(None) if end is None else self.visit(end) for end in ends))
 
     def visit_Dict(self, node: ast.Dict) -> ast.AST:
-        """Create a dictionary in which no key is written twice."""
+        """Replace a dictionary display by a call of a kernel function, which rejects repeated keys."""
         parts: list[ast.expr] = []
         for key, value in zip(node.keys, node.values, strict=True):
-            if key is None:  # ** copies a dictionary here, before later parts are evaluated
+            if key is None:  # ``**other`` is copied here, before later parts are evaluated
                 copied = call("__either", ast.Dict([], []), self.visit(value))
                 parts += [ast.Name("__either", ast.Load()), copied]
             else:

@@ -4,43 +4,47 @@
 the box of all t between the ends, and T the set of all t in B that meet the hypotheses on t. The statement's function
 is evaluated once, on symbols t and on a trace of the class. Points are linear combinations of free vectors v. Numbers
 are linear combinations of inner products of these vectors, of function values and of 1. All coefficients are quotients
-of polynomials in t. The line of the statement holds for every t in T and every f if the following is shown:
+of polynomials in t. The line of the statement holds for every t in T and every f if all of the following is proved:
 
-1. *Everything is defined.* Each divisor, also in the ends of ranges, has one strict sign on T. Constants of the class
-   are at least 0. For functions, the smoothness is larger than the strong convexity (if they are equal, there are
-   other conditions). For operators, mu <= L and mu beta <= 1, so that no class is empty; their conditions only
-   multiply by constants, and hold at every t. A symbolic proximal step is positive, and a symbolic distance is at
-   least 0. Each divisor and each requirement of a function or a round is shown from the facts that are known *where it
-   is used*. This also holds for symbols of a round. Facts that are supposed later, or only for another line, are not
-   used. This is also shown on paths that end outside the hypotheses.
+1. *Everything is defined.* Each divisor, including divisors in the ends of ranges, is positive on all of T or negative
+   on all of T. Constants of the class are at least 0. For functions, the smoothness is larger than the strong
+   convexity, because other conditions apply if the two are equal. For operators, mu <= L and mu beta <= 1, so that no
+   class is empty. The conditions of operators contain no division by constants, so they are valid at every t. A
+   symbolic proximal step is positive, and a symbolic distance is at least 0. Wherever the code uses a divisor, or
+   requires a fact, the facts known *at this place* must prove the sign or the fact; this includes facts about symbols
+   of a round. Facts that are supposed later, or only for another line, must not be used. The same must be proved on
+   paths that end because a hypothesis is false.
 2. *Conditions are true.* At each t in T, the numbers c_j(t, f) are at least 0 (interpolation, hypotheses, the current
-   branch), and the numbers e_k(t, f) are 0. Two points count as one point only if they are equal identically in t;
-   otherwise less is known.
-3. *Identity.* slack - sum l_j c_j - sum n_k e_k - sum s_m h_m(t) <d_m, d_m> is a form of the vectors, identically in
-   t: function values and 1 cancel. l_j and s_m are quotients that are at least 0 on T, and h_m(t) >= 0 is a
-   hypothesis.
-4. *The form is positive semidefinite.* Let c be the common denominator, with one strict sign on T. Times |c|, the form
-   is a matrix P of polynomials, which consists of blocks and is 0 between them. In each block, and in the blocks that
-   remain, elimination without fractions (E. H. Bareiss, 1968) keeps polynomials, by Sylvester's identity. It gives
-   pivots that are nonzero polynomials, each shown to be nonnegative, and rows that are identically 0. B, with all ends
-   that hypotheses give, is the closure of its interior: the gaps between ends are nonzero and nonnegative, in each
-   variable. Therefore near each t in T there are points of B at which all pivots are positive. At these points P =
-   L D L' is positive semidefinite, and the set of such matrices is closed. A sign that was shown on a larger box was
-   shown on B. A sign that a strict hypothesis gives at t also holds near t, because polynomials are continuous.
-5. *Rounds.* ``iterate(step, start, N, invariant=I)`` adds two statements to be shown. The first is I(start, 0). The
-   second is about a new state of free points, free numbers and symbols, and a new n from 0 to N - 1: I(state, n)
-   implies I(step(state), n + 1). By induction, I holds for the last state, which again consists of new points, numbers
-   and symbols: only I is supposed about them. After a round, its requests of f, its hypotheses and its decisions are
-   forgotten, and the round returns no part of them. Both statements are also shown on paths without the line, because I
-   may decide which path is followed.
-6. *It is about something.* A witness, an instance of numbers with a function, meets the hypotheses and has the line.
-7. *Any number of functions.* Functions f_1, ..., f_n of the class count as one function F(v) = mean f_i(v_i) of split
-   vectors v = (v_1, ..., v_n), with the inner product mean <u_i, v_i>; the conditions on F are means of the conditions
-   on the f_i. Each v is the sum of its mean and a vector with mean 0, and vectors of these two kinds are orthogonal.
-   Therefore free vectors of each kind, whose products with the other kind are 0, stand for every n.
+   branch), and the numbers e_k(t, f) are 0. Two points are treated as the same point only if they are equal for all t.
+   If the proof treats equal points as different, it only has fewer conditions to use.
+3. *Identity.* slack - sum l_j c_j - sum n_k e_k - sum s_m h_m(t) <d_m, d_m> is, for all t, a quadratic form in the
+   vectors: function values and constants cancel. l_j and s_m are quotients that are at least 0 on T, and h_m(t) >= 0
+   is a hypothesis.
+4. *The form is positive semidefinite.* Let c be the common denominator, which must have one strict sign on T. The form
+   multiplied by |c| is a block diagonal matrix P of polynomials. In each block, and in the blocks that remain after a
+   pivot, fraction-free elimination (E. H. Bareiss, 1968) produces only polynomials, by Sylvester's identity. Each step
+   finds either a pivot, which is a nonzero polynomial and is proved to be nonnegative, or a row that is identically 0.
+   With all ends that follow from hypotheses, B is the closure of its interior: the distance between the two ends of
+   each range is nonnegative and not identically 0. Therefore near each t in T there are points of B at which all
+   pivots are positive. At these points P = L D L' is positive semidefinite, and the set of such matrices is closed. A
+   sign that is proved on a larger box also holds on B. A sign that follows from a strict hypothesis at t also holds
+   near t, because polynomials are continuous.
+5. *Rounds.* ``iterate(step, start, N, invariant=I)`` adds two facts to prove. The first is I(start, 0). The second is
+   about a new state of free points, free numbers and symbols, and a new n from 0 to N - 1: I(state, n) implies
+   I(step(state), n + 1). By induction, I holds for the last state, which again consists of new points, numbers and
+   symbols: only I is supposed about them. After a round, the kernel discards its requests of f, its hypotheses and its
+   branch conditions, and the result of the round contains none of them. Both facts must also be proved on paths on
+   which the line is absent, because I may determine which path is followed.
+6. *The line is not vacuous.* A witness, which is an instance with numbers and a function, meets the hypotheses, and the
+   line applies to it.
+7. *Any number of functions.* Functions f_1, ..., f_n of the class are treated as one function F(v) = mean f_i(v_i) of
+   split vectors v = (v_1, ..., v_n), with the inner product mean <u_i, v_i>. The conditions on F are means of the
+   conditions on the f_i. Each v is the sum of its mean and a vector with mean 0, and vectors of these two kinds are
+   orthogonal. A proof with free vectors of both kinds, whose inner products with the other kind are 0, is therefore
+   valid for every n.
 
-A symbol for an integer stands for all real numbers, so the proof shows more than necessary. If hypotheses are
-equations, T is a thin part of B. The proof then holds on B, or near T in B.
+A symbol for an integer represents all real numbers, so the proof shows more than necessary. If hypotheses are
+equations, T is a part of B of lower dimension. The proof then holds on B, or near T in B.
 """
 
 from __future__ import annotations
@@ -74,7 +78,7 @@ from clusterproof.checker.kernel.worlds import Form, Point
 
 
 def family(statement: Statement, line: str, data: Data) -> bool:
-    """Prove a line for every function of a class at every value of the parameters, by the theorem of this module.
+    """Prove a line for every function of a class and all values of the parameters, by the theorem of this module.
 
     ``states`` is the number of symbols for rounds and states. ``listed`` and ``between`` are as in ``symbolic``.
     ``proofs`` has one proof for each ``Need`` that ``needs`` yields, in the same order; see ``require_multipliers``.
@@ -93,12 +97,12 @@ def family(statement: Statement, line: str, data: Data) -> bool:
 
 
 def needs(statement: Statement, line: str, data: Data) -> Iterator[Need]:
-    """Yield what multipliers must prove, in every case of the choices and on every path; prove facts on symbols here.
+    """Yield the inequalities that multipliers must prove, for every case and path; prove facts about symbols directly.
 
     Raises
     ------
     Refused
-        If a fact about symbols alone is not shown.
+        If a fact that contains only symbols cannot be proved.
     """
     space, name = statement.space, statement.space.function
     if name is None:
@@ -134,12 +138,12 @@ def needs(statement: Statement, line: str, data: Data) -> Iterator[Need]:
 def _require_values(
     used: Context | Goal, later: Sequence[Fact] | None, box: Sequence[Ends], states: frozenset[int]
 ) -> None:
-    """Require all facts without which used values would not exist; ``later`` is as in ``require_divisors``.
+    """Require all facts that are necessary for used values to exist; ``later`` is as in ``require_divisors``.
 
     Raises
     ------
     Refused
-        If such a fact is not shown.
+        If one of these facts cannot be proved.
     """
     for facts, divisors in by_place(used.divisors, later):
         need = _of_symbols(box, facts, states)
@@ -152,7 +156,7 @@ def _require_values(
 
 
 def _of_symbols(box: Sequence[Ends], facts: Sequence[Fact], states: frozenset[int]) -> Need:
-    """Return a ``Need`` with which facts about symbols can be proved from known facts.
+    """Return a ``Need`` for proofs of facts about symbols from known facts.
 
     Raises
     ------
@@ -166,7 +170,7 @@ def _of_symbols(box: Sequence[Ends], facts: Sequence[Fact], states: frozenset[in
 
 
 class _Where:
-    """A place of a statement, with the facts about symbols and functions that are known there.
+    """A place in a statement's code, with all facts about symbols and functions that are known there.
 
     Raises
     ------
@@ -189,7 +193,7 @@ class _Where:
         self.of_symbols = _of_symbols(box, [f for f in known if type(f.slack) is Quotient], states)
 
     def needs(self, shown: Sequence[Fact], name: str, instance: Instance) -> Iterator[Need]:
-        """Yield what multipliers must prove for facts, each named with its index; prove facts about symbols here."""
+        """Yield the inequalities that multipliers must prove for some facts; prove facts about symbols directly."""
         place = 0
         for fact in shown:
             entries = fact.slack if type(fact.slack) is tuple else (fact.slack,)
@@ -214,7 +218,7 @@ class _Where:
                 yield replace(need, slacks=tuple(-slack for slack in slacks))
 
     def _reduced(self, form: Form) -> Form:
-        """Return a form in which each vector is replaced by the value that hypotheses give it."""
+        """Replace each vector in a form by its value, if the hypotheses determine it."""
         for vector, value in self.vanishing:
             spend(1 + len(form.terms) // 8)
             kept = {k: v for k, v in form.terms.items() if len(k) != 2 or vector not in k}
@@ -228,7 +232,7 @@ class _Where:
 
 
 def _solved(vanishing: Sequence[Point]) -> list[tuple[int, Point]]:
-    """Return vectors with their values, if points are 0; each value divides by a coefficient that is a number."""
+    """Solve equations point = 0, each for a vector whose coefficient is a number; return these vectors and values."""
     done: list[tuple[int, Point]] = []
     for point in vanishing:
         for vector, value in done:
@@ -242,10 +246,10 @@ def _solved(vanishing: Sequence[Point]) -> list[tuple[int, Point]]:
 
 
 def _boxes(box: Sequence[Ends], facts: Sequence[Fact], states: frozenset[int]) -> list[list[Ends]]:
-    """Return boxes that contain every value; each box lies within the next box.
+    """Return boxes that contain all values of the symbols; each box is a subset of the next box.
 
-    The first box has all ends that hypotheses give. In the second box, symbols for rounds and states have only lower
-    ends.
+    The first box has all ends that follow from hypotheses. In the second box, symbols for rounds and states have no
+    upper ends.
     """
     full = bounded(box, facts, range(len(box)))
     if all(full[place][1] is None for place in states):

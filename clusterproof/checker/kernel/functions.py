@@ -1,8 +1,9 @@
-"""The object that a claim's function receives: a function, set or operator of a class, or a sum of means of several.
+"""The object that a claim's function receives: a member of a class, or a sum of means of several members.
 
-With any number of functions, the object f is their mean, and ``f.parts`` evaluates each function at its own point. A
-*split vector* v has a vector v_i for each function; if all v_i are equal, it is shared.
-``u @ v`` is the mean of the functions' inner products <u_i, v_i>, and ``f.parts.mean(v)`` is the mean of the v_i.
+A member is a function, set or operator. If the number of functions is arbitrary, the object f is their mean, and
+``f.parts`` evaluates each function at its own point. A *split vector* v contains a vector v_i for each function. It is
+called shared if all v_i are equal. ``u @ v`` is the mean of the inner products <u_i, v_i>, and ``f.parts.mean(v)`` is
+the mean of the v_i.
 """
 
 from __future__ import annotations
@@ -35,7 +36,7 @@ NAMES = {kind: name for name, kind in KINDS.items()}
 
 
 def noun_of(kinds: Collection[type[Class]]) -> str:
-    """Return the noun for a sum of members of classes: a sum with an operator is an operator, and so on."""
+    """Return the noun for a sum of members of classes; for example, a sum that contains an operator is an operator."""
     return next(NAMES[kind] for kind in (OperatorClass, FunctionClass, SetClass) if kind in kinds)
 
 
@@ -50,20 +51,20 @@ class Problem:
         if self._kind != "function" and len(parts) > 1:
             self._kind = "sum"
         self._offers = ("start", "distance", "point", "parts", *OFFERS[self._kind])
-        if len(places) < len(world.definitions):  # unknown for a part of a sum
+        if len(places) < len(world.definitions):  # the minimum of a summand is unknown
             whole = ("minimum", "minimiser", "solution")
             self._offers = tuple(name for name in self._offers if name not in whole)
 
     @property
     def parts(self) -> Any:
-        """The summands, or the functions in a mean, in order; any number of functions are one object, see ``Parts``.
+        """The summands, or the functions in a mean; for an arbitrary number of functions, a single object ``Parts``.
 
-        A single function is its own part.
+        The only part of a single function is the function itself.
         """
         return Parts(self._world) if self._world.any_number else self._parts
 
     def _shared(self, point: Any) -> Any:
-        """Return a point that all functions share, at which the mean of their functions is known."""
+        """Check that a point is shared by all functions, so that their mean can be evaluated there."""
         if type(point) is Point and self._world.mean(point).terms != point.terms:
             raise Refused(
                 "f takes a point that all functions share: use f.parts, or the mean f.parts.mean(y)"
@@ -93,7 +94,7 @@ class Problem:
 
     @property
     def start(self) -> Point:
-        """The point at which a method starts."""
+        """The starting point of a method."""
         return self._world.start
 
     @property
@@ -112,24 +113,24 @@ class Problem:
 
     @property
     def distance(self) -> Any:
-        """The upper bound on |start - solution|; without a bound, an object that has only a square."""
+        """The upper bound on |start - solution|. If there is none, an object for this distance that can be squared."""
         if self._world.reach is not None:
             return self._world.reach
         apart = self.start - self.solution
         return Distance(apart @ apart)
 
     def point(self) -> Point:
-        """Return a further point, about which nothing is known; all functions share it."""
+        """Return a new arbitrary point, which all functions share."""
         return self._world.mean(self._world.point())
 
     def gradient(self, point: Any) -> Any:
-        """Return the gradient, or a subgradient; equal points give equal subgradients."""
+        """Return the gradient, or a subgradient, which is always the same at the same point."""
         if self._parts[0] is self:
             return self._world.mean(self._single().evaluate(self._shared(point))[1])
         return self._combined([part.gradient(point) for part in self._parts])
 
     def __call__(self, point: Any) -> Any:
-        """Return the value at a point; for an operator, the image. A set adds nothing to a sum, even outside it."""
+        """Return the value (for an operator, the image) at a point. A set adds 0 to a sum, even outside the set."""
         place = 1 if self._kind == "operator" else 2
         if self._parts[0] is self and self._kind in ("function", "operator"):
             found = self._single().evaluate(self._shared(point))[place]
@@ -173,9 +174,10 @@ class Problem:
 
 
 class Parts:
-    """The functions f_1, ..., f_n of any number n of functions, as one function of split vectors.
+    """Functions f_1, ..., f_n for an arbitrary number n, as one function of split vectors.
 
-    A split vector v has a vector v_i for each function. ``u @ v`` is the mean over i of the inner products <u_i, v_i>.
+    A split vector v contains a vector v_i for each function. ``u @ v`` is the mean over i of the inner products <u_i,
+    v_i>.
     """
 
     _offers = ("gradient", "mean", "point")
@@ -192,18 +194,18 @@ class Parts:
         return self._world.shown(self._world.oracles[0].evaluate(point)[2])
 
     def mean(self, vector: Any) -> Point:
-        """Return the mean of the split vectors v_i, which all functions share."""
+        """Return the mean of the vectors v_i, as a vector that all functions share."""
         if type(vector) is not Point:
             raise Refused("f.parts.mean takes a vector")
         return self._world.mean(vector)
 
     def point(self) -> Point:
-        """Return a further point for each function, about which nothing is known."""
+        """Return a new split vector: an arbitrary point for each function."""
         return self._world.point()
 
 
 def _mean(world: World, places: range) -> Problem:
-    """Return one oracle, or the mean of several oracles."""
+    """Return the mean of some oracles, which may be a single oracle."""
     if len(places) == 1:
         return Problem(world, (), places, mean=False)
     parts = tuple(Problem(world, (), range(place, place + 1), mean=False) for place in places)
@@ -211,7 +213,7 @@ def _mean(world: World, places: range) -> Problem:
 
 
 def points_left(instance: Mapping[str, Any]) -> list[int]:
-    """Return the number of further points that are left, for each member of a class in an instance."""
+    """Return the number of unused further points for each member of a class in an instance."""
     worlds: list[Any] = [each._world for each in instance.values() if type(each) is Problem]
     return [len(world.further) for world in worlds]
 

@@ -1,4 +1,4 @@
-"""The nodes, operators and comparisons of Python in the language, and remedies for other parts of Python."""
+"""The nodes, operators and comparisons of Python that the language contains, and remedies for all others."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ NAMES = """
 NODES = tuple(getattr(ast, name) for name in NAMES.split())
 """Nodes that a text may contain."""
 INERT = (ast.Name, ast.Constant, ast.Subscript, ast.Tuple, ast.List, ast.BinOp, ast.BitOr, ast.Load)
-"""Nodes that a parameter's annotation may contain; Python evaluates it when the function is defined."""
+"""Nodes that the annotation of a parameter may contain, because Python evaluates it with the definition."""
 MODULES = ("functools", "itertools", "math")
 """Modules whose functions a text may use, such as ``math.comb``."""
 OPERATORS: dict[type[ast.operator], str] = {
@@ -58,7 +58,7 @@ REMEDIES: dict[type[ast.AST], str] = {
 
 
 def floating(value: float) -> str:
-    """Return why a float is rejected, and what to write in place of it."""
+    """Return the reason why a float is rejected, and what to write instead."""
     if not math.isfinite(value):
         return f"{value} is a float: state the claim without it"
     exact = Fraction(repr(value))
@@ -69,14 +69,14 @@ def floating(value: float) -> str:
 
 
 def call(function: str, *arguments: ast.expr) -> ast.Call:
-    """Return a call of one of the kernel's functions."""
+    """Return a syntax tree that calls one of the kernel's functions."""
     return ast.Call(ast.Name(function, ast.Load()), list(arguments), [])
 
 
 def weight(*nodes: ast.AST) -> ast.Constant:
-    """Return the number of steps that a piece of code costs per run, besides the operations that count their own steps.
+    """Return the number of steps to count for one execution of some code, in addition to its operations.
 
-    The number is proportional to the length of the code. Counting takes as many steps.
+    The number is proportional to the length of the code. Computing this number takes the same number of steps.
     """
     length = sum(1 for node in nodes for _ in ast.walk(node)) // 8
     spend(length)

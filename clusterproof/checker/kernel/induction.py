@@ -1,4 +1,4 @@
-"""The rules on symbols: for every value, for any number of rounds by invariants, and for invariants that fail."""
+"""The rules for symbols: proofs for all values, induction over rounds by invariants, and false invariants."""
 
 from __future__ import annotations
 
@@ -28,12 +28,12 @@ from clusterproof.checker.kernel.vocabulary import Line, Sides
 
 
 def needs(case: Case) -> Iterator[tuple[Fact, Sequence[Fact], Sequence[Ends]]]:
-    """Yield each fact that must be proved in a case, with the facts that are known at the same place, and the box.
+    """Yield each fact to prove in a case, with the facts known at its place, and the box of the symbols.
 
     Raises
     ------
     Refused
-        If a goal divides by a number that may be zero, or if an entry of the line is broken.
+        If a goal divides by a number that may be zero, or if an entry of the line is false.
     """
     record = case.evaluation
     box = [(None, None) if place in record.states else ends for place, ends in enumerate(case.box)]
@@ -52,7 +52,7 @@ def needs(case: Case) -> Iterator[tuple[Fact, Sequence[Fact], Sequence[Ends]]]:
 
 
 def targets(need: tuple[Fact, Sequence[Fact], Sequence[Ends]]) -> Iterator[Polynomial]:
-    """Yield the polynomials that must be nonnegative so that a fact holds; skip those whose coefficients show it."""
+    """Yield the polynomials that must be nonnegative for a fact to hold, unless their coefficients already prove it."""
     fact, known, box = need
     for slack in (fact.slack, -fact.slack)[: 1 + fact.equation]:
         target = slack_of(slack, box, known) if slack.top else slack.top
@@ -63,20 +63,20 @@ def targets(need: tuple[Fact, Sequence[Fact], Sequence[Ends]]) -> Iterator[Polyn
 
 
 def signs(statement: Statement, line: str, data: Data) -> bool:
-    """Prove that no coefficient of a side's excess is negative (Bernstein's test); an equation needs both signs."""
+    """Prove a line by Bernstein's test: no coefficient of a slack is negative. An equation needs both signs."""
     return _shown(statement, line, data, states=0, blocks=())
 
 
 def squares(statement: Statement, line: str, data: Data) -> bool:
-    """Prove that each excess is a sum of squares, and of squares times box and hypotheses (Positivstellensatz).
+    """Prove that each slack is a sum of squares, and of squares times nonnegative factors (Positivstellensatz).
 
-    ``blocks`` has a list for each excess that the coefficients do not decide, in the order of these excesses.
+    ``blocks`` contains one list for each slack that Bernstein's test does not decide, in the order of the slacks.
     """
     return _shown(statement, line, data, states=0, blocks=data["blocks"])
 
 
 def induction(statement: Statement, line: str, data: Data) -> bool:
-    """Prove that a line holds after any number of rounds, with the invariants that the statement names.
+    """Prove a line for any number of rounds by induction, with the invariants that the statement contains.
 
     ``states`` is the number of symbols for states, rounds and entries. ``blocks`` is as in ``squares``.
     """
@@ -84,7 +84,7 @@ def induction(statement: Statement, line: str, data: Data) -> bool:
 
 
 def _shown(statement: Statement, line: str, data: Data, *, states: int, blocks: Sequence[Any]) -> bool:
-    """Return whether every fact that a case needs is proved, and an instance has the line."""
+    """Return whether all facts are proved in every case, and the line applies to the witness."""
     left = iter(blocks)
     for case in cases(statement, line, data, states):
         for need in needs(case):
@@ -96,9 +96,9 @@ def _shown(statement: Statement, line: str, data: Data, *, states: int, blocks: 
 
 
 def potential_of(statement: Statement) -> Statement:
-    """Return the statement, with one line, that the invariants of all loops hold in every round.
+    """Return the statement, with a single line, that the invariants of all loops hold in every round.
 
-    The new statement applies to the instances that have all lines of the given one.
+    The new statement applies to all instances to which every line of the given statement applies.
     """
 
     def holds(**quantities: Any) -> Line:
@@ -114,10 +114,10 @@ def potential_of(statement: Statement) -> Statement:
 
 
 def potential(statement: Statement, line: str, data: Data) -> bool:
-    """Prove that an invariant fails in a round, at one admissible instance of the space.
+    """Prove that an invariant is false in some round, at one admissible instance of the space.
 
-    Evaluating the invariants must use no further points of the functions. Otherwise the loops would differ from the
-    statement's loops.
+    The evaluation of the invariants must not request further points of the functions, because the loops would then
+    differ from the loops of the statement.
     """
     plain, looked = (statement.space.read(data["instance"]) for _ in range(2))
     statement.evaluated(plain)

@@ -2,9 +2,9 @@
 
 A *triplet* (x, g, f) is a point, a subgradient at the point (for a set a normal vector, for an operator the image), and
 the value. The conditions below are necessary. Except for the classes with ``only_necessary``, they are also sufficient:
-triplets that satisfy them belong to a member of the class, in every dimension that contains them. (A function that need
-not be convex attains its infimum at a further point. This point can be so far away that it also satisfies the
-conditions.) Necessity makes certificates correct, and sufficiency makes counterexamples correct.
+triplets that satisfy them belong to a member of the class, in every dimension that contains them. (A nonconvex member
+may need a further point at which it attains its infimum. This point can be so far away that the conditions hold for it,
+too.) Certificates are correct because the conditions are necessary, and counterexamples because they are sufficient.
 
 Sources, restated: for functions, Taylor, Hendrickx and Glineur, *Smooth strongly convex interpolation and exact
 worst-case performance of first-order methods*, Math. Program. 161 (2017), Theorem 4. For Lipschitz functions, functions
@@ -24,7 +24,7 @@ from clusterproof.checker.kernel.numbers import number
 from clusterproof.checker.kernel.quotients import Fact, Quotient
 
 Triplet = tuple[Any, Any, Any]
-"""A point x, a subgradient g and a value f, on a trace or in coordinates."""
+"""A point x, a subgradient g and a value f; the entries are symbolic, or have coordinates."""
 
 
 @dataclass(frozen=True)
@@ -38,11 +38,12 @@ class FunctionClass:
     strong_convexity
         mu: f - mu |x|^2 / 2 is convex.
     lipschitz
-        M: every subgradient has a norm of at most M, or None if there is no limit.
+        M: every subgradient has norm at most M, or None if there is no limit.
     convex
-        Whether the functions are convex. If not, they are smooth and bounded from below, and need not have a minimiser.
+        Whether the functions are convex. If False, the functions are smooth and bounded below, but need not be convex
+        or have a minimiser.
 
-    Constants may be symbols. In this case ``required`` returns the facts that a proof must show about them.
+    Constants may be symbols. In this case, ``required`` returns facts that a proof must show about the constants.
     """
 
     smoothness: Fraction | None = None
@@ -86,7 +87,7 @@ class FunctionClass:
         return slacks
 
     def of_two(self, first: Triplet, second: Triplet) -> list[Any]:
-        """Return the numbers that must be >= 0 for each ordered pair.
+        """Return the numbers that must be >= 0 for each ordered pair of triplets.
 
         With d = x_i - x_j and r = g_i - g_j - mu d, this is f_i - f_j - <g_j, d> - mu/2 |d|^2 - |r|^2 / (2 (L - mu)),
         without the last term if the function is not smooth. If L = mu, -|r|^2 must also be >= 0. For functions that
@@ -122,11 +123,11 @@ class SetClass:
     only_necessary = False
 
     def of_one(self, triplet: Triplet, minimum: Any) -> list[Any]:
-        """Return an empty list, because every point can belong to a set."""
+        """Return an empty list, because a single point always belongs to some set of the class."""
         return []
 
     def of_two(self, first: Triplet, second: Triplet) -> list[Any]:
-        """Return the numbers that must be >= 0 for each ordered pair: -<g_j, x_i - x_j>, and D^2 - |x_i - x_j|^2."""
+        """Return the numbers that must be >= 0 for each ordered pair: -<g_j, x_i - x_j> and D^2 - |x_i - x_j|^2."""
         (x, _, _), (y, h, _) = first, second
         d = x - y
         return [-(h @ d)] + ([] if self.diameter is None else [self.diameter**2 - d @ d])
@@ -136,7 +137,7 @@ class SetClass:
 class OperatorClass:
     """A class of operators.
 
-    Constants may be symbols. In this case ``required`` returns the facts that a proof must show about them.
+    Constants may be symbols. In this case, ``required`` returns facts that a proof must show about the constants.
 
     Attributes
     ----------
@@ -173,7 +174,7 @@ class OperatorClass:
 
     @property
     def room(self) -> list[Any]:
-        """The numbers L - mu and 1 - mu beta; if they are at least 0, mu times the identity belongs to the class."""
+        """The numbers L - mu and 1 - mu beta. If both are at least 0, mu times the identity belongs to the class."""
         mu, beta, L = self.strong_monotonicity, self.cocoercivity, self.lipschitz
         return ([] if L is None else [L - mu]) + ([] if beta is None else [1 - mu * beta])
 
@@ -184,7 +185,7 @@ class OperatorClass:
 
     @property
     def of_gradients(self) -> FunctionClass:
-        """A class of functions whose subgradients form operators of this class.
+        """A class of convex functions whose subgradients are operators of this class.
 
         The gradient of a mu-strongly convex and L-smooth function is mu-strongly monotone, L-Lipschitz and
         1/L-cocoercive (J.-B. Baillon and G. Haddad, 1977).
@@ -195,7 +196,7 @@ class OperatorClass:
 
     @property
     def only_necessary(self) -> bool:
-        """Whether triplets may satisfy the conditions although no operator of the class has these triplets."""
+        """Whether the conditions do not suffice: triplets may satisfy them although no operator has these triplets."""
         stated = [
             self.monotone and self.strong_monotonicity > 0,
             self.cocoercivity is not None,
@@ -204,11 +205,11 @@ class OperatorClass:
         return sum(stated) > 1 or (self.monotone and self.lipschitz is not None)
 
     def of_one(self, triplet: Triplet, minimum: Any) -> list[Any]:
-        """Return an empty list, because a single triplet is always possible."""
+        """Return an empty list, because a single triplet always belongs to some operator of the class."""
         return []
 
     def of_two(self, first: Triplet, second: Triplet) -> list[Any]:
-        """Return the differences between the sides of the inequalities, which must be >= 0, for each ordered pair."""
+        """Return, for each ordered pair, the differences between the sides of the inequalities, which must be >= 0."""
         (x, g, _), (y, h, _) = first, second
         d, r = x - y, g - h
         slacks = [r @ d - (d @ d) * self.strong_monotonicity] if self.monotone else []
@@ -228,17 +229,17 @@ def is_symbol(constant: Any) -> bool:
 
 
 def _letters(**constants: Any) -> list[Any]:
-    """Return constants for a description, each with its letter in place of a symbol."""
+    """Return constants for a description; a letter replaces each constant that is a symbol."""
     return [letter if is_symbol(value) else value for letter, value in constants.items()]
 
 
 def required(definition: Class) -> list[Fact]:
-    """Return the facts to show about constants that are symbols.
+    """Return the facts to prove about constants that are symbols.
 
-    They are at least 0. For functions, mu < L strictly. (If L = mu, there would be a further condition. Functions that
-    need not be convex require L > 0.) For operators, mu <= L and mu beta <= 1: the class exists at every value, as mu
-    times the identity belongs to it. The conditions of operators and sets are products and sums, so they are the
-    conditions of the class at every value of its symbols, also at the ends of these facts.
+    All constants must be at least 0. Functions need mu < L, because a further condition would apply for L = mu.
+    Functions that need not be convex need L > 0. Operators need mu <= L and mu beta <= 1: then mu times the identity
+    belongs to the class, so the class is never empty. The conditions of operators and sets contain only sums and
+    products of constants, so they are valid for all values of the symbols that satisfy these facts.
     """
     constants: tuple[Any, ...] = tuple(vars(definition).values())
     facts = [value >= 0 for value in constants if is_symbol(value)]
@@ -258,7 +259,7 @@ def require_numbers(*constants: Any) -> None:
 
 
 def slacks_of(definition: Class, triplets: list[Triplet], minimum: Any) -> dict[str, Any]:
-    """Return all numbers that must be >= 0 for a member's triplets, with names such as ``0,2:0`` (pair) and ``1:0``."""
+    """Return all numbers that must be >= 0 for a member's triplets, with names such as ``0,2:0`` or ``1:0``."""
     slacks = {}
     for i, first in enumerate(triplets):
         for c, slack in enumerate(definition.of_one(first, minimum)):

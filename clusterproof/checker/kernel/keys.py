@@ -1,4 +1,4 @@
-"""Keys of dictionaries, which must be short because the counted steps do not depend on their length."""
+"""Keys of dictionaries. They must be short, because the number of counted steps does not depend on their length."""
 
 from __future__ import annotations
 
@@ -8,11 +8,11 @@ from clusterproof.checker.kernel.evaluation import Refused, spend
 from clusterproof.checker.kernel.numbers import number
 
 LONGEST_KEY = 1000
-"""Largest number of characters and entries in a key of a dictionary."""
+"""Largest total number of characters and entries in a key of a dictionary."""
 
 
 def _length(value: Any) -> int:
-    """Return the number of a string's characters, or of all entries of a tuple and of the tuples and strings in it."""
+    """Return the number of characters of a string, or the total number of entries and characters in a nested tuple."""
     if type(value) is not tuple:
         return len(value) if type(value) is str else 1
     spend(len(value))
@@ -25,10 +25,10 @@ def _length(value: Any) -> int:
 
 
 def key(value: Any) -> Any:
-    """Return a possible key of a dictionary: a short number, a string, None, or a tuple of such keys.
+    """Require a valid key of a dictionary: a short number, a string, None, or a tuple of such keys.
 
-    Arbitrarily many longer numbers may have the same hash; a dictionary of them would take more steps than it counts.
-    A long key would take more steps wherever it is compared with an equal one.
+    Arbitrarily many long numbers can have the same hash, and a dictionary of such numbers would be slower than its
+    counted steps. The comparison of two long, equal keys would also be slower than its counted steps.
     """
     if type(value) in (str, tuple) and _length(value) > LONGEST_KEY:
         raise Refused(f"a key of a dictionary has at most {LONGEST_KEY} characters and entries")

@@ -1,9 +1,9 @@
-"""The language: the part of Python in which a text may be written, and how a text is compiled.
+"""The language of texts, which is a part of Python, and the compilation of a text.
 
-A function of the language is pure and exact. The text is parsed, and every node must be one of ``NODES``. Operators,
-comparisons, attributes, subscripts and loops become calls of the kernel's own functions, which accept exact numbers and
-count their steps. The compiled code contains no attribute, no import and no exception handler, and runs without
-builtins.
+A function of the language has no side effects and computes exactly. The compiler parses the text, and accepts only
+nodes in ``NODES``. It replaces operators, comparisons, attributes, subscripts and loops by calls of the kernel's own
+functions, which accept only exact numbers and count their steps. The compiled code contains no attributes, no imports
+and no exception handlers, and runs without builtins.
 """
 
 from __future__ import annotations
@@ -29,19 +29,19 @@ class Compiler(Expressions, ast.NodeTransformer):
         return node
 
     def shape(self, node: ast.expr) -> ast.expr:
-        """Return the shape of a target, as in ``operations.unpacked``."""
+        """Return the shape of an assignment target, as in ``operations.unpacked``."""
         if isinstance(node, ast.Tuple | ast.List):
             return ast.Tuple([self.shape(each) for each in node.elts], ast.Load())
         return ast.Constant(None)
 
     def entries(self, several: ast.expr, weighed: ast.Constant, target: ast.expr) -> ast.expr:
-        """Return the expression from which a loop takes its entries."""
+        """Return an expression for the entries over which a loop iterates, such that each entry counts as a step."""
         if isinstance(target, ast.Name):
             return call("__each", self.visit(several), weighed)
         return call("__each_unpacked", self.visit(several), weighed, self.shape(target))
 
     def visit_Assign(self, node: ast.Assign) -> ast.AST:
-        """Assign to names, tuples of names, or one entry."""
+        """Compile an assignment to names, to tuples of names, or to one entry of a list or dictionary."""
         value, (first, *others) = self.visit(node.value), node.targets
         if isinstance(first, ast.Subscript) and not others:
             return ast.Expr(call("__put", value, self.visit(first.value), self.visit(first.slice)))
@@ -60,13 +60,13 @@ class Compiler(Expressions, ast.NodeTransformer):
         return ast.Assign([self.target(each) for each in node.targets], value)
 
     def visit_AnnAssign(self, node: ast.AnnAssign) -> ast.AST:
-        """Leave out the annotation."""
+        """Remove the annotation."""
         if node.value is None or not isinstance(node.target, ast.Name):
             raise self.refuse(node, "an annotation that is more than one of a name with its value")
         return self.visit_Assign(ast.copy_location(ast.Assign([node.target], node.value), node))
 
     def visit_AugAssign(self, node: ast.AugAssign) -> ast.AST:
-        """Compute and assign; ``+=`` on a list extends the list in place."""
+        """Compile an assignment such as ``x += y``; on a list, it extends the list in place."""
         target = node.target
         if not isinstance(target, ast.Name | ast.Subscript):
             raise self.refuse(node, "write x = x + y")
@@ -109,13 +109,13 @@ class Compiler(Expressions, ast.NodeTransformer):
         return ast.comprehension(self.target(node.target), entries, conditions, is_async=0)
 
     def visit_Raise(self, node: ast.Raise) -> ast.AST:
-        """Replace ``raise`` by a call that ends the evaluation, because the function has no value there."""
+        """Replace ``raise`` by a call that ends the evaluation without a value."""
         if node.exc is not None:
             raise self.refuse(node, "what is raised is left out: write raise")
         return ast.Expr(call("__fail"))
 
     def visit_Expr(self, node: ast.Expr) -> ast.AST:
-        """Rewrite a statement that yields an entry or calls a function."""
+        """Compile a statement that yields an entry or calls a function."""
         if isinstance(node.value, ast.Constant):
             raise self.refuse(node, "a text that does nothing: write a comment")
         if isinstance(node.value, ast.Yield):
@@ -127,11 +127,11 @@ class Compiler(Expressions, ast.NodeTransformer):
         return ast.Expr(self.visit(node.value))
 
     def visit_Starred(self, node: ast.Starred) -> ast.AST:
-        """Count the entries."""
+        """Count the unpacked entries."""
         return ast.Starred(call("__each", self.visit(node.value)), node.ctx)
 
     def visit_Call(self, node: ast.Call) -> ast.AST:
-        """Check that a call names no argument twice."""
+        """Reject a call that passes the same keyword argument twice."""
         if len({each.arg for each in node.keywords if each.arg}) < sum(
             bool(each.arg) for each in node.keywords
         ):
@@ -145,7 +145,7 @@ class Compiler(Expressions, ast.NodeTransformer):
         return ast.Call(self.visit(node.func), [self.visit(each) for each in node.args], node.keywords)
 
     def visit_arguments(self, node: ast.arguments) -> ast.AST:
-        """Check the names, and leave out the annotations."""
+        """Check the names of the parameters, and remove the annotations."""
         others = [each for each in (node.vararg, node.kwarg) if each]
         for each in (*node.posonlyargs, *node.args, *node.kwonlyargs, *others):
             self.variable(each, each.arg)
@@ -156,7 +156,7 @@ class Compiler(Expressions, ast.NodeTransformer):
         return node
 
     def require_inert(self, annotation: ast.expr | None) -> None:
-        """Require that Python can evaluate an annotation without any effect."""
+        """Require an annotation that Python can evaluate without side effects."""
         parts = () if annotation is None else ast.walk(annotation)
         if not all(isinstance(each, INERT) for each in parts):
             words = "an annotation is a name, or names with brackets and |"
@@ -168,7 +168,7 @@ class Compiler(Expressions, ast.NodeTransformer):
         return ast.Lambda(self.visit(node.args), body)
 
     def visit_FunctionDef(self, node: ast.FunctionDef) -> ast.AST:
-        """Count the call; a nested function has no decorator."""
+        """Count the call; reject decorators of nested functions."""
         if node.decorator_list or getattr(node, "type_params", None):
             raise self.refuse(
                 node, "decorators and parameters of types in a function are not of the language"
@@ -182,7 +182,7 @@ class Compiler(Expressions, ast.NodeTransformer):
         return ast.FunctionDef(self.variable(node, node.name), arguments, [step, *body], [])
 
     def generator(self, node: ast.FunctionDef, own: ast.arguments, body: list[ast.stmt]) -> list[ast.stmt]:
-        """Let a function return a generator that the kernel records as created in the function."""
+        """Change a generator function so that the kernel registers its generator as created there."""
         several = [*own.posonlyargs, *own.args, *own.kwonlyargs, *filter(None, (own.vararg, own.kwarg))]
         names = [each.arg for each in several]
         inner = ast.arguments([], [ast.arg(name) for name in names], None, [], [], None, [])
@@ -192,7 +192,7 @@ class Compiler(Expressions, ast.NodeTransformer):
 
 
 def _are_alike(node: ast.Assign) -> bool:
-    """Return whether a tuple in the source is assigned to several tuples with the same number of names."""
+    """Return whether a tuple is assigned to one or several tuples with the same number of names."""
     written = [each for each in (node.value, *node.targets) if isinstance(each, ast.Tuple)]
     names = [each for target in written[1:] for each in target.elts]
     alike = len(written) == len(node.targets) + 1 and len({len(each.elts) for each in written}) == 1
@@ -200,7 +200,7 @@ def _are_alike(node: ast.Assign) -> bool:
 
 
 def _is_generator(node: ast.FunctionDef) -> bool:
-    """Return whether a function yields; inner functions do not count."""
+    """Return whether a function contains ``yield``, not counting inner functions."""
     waiting: list[ast.AST] = [*node.body]
     while waiting:
         each = waiting.pop()

@@ -1,4 +1,4 @@
-"""Python's own functions in the language: each counts its steps, and compares with the kernel's operators."""
+"""Built-in functions of the language, which count their steps and compare values by the kernel's operators."""
 
 from __future__ import annotations
 
@@ -133,7 +133,7 @@ def _combinations(n: Any, k: Any, /) -> int:
 
 
 def _entries(function: Callable[..., Iterable[Any]]) -> Callable[..., Any]:
-    """Let a function of iterables and whole numbers count the entries that it takes and returns."""
+    """Wrap a function of iterables and integers, so that it counts the entries that it takes and returns."""
 
     def apply(*arguments: Any, **named: Any) -> Any:
         passed = [
@@ -156,7 +156,7 @@ def _charged(tuples: Iterable[Any]) -> Iterator[Any]:
 
 
 def _over(function: Callable[..., Iterable[Any]]) -> Callable[..., Any]:
-    """Let a function of iterables count the entries that it takes."""
+    """Wrap a function of iterables, so that it counts the entries that it takes."""
     return lambda *several, **named: (entry for entry in function(*map(each, several), **named))
 
 
@@ -208,7 +208,7 @@ def _range(*ends: Any) -> range:
 
 
 def _made(function: Callable[..., Any]) -> Callable[..., Any]:
-    """Let a function record the lists, dictionaries and generators that it creates."""
+    """Wrap a function, so that the kernel registers the lists, dictionaries and generators that it creates."""
 
     def apply(*arguments: Any, **named: Any) -> Any:
         value = function(*arguments, **named)
@@ -257,4 +257,4 @@ LIBRARY: dict[str, Callable[..., Any]] = {
     "math.lcm": _whole_numbers(math.lcm),
     "math.prod": _multiply_up,
 }
-"""Functions of the language, indexed by the names that Python gives them."""
+"""Built-in functions of the language, indexed by their names in Python."""

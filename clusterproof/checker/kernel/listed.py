@@ -1,14 +1,14 @@
-"""Functions that are known at finitely many points, in fractions: a counterexample, or a witness.
+"""Functions that are given at finitely many points with fractions as coordinates: a counterexample or a witness.
 
 If the triplets satisfy the conditions of the class, some member of the class has these triplets. For classes of
-operators whose conditions are ``only_necessary``, one of two sufficient conditions must hold instead:
+operators with conditions that are ``only_necessary``, one of two sufficient conditions must hold instead:
 
-* The triplets are subgradients of a function of the class ``of_gradients``, with the function's values.
-* An affine operator has the triplets. Its matrix is listed, and satisfies the conditions of the class.
+* The triplets belong to a function of the class ``of_gradients``: they contain its subgradients and values.
+* The triplets belong to an affine operator. Its matrix is part of the evidence, and satisfies the class's conditions.
 
-With any number of functions there are two functions, and the second function is the mirror image of the first: its
-points and gradients have the opposite sign in each coordinate with an odd index. A split vector v is given by the
-first function's v_1, because v_2 is its mirror image.
+For an arbitrary number of functions, the evidence contains two functions, and the second is the mirror image of the
+first: its points and gradients have the opposite sign in each coordinate with an odd index. A split vector v is stored
+as v_1 alone, because v_2 is its mirror image.
 """
 
 from __future__ import annotations
@@ -31,24 +31,25 @@ from clusterproof.checker.kernel.worlds import Oracle, Point, World
 
 
 class NotListed(Refused):
-    """Raised if a function is requested at a point at which it is not known."""
+    """Raised if a claim requests a function at a point that is not listed."""
 
 
 class Listed(World):
-    """Members of classes that are given by their triplets, in coordinates.
+    """Members of classes, given by their triplets in coordinates.
 
     Parameters
     ----------
     groups, reach
         As in ``World``.
     code
-        ``start``, ``solution``, ``minimum``, ``further`` and ``triplets``, with one list of triplets for each oracle.
-        ``matrices`` may have the matrix of each oracle, as a list of rows, or None if the oracle is not affine.
+        Dictionary with ``start``, ``solution``, ``minimum``, ``further`` and ``triplets``, which contains one list for
+        each oracle. The optional key ``matrices`` contains the matrix of each oracle as a list of rows, or None if the
+        oracle is not affine.
 
     Raises
     ------
     Refused
-        If no member has the triplets, if the stored vector is not a solution, or if the start is too far away.
+        If no member has these triplets, if the stored vector is not a solution, or if the start is too far from it.
     """
 
     def __init__(self, groups: Sequence[tuple[Any, Class]], reach: Any, code: Any) -> None:
@@ -87,7 +88,7 @@ class Listed(World):
         self._require_solution()
 
     def _require_conditions(self, definition: Class, triplets: Sequence[Triplet]) -> None:
-        """Require conditions that suffice for the existence of a member of the class with the triplets."""
+        """Require conditions that guarantee that some member of the class has these triplets."""
         sufficient: Class = definition
         if isinstance(definition, OperatorClass) and definition.only_necessary:
             sufficient = definition.of_gradients
@@ -97,10 +98,10 @@ class Listed(World):
             raise Refused(f"the triplets need not belong to a {definition}: condition {failed[:1]}")
 
     def _require_affine(self, definition: Class, triplets: Sequence[Triplet], matrix: Any) -> None:
-        """Require that an affine operator with a matrix M belongs to a class, and has the triplets.
+        """Require that the affine operator with the matrix M belongs to a class, and has the given triplets.
 
-        Each condition of the class at (d, M d) and (0, 0) is a quadratic form of d. The form must be positive
-        semidefinite; then the condition holds at all pairs of points, because A x - A y = M (x - y).
+        Each condition of the class at (d, M d) and (0, 0) is a quadratic form in d. If this form is positive
+        semidefinite, the condition holds for all pairs of points, because A x - A y = M (x - y).
         """
         if not isinstance(definition, OperatorClass) or type(matrix) is not list or len(matrix) != self.size:
             raise Refused("a matrix has a row for each coordinate, and belongs to an operator")
@@ -133,7 +134,7 @@ class Listed(World):
         return Point(self, {place: entry for place, entry in entries.items() if entry})
 
     def _require_mirrored(self, functions: Sequence[list[Triplet]]) -> None:
-        """Require two functions, and that the second is the mirror image of the first."""
+        """Require exactly two functions, of which the second is the mirror image of the first."""
         if len(functions) != 2 or len(functions[0]) != len(functions[1]):
             raise Refused(
                 "for any number of functions, two functions with the same number of points are listed"
@@ -143,7 +144,7 @@ class Listed(World):
                 raise Refused("the second function is not the mirror image of the first")
 
     def _require_solution(self) -> None:
-        """Require that the mean of the subgradients at the solution is zero, and the value there is the minimum."""
+        """Require that the mean subgradient at the solution is 0, and that the mean value there is the minimum."""
         first = self.definitions[0]
         if isinstance(first, FunctionClass) and not first.convex:
             if self.solution is not None:
@@ -180,14 +181,14 @@ class Listed(World):
         return not point.terms
 
     def point(self) -> Point:
-        """Return the next of the further points."""
+        """Return the next further point."""
         if not self.further:
             raise Refused("a further point is missing")
         return self.further.pop(0)
 
 
 class Tabled(Oracle):
-    """A member of a class that is known at its triplets."""
+    """A member of a class that is known only at its triplets."""
 
     def __init__(self, definition: Class, triplets: list[Triplet]) -> None:
         super().__init__(definition)
@@ -205,7 +206,7 @@ class Tabled(Oracle):
         return self._first(lambda triplet: triplet[0].key == point.key)
 
     def implicit(self, point: Point, step: Fraction | None) -> Triplet:
-        """Return the first triplet that satisfies the equation."""
+        """Return the first triplet that solves x + step g = point or, if ``step`` is None, -g = point."""
         if step is None:
             return self._first(lambda triplet: (triplet[1] + point).key == ())
         return self._first(lambda triplet: (triplet[0] + triplet[1] * step - point).key == ())

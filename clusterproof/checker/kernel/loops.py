@@ -1,10 +1,10 @@
-"""Loops with invariants, and values with known facts: ``iterate`` and ``known``.
+"""Loops with invariants (``iterate``), and values about which a proof knows only some facts (``known``).
 
 On numbers, ``iterate`` is a loop, and the rule *potential* evaluates its invariant in every round. If the number of
-rounds is a symbol, the loop returns unknown symbols, and the invariant is supposed to hold for them. The rule must then
-show two goals. The start satisfies the invariant after 0 rounds. If a state satisfies the invariant after n <= rounds -
-1 rounds, then the next state satisfies it after n + 1 rounds. Hypotheses, decisions and divisors of a round are not
-known outside the round.
+rounds is a symbol, the loop returns new symbols for which the invariant is supposed. A rule must then prove two goals.
+First, the start satisfies the invariant after 0 rounds. Second, if a state satisfies the invariant after n <= rounds -
+1 rounds, then the next state satisfies it after n + 1 rounds. Hypotheses, branch conditions and divisors inside a round
+are not known outside the round.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ _KINDS = {int: "x", Fraction: "x", Quotient: "x", Point: "p", Form: "v"}
 
 @dataclass(frozen=True)
 class Goal:
-    """Facts to show, with the known facts, divisors, required facts and conditions on functions, and with a name."""
+    """Facts to prove under a name, and everything known for this proof: facts, divisors, required facts, conditions."""
 
     name: str
     shown: Sequence[Fact]
@@ -45,7 +45,7 @@ class Goal:
 
 @dataclass(frozen=True)
 class Looked:
-    """A comparison of an invariant after some rounds, with its index; it holds if the slack is at least 0."""
+    """One comparison of an invariant after some rounds; it holds if its slack is at least 0."""
 
     rounds: int
     place: int
@@ -57,7 +57,7 @@ _LOOKING: ContextVar[list[Looked] | None] = ContextVar("what invariants say on n
 
 @contextmanager
 def looking_at_invariants() -> Iterator[list[Looked]]:
-    """Yield a list, to which loops on numbers add the comparisons of their invariants in every round."""
+    """Yield a list to which loops on numbers append the comparisons of their invariants in every round."""
     found: list[Looked] = []
     token = _LOOKING.set(found)
     try:
@@ -67,7 +67,7 @@ def looking_at_invariants() -> Iterator[list[Looked]]:
 
 
 def _look(invariant: Callable[..., Any] | None, state: Any, rounds: int) -> None:
-    """Add the comparisons of an invariant, if requested. This changes no value, and inner loops add nothing."""
+    """Append an invariant's comparisons, if they are collected. This changes no value; inner loops append nothing."""
     found = _LOOKING.get()
     if found is None or invariant is None:
         return
@@ -88,21 +88,21 @@ def _look(invariant: Callable[..., Any] | None, state: Any, rounds: int) -> None
 def iterate(
     step: Callable[..., State], start: State, rounds: Any, *, invariant: Callable[..., Any] | None = None
 ) -> State:
-    """Apply a step to a state in every round, and return the last state.
+    """Apply a step to a state in every round, and return the final state.
 
     Parameters
     ----------
     step
-        Function of the state and, if ``rounds`` is a sequence, of the round's entry. It returns the next state.
+        Function of the state and, if ``rounds`` is a sequence, of the entry for the round. It returns the next state.
     start
-        The first state. For a proof: a number or a point, or a tuple or record of numbers and points.
+        The first state. A proof requires a number or a point, or a tuple or record of numbers and points.
     rounds
         Number of rounds, or a list or tuple with one entry per round.
     invariant
-        For a proof about every number of rounds: function of a state and of the number of rounds before this state. It
-        returns a comparison, or a tuple of comparisons, such as ``(state >= 0, state <= rounds)``. The proof shows them
-        for the start, and for the next state of every round. If they fail in a round of an instance, the potential is
-        violated.
+        Only for a proof for any number of rounds: function of a state and of the number of rounds before this state. It
+        returns a comparison, or a tuple of comparisons, such as ``(state >= 0, state <= rounds)``. The proof shows
+        these comparisons for the start, and for the next state of every round. If a comparison is false in a round of
+        some instance, the potential is violated.
     """
     if type(rounds) in (list, tuple) or not isinstance(rounds, Abstract):
         entries: Iterable[tuple[Any, ...]] = (
@@ -126,7 +126,7 @@ def iterate(
 
 
 def _after(loop: _Loop, rounds: Any) -> Any:
-    """Return symbols for the state after some rounds, and add the goals."""
+    """Return symbols for the state after some rounds, and add the goals to prove."""
     record, entries = running(), rounds if type(rounds) is Many else None
     count = rounds if entries is None else entries.length
     if type(count) is not Quotient or (entries is None and not count.is_whole()):
@@ -154,15 +154,15 @@ def _after(loop: _Loop, rounds: Any) -> Any:
 
 
 def known(make: Callable[[], State], says: Callable[[State], Any]) -> State:
-    """Return a value about which a proof knows only the facts that its author states.
+    """Return a value about which a proof knows only the facts in ``says``.
 
     Parameters
     ----------
     make
         Function that returns the value: a number, or a tuple or frozen record of numbers.
     says
-        Function of the value that returns a comparison, or a tuple of comparisons. A proof shows them on every branch
-        that leads to the value. Outside a proof, it is not called.
+        Function of the value that returns a comparison, or a tuple of comparisons. A proof shows these comparisons on
+        every branch that leads to the value. Outside a proof, ``says`` is not called.
     """
     if not proving():
         return make()
@@ -185,10 +185,10 @@ def known(make: Callable[[], State], says: Callable[[State], Any]) -> State:
 
 
 def aim_at(name: str, shown: Callable[[], list[Fact]]) -> None:
-    """Add a named goal: the facts hold on every path through the branches taken. A goal within a goal is ``inner``.
+    """Add a named goal: the facts must hold on every path. The name of a goal within a goal begins with ``inner``.
 
-    Afterwards the hypotheses, decisions, requirements, divisors, states and requests of this evaluation are removed.
-    The goal contains all of this, and no other code refers to it.
+    Afterwards, the hypotheses, branch conditions, requirements, divisors, states and requests of this evaluation are
+    removed. They are stored in the goal, and no other code refers to them.
     """
     record = running()
     before, decisions, asked, depth = record.now, record.decisions, record.asked, record.depth
@@ -219,7 +219,7 @@ class _Loop:
     invariant: Callable[[Any, Any], Any]
 
     def says(self, state: Any, passed: Any) -> list[Fact]:
-        """Return the facts that the invariant states about a state."""
+        """Return the comparisons of the invariant for a state, as facts."""
         record = running()
         before, goals = record.now, len(record.goals)
         try:
@@ -245,7 +245,7 @@ class _Loop:
         return facts
 
     def unknown(self, passed: Any) -> Any:
-        """Return symbols for a state that satisfies the invariant; replace the symbols that an equation determines."""
+        """Return symbols for a state that satisfies the invariant; replace each symbol that an equation determines."""
         record, form = running(), _form(self.start)
         leaves = [_free(kind) for kind in form if kind in "xpv"]
         state, branches = like(self.start, iter(leaves)), len(record.now.path)
@@ -261,7 +261,7 @@ class _Loop:
 
 
 def solved(fact: Fact) -> tuple[int, Quotient] | None:
-    """Return the index of the last symbol of an equation and the symbol's value, or None if this is no polynomial."""
+    """Solve an equation for its last symbol: return the index and the value, or None if the value is no polynomial."""
     if type(fact.slack) is not Quotient:
         return None
     top, width = fact.slack.top, fact.slack.width
@@ -272,7 +272,7 @@ def solved(fact: Fact) -> tuple[int, Quotient] | None:
 
 
 def _free(kind: str) -> Any:
-    """Return a symbol, a point or a number that depends on f, free of conditions; ``kind`` is as in ``_form``."""
+    """Return a new symbol, point, or number that depends on f, without conditions; ``kind`` is as in ``_form``."""
     if kind == "x":
         return running().fresh()
     return running().world.point() if kind == "p" else running().world.value()
@@ -292,7 +292,7 @@ def _form(state: Any) -> str:
 
 
 def like(state: Any, leaves: Iterator[Any]) -> Any:
-    """Return a state of the same form, with other numbers and points."""
+    """Return a state of the same structure, with the numbers and points from ``leaves``."""
     if type(state) is tuple:
         return tuple(like(part, leaves) for part in state)
     if isinstance(state, Record):

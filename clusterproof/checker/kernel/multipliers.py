@@ -1,4 +1,4 @@
-"""Multipliers that are quotients of symbols, and the check that they prove a number nonnegative on a box."""
+"""Multipliers that are quotients of symbols, and the check that they prove an inequality on a box."""
 
 from __future__ import annotations
 
@@ -21,26 +21,26 @@ Entries = Mapping[tuple[int, int], Fraction | Quotient]
 
 @dataclass(frozen=True)
 class Need:
-    """A statement to show: one of several numbers is at least 0, given conditions, at all values in a box.
+    """An inequality to prove: under conditions, at least one of several numbers is >= 0 for all values in a box.
 
     Attributes
     ----------
     slacks
-        Forms, quotients or numbers.
+        The numbers, at least one of which must be >= 0: forms, quotients or exact numbers.
     nonnegative, zero
-        Conditions by name.
+        Conditions that are >= 0, and conditions that are 0, indexed by name.
     vectors
         Number of free vectors.
     boxes
-        Boxes; each box contains the earlier boxes, and the first box contains every value. A sign may be shown on any
-        box.
+        Boxes of the symbols. The first box contains all values, and each box contains the earlier boxes. A sign may be
+        proved on any of these boxes.
     facts
-        Hypotheses about the symbols.
+        Known facts about the symbols.
     name
-        Name of the fact to show: a comparison of a loop, such as ``round 2``, or an entry of the line, such as ``line
-        0``.
+        Name of this part of the proof: a comparison of a loop, such as ``round 2``, or an entry of the line, such as
+        ``line 0``.
     instance
-        Values of the quantities: symbols and choices.
+        Values of the quantities, which may be symbols.
     """
 
     slacks: tuple[Any, ...]
@@ -58,20 +58,20 @@ class Need:
         return len(self.boxes[0])
 
     def sign(self, p: Polynomial) -> int:
-        """Return 1 or -1 if a polynomial is shown to be positive or negative, otherwise 0."""
+        """Return 1 or -1 if a polynomial can be proved positive or negative, otherwise 0."""
         return next(filter(None, (sign_of(p, box, self.facts) for box in self.boxes)), 0)
 
     def is_nonnegative(self, p: Polynomial) -> bool:
-        """Return whether a polynomial is shown to be at least 0."""
+        """Return whether a polynomial can be proved to be at least 0."""
         return any(is_nonnegative(p, box) for box in self.boxes) or self.sign(p) == 1
 
     def require(self, fact: Fact) -> None:
-        """Require that a fact about the symbols holds.
+        """Require that a fact about the symbols can be proved.
 
         Raises
         ------
         Refused
-            If the fact is not shown.
+            If the fact cannot be proved.
         """
         sign = self.sign(fact.slack.bottom)
         top = fact.slack.top if sign == 1 else -fact.slack.top
@@ -80,22 +80,22 @@ class Need:
             raise Refused("it is not shown of the symbols what the class, a step or an invariant takes")
 
     def is_at_least_zero(self, value: Fraction | Quotient) -> bool:
-        """Return whether a multiplier, whose denominator is positive, is shown to be at least 0."""
+        """Return whether a multiplier with a positive denominator can be proved to be at least 0."""
         return self.is_nonnegative(value.top) if type(value) is Quotient else value >= 0
 
     def quotient(self, value: Any) -> Quotient:
-        """Return a number as a quotient, and a quotient as it is."""
+        """Convert a number to a quotient; return a quotient unchanged."""
         if type(value) is Quotient:
             return value
         return Quotient(constant(number(value), self.width), constant(1, self.width), self.width)
 
     def multiplier(self, code: Any) -> Fraction | Quotient:
-        """Return a multiplier, given as a number or by the terms of its numerator and denominator.
+        """Decode a multiplier, which is a number or the terms of a numerator and a denominator.
 
         Raises
         ------
         Refused
-            If the denominator is not shown to be positive.
+            If the denominator cannot be proved positive.
         """
         if type(code) is not tuple:
             return Fraction(code)
@@ -106,33 +106,33 @@ class Need:
 
 
 def require_multipliers(need: Need, proof: Mapping[str, Any]) -> None:
-    """Require that multipliers prove a need.
+    """Require that multipliers prove an inequality.
 
     Parameters
     ----------
     need
-        The need that the multipliers must prove.
+        The inequality to prove.
     proof
-        ``multipliers`` by the names of conditions; ``weights`` of the numbers in a ``least``; ``squares``, each with
-        the index of a hypothesis about symbols, a factor and a direction; and the ``order`` in which vectors are
-        eliminated. Factors are quotients.
+        ``multipliers``, indexed by the names of conditions; ``weights`` of the numbers in a ``least``; ``squares``,
+        each with the index of a hypothesis about symbols, a factor and a direction; and ``order``, the order in which
+        the vectors are eliminated. Factors are quotients.
 
     Raises
     ------
     Refused
-        If the multipliers do not prove the need.
+        If the multipliers do not prove the inequality.
     """
     if not _is_positive_semidefinite(remaining(need, proof), need):
         raise Refused("the remaining form is not shown to be positive semidefinite")
 
 
 def remaining(need: Need, proof: Mapping[str, Any]) -> Entries:
-    """Return the rest of a slack after subtracting multiples of conditions: a form, by entries (row <= column).
+    """Subtract multiples of conditions from a slack; return the entries (row <= column) of the remaining form.
 
     Parameters
     ----------
     need, proof
-        As in ``require_multipliers``; the rows are in the proof's order.
+        As in ``require_multipliers``. The rows are sorted in the order of the proof.
 
     Raises
     ------
@@ -177,7 +177,7 @@ def _add(total: dict[Any, Any], terms: Mapping[Any, Any], factor: Fraction | Quo
 
 
 def _add_square(total: dict[Any, Any], need: Need, square: Mapping[str, Any]) -> None:
-    """Subtract a nonnegative term: a factor times a hypothesis about symbols times the square of a direction."""
+    """Subtract a nonnegative product of a factor, a hypothesis about symbols, and the square of a direction."""
     place, factor = square["hypothesis"], need.multiplier(square["factor"])
     if place >= len(need.facts) or not need.is_at_least_zero(factor):
         raise Refused("a square is of a hypothesis, and its factor is shown to be nonnegative")
@@ -187,12 +187,12 @@ def _add_square(total: dict[Any, Any], need: Need, square: Mapping[str, Any]) ->
 
 
 def cleared(several: Entries, need: Need) -> list[list[Polynomial]]:
-    """Return a symmetric matrix of quotients times the absolute value of its common denominator.
+    """Multiply a symmetric matrix of quotients by the absolute value of its common denominator.
 
     Raises
     ------
     Refused
-        If the sign of the denominator is not shown.
+        If the sign of the denominator cannot be proved.
     """
     entries = {key: need.quotient(value) for key, value in several.items()}
     common = constant(1, need.width)
@@ -221,9 +221,9 @@ def _symmetric(entries: Mapping[tuple[int, int], Any], nothing: Any) -> list[lis
 
 
 def _is_positive_semidefinite(entries: Entries, need: Need) -> bool:
-    """Return whether a symmetric matrix of numbers, or of polynomials, is shown to be positive semidefinite.
+    """Return whether a symmetric matrix of numbers or polynomials can be proved positive semidefinite.
 
-    The elimination works block by block: a row that is 0 outside its block is not multiplied by pivots of other blocks.
+    The elimination treats each block separately, so that rows of a block are not multiplied by pivots of other blocks.
     """
     if not any(type(entry) is Quotient for entry in entries.values()):
         return is_positive_semidefinite(_symmetric(entries, Fraction(0)))
@@ -241,7 +241,7 @@ def _is_positive_semidefinite(entries: Entries, need: Need) -> bool:
 
 
 def blocks(matrix: Sequence[Sequence[Polynomial]], rows: Sequence[int]) -> list[list[int]]:
-    """Return groups of rows, each group in order; between two groups, the symmetric matrix is 0."""
+    """Split rows into blocks, so that the symmetric matrix is 0 between two blocks; rows keep their order."""
     found, left = [], list(rows)
     while left:
         block, more = set[int](), {left[0]}
@@ -255,7 +255,7 @@ def blocks(matrix: Sequence[Sequence[Polynomial]], rows: Sequence[int]) -> list[
 
 
 def eliminate(matrix: list[list[Polynomial]], first: int, others: Sequence[int], last: Polynomial) -> None:
-    """Eliminate a row from the others; ``last`` is the previous pivot (Bareiss)."""
+    """Eliminate one row from the others by the method of Bareiss; ``last`` is the previous pivot."""
     pivot = matrix[first][first]
     for place, i in enumerate(others):
         for j in others[place:]:

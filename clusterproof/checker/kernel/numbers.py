@@ -1,7 +1,7 @@
-"""Exact numbers, and the operators of the language. A proof uses no other addition, comparison or division.
+"""Exact numbers, and the operators of the language. Proofs use only these additions, comparisons and divisions.
 
-A number has exactly Python's type ``int`` or ``Fraction``: a NumPy integer wraps, a float rounds, and a subclass may
-define other comparisons. Every operation costs fuel, in proportion to the length of its numbers.
+The type of a number must be exactly ``int`` or ``Fraction``: NumPy integers overflow, floats are rounded, and
+subclasses may define other comparisons. Every operation costs steps, in proportion to the length of its numbers.
 """
 
 from __future__ import annotations
@@ -16,16 +16,16 @@ from clusterproof.checker.kernel.evaluation import Refused, changed, made, spend
 from clusterproof.checker.kernel.records import Record
 
 LARGEST = 1 << 16
-"""Largest number of bits of a power, a product, a sum or a literal."""
+"""Largest number of bits of a power, product, sum or literal."""
 LONGEST_PLACE = 1024
-"""Number of bits of the largest index, end of a range or start of a count."""
+"""Largest number of bits of an index, an end of a range, or the start of a count."""
 
 
 class Abstract:
-    """A symbol, or a quantity that depends on a function of a class; neither can be compared with == or be a key.
+    """A symbol, or a quantity that depends on a function of a class; it cannot be compared with == or be a key.
 
-    A function of the language therefore performs the same operations, in the same order, on symbols as on numbers. The
-    return value on symbols is the function's formula.
+    A function of the language therefore performs the same operations on symbols as on numbers, in the same order. If it
+    is called with symbols, the return value is the function's formula.
     """
 
     def __eq__(self, other: object) -> bool:
@@ -52,7 +52,7 @@ class Abstract:
 
 
 def number(value: Any) -> int | Fraction:
-    """Return an exact number; a truth value becomes 0 or 1.
+    """Require an exact number, and return it; booleans become 0 or 1.
 
     Raises
     ------
@@ -69,7 +69,7 @@ def number(value: Any) -> int | Fraction:
 
 
 def read(code: Any) -> int | Fraction:
-    """Read a number of evidence: an int, or a string such as ``"-3/4"``."""
+    """Read a number from evidence: an int, or a string such as ``"-3/4"``."""
     if type(code) is int:
         return code
     spend(1 + (len(code) // 16 if type(code) is str else 0))
@@ -79,14 +79,14 @@ def read(code: Any) -> int | Fraction:
 
 
 def write(value: Any) -> Any:
-    """Write a number so that ``read`` can read it; return other values of a choice unchanged."""
+    """Convert a number to the format of evidence, which ``read`` reads; return all other values unchanged."""
     if type(value) is Fraction:
         return int(value) if value.denominator == 1 else f"{value.numerator}/{value.denominator}"
     return value
 
 
 def whole(value: Any) -> int:
-    """Return an int; reject other values."""
+    """Require an int, and return it."""
     exact = number(value)
     if type(exact) is not int:
         raise Refused(f"{exact} must be an int")
@@ -94,14 +94,14 @@ def whole(value: Any) -> int:
 
 
 def place(value: Any) -> int:
-    """Return an int that is an index, an end of a range or a start of a count; reject long ints, whose use is slow."""
+    """Require an int that is not too long for an index, an end of a range or the start of a count; return it."""
     if (exact := whole(value)).bit_length() > LONGEST_PLACE:
         raise Refused(f"an index, or an end of a range, has at most {LONGEST_PLACE} bits")
     return exact
 
 
 def integral(value: Any) -> int:
-    """Return an integer, also if it is given as a Fraction, because symbols do not distinguish the two."""
+    """Require an integer, which may be a ``Fraction``, because symbols do not distinguish the two types; return it."""
     exact = number(value)
     if exact.denominator != 1:
         raise Refused(f"{exact} must be an integer")
@@ -109,16 +109,16 @@ def integral(value: Any) -> int:
 
 
 def words(value: Any) -> int:
-    """Return the length of a number in words of 64 bits, rounded down."""
+    """Return the length of a number in 64-bit words, rounded down."""
     if type(value) is Fraction:
         return (value.numerator.bit_length() + value.denominator.bit_length()) >> 6
     return value.bit_length() >> 6 if type(value) is int else 0
 
 
 def cost_of_sum(left: Any, right: Any) -> int:
-    """Return the steps that a sum of long numbers takes: products with denominators, or else the numbers' length.
+    """Return the number of steps to count for a sum of long numbers.
 
-    The steps of a sum of symbols are counted where it is computed.
+    For fractions, the sum contains products with denominators. Sums of symbols count their own steps.
     """
     if isinstance(left, Abstract) or isinstance(right, Abstract) or not left or not right:
         return 0
@@ -130,7 +130,7 @@ def cost_of_sum(left: Any, right: Any) -> int:
 
 
 def short(value: Any) -> Any:
-    """Return a number; reject long numbers, so that each step takes little time and memory."""
+    """Require a number that is not too long, so that each step takes little time and memory; return it."""
     if words(value) << 6 > LARGEST:
         raise Refused(f"a number has at most {LARGEST} bits")
     return value
@@ -161,7 +161,7 @@ def add(left: Any, right: Any) -> Any:
 
 
 def add_in_place(left: Any, right: Any) -> Any:
-    """Return ``left += right``; a list is extended in place."""
+    """Return the value of ``left += right``; a list is extended in place."""
     if type(left) is list and type(right) in (list, tuple):
         spend(1 + len(right))
         changed(left).extend(right)
@@ -179,14 +179,14 @@ def multiply(left: Any, right: Any) -> Any:
 
 
 def divide(left: Any, right: Any) -> Any:
-    """Return ``left / right``; two ints give a fraction."""
+    """Return ``left / right``; the quotient of two ints is a fraction."""
     left, right = _operand(left), _operand(right)
     spend((1 + words(left)) * (1 + words(right)))
     return short(Fraction(left, right) if type(left) is type(right) is int else left / right)
 
 
 def divide_whole(left: Any, right: Any) -> Any:
-    """Return ``left // right`` for numbers, or for a symbol and a number."""
+    """Return ``left // right`` for numbers; ``left`` may also be a symbol."""
     if isinstance(left, Abstract) and hasattr(left, "is_whole"):
         return left // number(right)  # type: ignore[operator]  # that symbol has it
     spend((1 + words(number(left))) * (1 + words(number(right))))
@@ -200,7 +200,7 @@ def remainder(left: Any, right: Any) -> Any:
 
 
 def power(base: Any, exponent: Any) -> Any:
-    """Return ``base ** exponent`` for a whole exponent; an int with a negative exponent gives a fraction."""
+    """Return ``base ** exponent`` for an integer exponent; an int with a negative exponent becomes a fraction."""
     try:
         n = whole(exponent)
     except Refused:
@@ -234,7 +234,7 @@ def negative(value: Any) -> Any:
 
 
 def absolute(value: Any, /) -> Any:
-    """Return ``abs(value)`` for a number; for a symbol, on both branches."""
+    """Return ``abs(value)``; for a symbol, the evaluation branches on its sign."""
     spend(1 + words(value))
     return abs(value if isinstance(value, Abstract) else number(value))
 
@@ -258,15 +258,15 @@ COMPARISONS: dict[str, Callable[[Any, Any], Any]] = {
 
 
 def compare(sign: str, left: Any, right: Any) -> Any:
-    """Compare two values; return a truth value, or a fact about symbols, which has no truth value.
+    """Compare two values; return a boolean, or a fact if the values contain symbols.
 
     Parameters
     ----------
     sign
         One of <, <=, >, >=, ==, !=.
     left, right
-        Numbers or symbols, or lists or tuples of them, compared entry by entry. For == and !=, they may also be
-        strings, None and records.
+        Numbers or symbols, or lists or tuples of such values, which are compared entry by entry. For == and !=, they
+        may also be strings, None and records.
     """
     spend(1)
     if isinstance(left, Abstract) or isinstance(right, Abstract):
@@ -285,7 +285,7 @@ def compare(sign: str, left: Any, right: Any) -> Any:
 
 
 def same(left: Any, right: Any) -> bool:
-    """Return whether two values are equal, entry by entry; each entry costs fuel, and so does a long string."""
+    """Return whether two values are equal, entry by entry; entries and long strings count as steps."""
     spend(1 + (len(left) >> 4 if type(left) is str else words(left) >> 4))
     if type(left) in (list, tuple) and type(right) is type(left):
         return len(left) == len(right) and all(map(same, left, right))

@@ -1,4 +1,4 @@
-"""Functions that compiled code calls in place of loops, attributes, subscripts and operators; each counts its steps."""
+"""Functions that compiled code calls instead of loops, attributes, subscripts and operators; they count steps."""
 
 from __future__ import annotations
 
@@ -15,13 +15,13 @@ from clusterproof.checker.kernel.sentences import text
 
 
 def step(more: int) -> bool:
-    """Count a step, and ``more`` steps for long code; return True, so that the call can precede an ``and``."""
+    """Count 1 + ``more`` steps, and return True, so that ``step(...) and ...`` evaluates the second operand."""
     spend(1 + more)
     return True
 
 
 def each(several: Any, more: int = 0) -> Iterator[Any]:
-    """Return the entries of an iterable; each entry costs a step, and ``more`` steps for the repeated code."""
+    """Yield the entries of an iterable; count 1 + ``more`` steps per entry, where ``more`` is for the loop's code."""
     spend(8)
     if type(several) not in _REPEATED:
         raise Refused(f"{type(several).__name__} is not repeated over in the language")
@@ -46,16 +46,16 @@ _REPEATED = (str, list, tuple, dict, range, GeneratorType, MappingProxyType, *_V
 
 
 def listed(several: Any) -> list[Any]:
-    """Return the entries as a list."""
-    return made(list(each(several)))  # type: ignore[no-any-return]  # what it is given
+    """Return the entries of an iterable as a list."""
+    return made(list(each(several)))  # type: ignore[no-any-return]  # it returns its argument
 
 
 Shape = tuple[Any, ...]
-"""Shape of the targets of an unpacking: for each target None, or the shape of its own targets."""
+"""Shape of the targets of an unpacking: None for a name, or a nested shape for a tuple of names."""
 
 
 def unpacked(several: Any, shape: Shape) -> tuple[Any, ...]:
-    """Return the entries, one for each of the targets."""
+    """Unpack an iterable; return one entry for each target."""
     spend(1 + len(several) if type(several) in (tuple, list) else 0)
     entries = tuple(several if type(several) in (tuple, list) else each(several))
     if len(entries) != len(shape):
@@ -67,17 +67,17 @@ def unpacked(several: Any, shape: Shape) -> tuple[Any, ...]:
 
 
 def each_unpacked(several: Any, more: int, shape: Shape) -> Iterator[Any]:
-    """Return the entries as ``each`` does, and unpack every entry."""
+    """Yield the entries of an iterable as ``each`` does, but unpack every entry."""
     return (unpacked(entry, shape) for entry in each(several, more))
 
 
 def dictionary(*parts: Any) -> dict[Any, Any]:
-    """Return ``{key: value, **others}``, given keys and values in turn; ``others`` have a function as key.
+    """Return ``{key: value, **others}`` from alternating keys and values; the key of ``others`` is a function.
 
     Raises
     ------
     Refused
-        If a key is written twice, because a reader may see the first entry while Python takes the last entry.
+        If a key occurs twice, because a reader may see only the first entry, while Python uses the last entry.
     """
     found: dict[Any, Any] = {}
     written = set()
@@ -94,7 +94,7 @@ def dictionary(*parts: Any) -> dict[Any, Any]:
 
 
 def chain(left: Any, signs: Sequence[str], *later: Callable[[], Any]) -> Any:
-    """Return ``a < b <= c``; at each fact about symbols except the last, both branches are followed."""
+    """Return the value of a chain such as ``a < b <= c``; branch at each fact about symbols except the last."""
     for sign, make in zip(signs[:-1], later[:-1], strict=True):
         right = make()
         if not compare_all(sign, left, right):
@@ -104,7 +104,7 @@ def chain(left: Any, signs: Sequence[str], *later: Callable[[], Any]) -> Any:
 
 
 def compare_all(sign: str, left: Any, right: Any) -> Any:
-    """Compare two values by a comparison operator of Python."""
+    """Compare two values by any comparison operator of the language."""
     if sign in ("is", "is not"):  # compares with None
         return (left is None) == (sign == "is")
     if sign in ("in", "not in"):
@@ -159,7 +159,7 @@ def either(left: Any, right: Any) -> Any:
 
 
 def either_in_place(left: Any, right: Any) -> Any:
-    """Return ``left |= right``; a dictionary is updated in place."""
+    """Return the value of ``left |= right``; a dictionary is updated in place."""
     if type(left) is MappingProxyType:
         raise Refused("a dictionary of the module changes")
     if type(left) is dict and type(right) in (dict, MappingProxyType):
@@ -182,7 +182,7 @@ def shifted(left: Any, right: Any) -> int:
 
 
 def put(value: Any, several: Any, place: Any) -> None:
-    """Assign ``several[place] = value`` in a list or a dictionary."""
+    """Execute ``several[place] = value`` for a list or a dictionary."""
     spend(1)
     if type(several) is dict:
         changed(several)[key(place)] = value
@@ -193,7 +193,7 @@ def put(value: Any, several: Any, place: Any) -> None:
 
 
 def fail() -> None:
-    """Raise an error for ``raise``, because the function has no value here."""
+    """Raise an error in place of a ``raise`` statement: the function has no value."""
     raise Refused("the function raises an error here")
 
 
@@ -241,7 +241,7 @@ def _index(values: Sequence[Any], value: Any) -> int:
 
 
 def attribute(value: Any, name: str) -> Any:
-    """Return ``value.name``: an attribute that the kernel offers for this type, or a field or method of a record."""
+    """Return ``value.name``: an attribute that the kernel allows for this type, or a field or method of a record."""
     spend(1)
     if type(value) in METHODS:
         if name in METHODS[type(value)]:
@@ -284,4 +284,4 @@ OPERATIONS: dict[str, Callable[..., Any]] = {
     "__dictionary": dictionary,
     "__step": step,
 }
-"""Functions that compiled code calls in place of operators, attributes, subscripts and loops."""
+"""Functions that compiled code calls instead of operators, attributes, subscripts and loops, indexed by name."""

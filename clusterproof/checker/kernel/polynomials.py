@@ -1,4 +1,4 @@
-"""Polynomials in symbols: integer coefficients over one denominator, with exponents packed into one integer."""
+"""Polynomials in symbols: integer coefficients with a common denominator, and exponents packed into one integer."""
 
 from __future__ import annotations
 
@@ -13,20 +13,20 @@ from typing import Any
 from clusterproof.checker.kernel.evaluation import Refused, spend
 
 BITS = 16
-"""Number of bits of a packed exponent. The highest bit is always 0, so a sum never reaches the next exponent."""
+"""Number of bits of a packed exponent. The highest bit is always 0, so sums do not overflow into the next exponent."""
 LARGEST = 1 << (BITS - 2)
-"""Limit that every exponent of a factor must stay below."""
+"""Every exponent of a factor must be smaller than this number."""
 ONE = {0: 1}
 """Numerators of the polynomial 1."""
 
 
 class Polynomial(Mapping[tuple[int, ...], Fraction]):
-    """Integers over one denominator; as a mapping, the nonzero coefficients by their exponents.
+    """A polynomial, which is also a mapping from exponents to nonzero coefficients.
 
     Parameters
     ----------
     numerators
-        Nonzero integers, by packed exponents.
+        Nonzero integers, indexed by packed exponents.
     denominator
         A positive integer.
     width
@@ -43,7 +43,7 @@ class Polynomial(Mapping[tuple[int, ...], Fraction]):
 
     @classmethod
     def of(cls, terms: Mapping[tuple[int, ...], int | Fraction], width: int) -> Polynomial:
-        """Return the polynomial with the given coefficients, by exponents."""
+        """Build a polynomial from its coefficients, indexed by exponents."""
         return of_terms(terms.items(), width)
 
     def __getitem__(self, powers: tuple[int, ...]) -> Fraction:
@@ -75,7 +75,7 @@ class Polynomial(Mapping[tuple[int, ...], Fraction]):
         return {place // (BITS // 8) for place, byte in enumerate(used) if byte}
 
     def parts(self, place: int) -> dict[int, Polynomial]:
-        """Return the coefficient of each power of a symbol; the coefficients are polynomials without this symbol."""
+        """Return the coefficient of each power of a symbol, as polynomials in the other symbols."""
         spend((len(self) >> 3) + len(self) * (self.width >> 8))
         found: dict[int, dict[int, int]] = {}
         for packed, value in self.numerators.items():
@@ -84,7 +84,7 @@ class Polynomial(Mapping[tuple[int, ...], Fraction]):
         return {power: Polynomial(each, self.denominator, self.width) for power, each in found.items()}
 
     def solved(self, place: int) -> tuple[Fraction, Polynomial] | None:
-        """Return c and r such that the polynomial is c (x - r) for a number c, or None if there are none."""
+        """Return a number c and r such that the polynomial equals c (x - r), or None if this is impossible."""
         parts = self.parts(place)
         factor = parts.get(1)
         if factor is None or parts.keys() - {0, 1} or factor.places:
@@ -100,17 +100,17 @@ def _power(packed: int, place: int) -> int:
 
 @lru_cache
 def _mask(bit: int, width: int) -> int:
-    """Return the integer in which every packed exponent has only the given bit."""
+    """Return the integer in which only the given bit of every packed exponent is set."""
     return sum(1 << BITS * place + bit for place in range(width))
 
 
 def _words(p: Polynomial) -> int:
-    """Return the length of the longest integer in words of 64 bits, rounded down."""
+    """Return the length of the longest coefficient in 64-bit words, rounded down."""
     return max(p.denominator.bit_length(), *map(int.bit_length, p.numerators.values()), 0) >> 6
 
 
 def of_terms(terms: Iterable[tuple[Sequence[int], Any]], width: int) -> Polynomial:
-    """Return the sum of terms, which are given as exponents and coefficients."""
+    """Build a polynomial from pairs of exponents and coefficients."""
     total = constant(0, width)
     for powers, value in terms:
         if len(powers) != width or not all(0 <= power < LARGEST for power in powers):
@@ -122,7 +122,7 @@ def of_terms(terms: Iterable[tuple[Sequence[int], Any]], width: int) -> Polynomi
 
 
 def constant(value: int | Fraction, width: int) -> Polynomial:
-    """Return a number as a polynomial."""
+    """Convert a number to a polynomial."""
     spend(1 + width // 8)
     exact = Fraction(value)
     return Polynomial({0: exact.numerator} if exact else {}, exact.denominator, width)
@@ -167,9 +167,9 @@ def times(p: Polynomial, q: Polynomial) -> Polynomial:
 def divided(p: Polynomial, q: Polynomial) -> Polynomial | None:
     """Return p / q (q != 0) if it is a polynomial, otherwise None.
 
-    The division proceeds by leading terms. If the integers of q have no common divisor, the quotient has integers
-    (Gauss's lemma). If the quotient is a polynomial, its exponents are at most the exponents of p. A quotient that
-    needs the highest bit is therefore no polynomial.
+    The division uses leading terms. If the coefficients of q have no common divisor, the quotient has integer
+    coefficients (Gauss's lemma). If the quotient is a polynomial, its exponents are at most the exponents of p. If the
+    highest bit of an exponent occurs, the quotient is therefore not a polynomial.
     """
     content = gcd(*q.numerators.values())
     lead, guard = max(q.numerators), _mask(BITS - 1, p.width)

@@ -1,4 +1,4 @@
-"""Proofs in fractions that a polynomial is nonnegative on a box, from the coefficients or as a sum of squares.
+"""Exact proofs that a polynomial is nonnegative on a box, from its coefficients or as a sum of squares.
 
 The module uses three theorems.
 
@@ -36,11 +36,11 @@ from clusterproof.checker.kernel.quotients import Fact, Quotient
 
 MAY_BE_ZERO = "a divisor may be zero: where it is used, neither its range nor a hypothesis gives its sign"
 Ends = tuple[Any, Any]
-"""Least and largest value of a symbol: numbers, or quotients of earlier symbols, or None if there is no end."""
+"""Smallest and largest value of a symbol: a number, a quotient of earlier symbols, or None for no limit."""
 
 
 def _end(value: Any, width: int, earlier: Sequence[Ends]) -> tuple[Polynomial, Polynomial]:
-    """Return the numerator and the denominator of an end; the denominator is positive on the box of earlier symbols."""
+    """Return numerator and denominator of an end; the denominator is positive on the box of the earlier symbols."""
     one = constant(1, width)
     if type(value) is not Quotient:
         return constant(number(value), width), one
@@ -53,7 +53,7 @@ def _end(value: Any, width: int, earlier: Sequence[Ends]) -> tuple[Polynomial, P
 
 
 def before(box: Sequence[Ends], place: int) -> list[Ends]:
-    """Return the box of the symbols before an index; the other symbols have no ends."""
+    """Return the box of the symbols before an index; all other symbols are unbounded."""
     return [*box[:place], *[(None, None)] * (len(box) - place)]
 
 
@@ -63,8 +63,8 @@ def on_box(p: Polynomial, box: Sequence[Ends]) -> tuple[Polynomial, list[set[int
     Returns
     -------
     tuple
-        The polynomial in s, and for each symbol the exponents that correspond to its ends. The result is None if a
-        symbol without ends occurs.
+        The polynomial in s, and for each symbol the exponents that correspond to its ends. The result is None if an
+        unbounded symbol occurs.
     """
     width = len(box)
     spend(width >> 3)
@@ -97,7 +97,7 @@ def on_box(p: Polynomial, box: Sequence[Ends]) -> tuple[Polynomial, list[set[int
 
 
 def is_nonnegative(p: Polynomial, box: Sequence[Ends], *, strictly: bool = False) -> bool:
-    """Return whether the coefficients show that a polynomial is >= 0 on a box (or > 0, if ``strictly``).
+    """Return whether the coefficients prove that a polynomial is >= 0 on a box (or > 0, if ``strictly``).
 
     The polynomial is positive if the coefficients of all corners are positive. At each point of the box, ends included,
     one of these coefficients contributes.
@@ -109,11 +109,10 @@ def is_nonnegative(p: Polynomial, box: Sequence[Ends], *, strictly: bool = False
 
 
 def sign_of(p: Polynomial, box: Sequence[Ends], facts: Sequence[Fact] = ()) -> int:
-    """Return 1 or -1 if a polynomial is shown to be positive or negative on a box, otherwise 0.
+    """Return 1 or -1 if a polynomial can be proved positive or negative on a box, otherwise 0.
 
-    The sign follows from the coefficients, or from a number q that is positive by a strict hypothesis. In the second
-    case the polynomial is a multiple of q, or it is c q^n + r or -(c q^n + r) with c > 0, n > 0 and r nonnegative on
-    the box.
+    The sign follows from the coefficients, or from a strict hypothesis q > 0. In the second case, the polynomial is a
+    multiple of q, or it is c q^n + r or -(c q^n + r), where c > 0, n > 0, and r is nonnegative on the box.
     """
     if not p:
         return 0
@@ -133,7 +132,7 @@ def sign_of(p: Polynomial, box: Sequence[Ends], facts: Sequence[Fact] = ()) -> i
 
 
 def _sign_of_sum(p: Polynomial, positive: Quotient, box: Sequence[Ends]) -> int:
-    """Return 1 or -1 if p, or -p, is a positive multiple of a power of a positive number plus a nonnegative rest."""
+    """Return 1 or -1 if p or -p is c q^n + r with c > 0, n > 0, q > 0 and r >= 0; otherwise return 0."""
     spend((len(p) + len(positive.top)) * p.width)
     sign, degree = sign_of(positive.bottom, box), max(map(sum, p))
     top = positive.top if sign == 1 else -positive.top
@@ -148,7 +147,7 @@ def _sign_of_sum(p: Polynomial, positive: Quotient, box: Sequence[Ends]) -> int:
 
 
 def _ratio(p: Polynomial, q: Polynomial) -> Fraction | None:
-    """Return the number c with p = c q, or None if there is none."""
+    """Return the number c with p = c q, or None if no such number exists."""
     if not q or p.numerators.keys() != q.numerators.keys():
         return None
     first, *others = {Fraction(value, q.numerators[powers]) for powers, value in p.numerators.items()}
@@ -156,12 +155,12 @@ def _ratio(p: Polynomial, q: Polynomial) -> Fraction | None:
 
 
 def slack_of(quotient: Quotient, box: Sequence[Ends], facts: Sequence[Fact] = ()) -> Polynomial:
-    """Return a polynomial with the sign of a quotient on a box: the numerator times the sign of the denominator.
+    """Return a polynomial with the same sign as a quotient: its numerator times the sign of its denominator.
 
     Raises
     ------
     Refused
-        If the sign of the denominator is not shown.
+        If the sign of the denominator cannot be proved.
     """
     sign = sign_of(quotient.bottom, box, facts)
     if not sign:
@@ -170,7 +169,7 @@ def slack_of(quotient: Quotient, box: Sequence[Ends], facts: Sequence[Fact] = ()
 
 
 def bounded(box: Sequence[Ends], facts: Sequence[Fact], places: Collection[int]) -> list[Ends]:
-    """Return a box in which facts give ends of some symbols; the ends are polynomials in earlier symbols."""
+    """Add ends that follow from facts to the box, for some symbols; these ends are polynomials in earlier symbols."""
     found, width = list(box), len(box)
     for fact in facts:
         spend(1)
@@ -196,7 +195,7 @@ def bounded(box: Sequence[Ends], facts: Sequence[Fact], places: Collection[int])
 def by_place(
     several: Iterable[Used], later: Sequence[Fact] | None
 ) -> Iterator[tuple[list[Fact], Iterator[Any]]]:
-    """Yield used divisors and facts, grouped by place, with the facts about symbols known there (``Used.known``)."""
+    """Group used divisors or facts by the place where they are used, with the facts about symbols known there."""
     for _, group in groupby(several, lambda used: (id(used.facts), id(used.path))):
         first, *others = group
         facts = [fact for fact in first.known(later) if type(fact.slack) is Quotient]
@@ -206,14 +205,14 @@ def by_place(
 def require_divisors(
     divisors: Iterable[Used], later: Sequence[Fact] | None, box: Sequence[Ends], places: Collection[int]
 ) -> None:
-    """Require that coefficients or strict hypotheses show the sign of each divisor where the divisor was used.
+    """Require that coefficients or strict hypotheses prove the sign of each divisor where it is used.
 
     Parameters
     ----------
     divisors
-        The divisors, with the facts that were known where they were used.
+        The divisors, each with the facts known where it is used.
     later
-        Facts about the value, or None if there are none.
+        Facts that still hold later, or None if all facts may be used.
     box
         Ends of the symbols.
     places
@@ -259,7 +258,7 @@ def _eliminated(entry: Fraction, left: Fraction, right: Fraction, pivot: Fractio
 def is_sum_of_squares(
     target: Polynomial, nonnegative: Sequence[Polynomial], blocks: Sequence[Mapping[str, Any]], width: int
 ) -> bool:
-    """Return whether a polynomial is a sum of products of nonnegative polynomials, each times b' Q b.
+    """Return whether a polynomial is a sum of terms (product of nonnegative polynomials) * (b' Q b).
 
     This is the easy half of the Positivstellensatz.
 
@@ -268,10 +267,10 @@ def is_sum_of_squares(
     target
         The polynomial.
     nonnegative
-        Polynomials that are nonnegative by the box or by a hypothesis.
+        Polynomials that are nonnegative because of the box or a hypothesis.
     blocks
-        Each block has ``factors``, which are indices in ``nonnegative``; ``basis``, the polynomials b as lists of
-        exponents with coefficients; and ``matrix``, Q.
+        One block per term: ``factors`` contains indices in ``nonnegative``, ``basis`` the polynomials b as lists of
+        exponents with coefficients, and ``matrix`` the matrix Q.
     width
         Number of symbols.
     """

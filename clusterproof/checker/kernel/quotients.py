@@ -1,4 +1,4 @@
-"""Rational functions of symbols, which are the values of a function of the language on symbols.
+"""Rational functions of symbols. A function of the language returns one if it is called with symbols.
 
 A quotient is never reduced. The evaluation records every divisor, and a proof must first show that no divisor is zero
 anywhere.
@@ -16,7 +16,7 @@ from clusterproof.checker.kernel.polynomials import BITS, Polynomial, constant, 
 
 
 def _of_symbols(operation: Callable[[Quotient, Quotient], Any]) -> Callable[..., Any]:
-    """Return an operation with a number or quotient; an operation with a point or form is defined in their classes."""
+    """Wrap an operation on quotients, so that the right operand may also be a number."""
 
     def apply(self: Quotient, other: Any) -> Any:
         return NotImplemented if hasattr(other, "terms") else operation(self, self.lifted(other))
@@ -116,7 +116,7 @@ class Quotient(Abstract):
         return self if self >= 0 else -self
 
     def is_whole(self) -> bool:
-        """Return whether the quotient consists of symbols for integers, combined by +, - and *."""
+        """Return whether the quotient is a combination of integer symbols by +, - and *."""
         whole = self.bottom == constant(1, self.width) and self.top.denominator == 1
         return whole and self.top.places <= running().now.integers
 
@@ -136,7 +136,7 @@ class Quotient(Abstract):
 
 
 def joined(left: Any, right: Any) -> Any:
-    """Return the sum of two coefficients, over one denominator if the other denominator divides it."""
+    """Add two coefficients; use only one denominator if it is a multiple of the other denominator."""
     if type(left) is Quotient and type(right) is Quotient and left.bottom != right.bottom:
         if (ratio := divided(right.bottom, left.bottom)) is not None:
             return Quotient(plus(times(left.top, ratio), right.top), right.bottom, left.width)
@@ -146,15 +146,15 @@ def joined(left: Any, right: Any) -> Any:
 
 
 def is_zero(coefficient: Any) -> bool:
-    """Return whether a coefficient, a number or a quotient, is 0 for all values of the symbols."""
+    """Return whether a coefficient (a number or a quotient) is 0 for all values of the symbols."""
     return not (coefficient.top if type(coefficient) is Quotient else coefficient)
 
 
 @dataclass(frozen=True, eq=False)
 class Fact(Abstract):
-    """The statement that a number is at least 0; larger than 0 if ``strict``, or equal to 0 if ``equation``.
+    """The statement that a number is >= 0, or > 0 if ``strict``, or = 0 if ``equation``.
 
-    A fact is a hypothesis, or a decision if both branches are followed.
+    A fact is a hypothesis, or a branch condition on one path.
     """
 
     slack: Any
@@ -179,7 +179,7 @@ class Fact(Abstract):
 
 @dataclass(frozen=True, eq=False)
 class Many(Abstract):
-    """A tuple of numbers between two ends, with a symbol as its length; ``iterate`` uses one number per round."""
+    """A tuple of numbers between two ends whose length is a symbol; ``iterate`` uses one number per round."""
 
     low: Any
     high: Any

@@ -16,7 +16,7 @@ from clusterproof.checker.kernel.worlds import ANY
 
 
 def _end(value: Any) -> Any:
-    """Return an end of a range: a number, a function of earlier quantities, or None if there is no end."""
+    """Convert an end of a range: a number, a function of earlier quantities, or None for no end."""
     if type(value) is not FunctionType:
         return None if value is None else number(value)
     code = value.__code__
@@ -47,7 +47,7 @@ def _sequences(entries: Any, length: Any) -> Tuples:
 
 
 def _member(*groups: Any, distance: Any = None) -> OfClass:
-    """Return the range of sums of means; each group is (count or "any", kind such as "function", constants by name)."""
+    """Return the range of sums of means; each group is (count or "any", kind such as "function", constants)."""
     made = []
     for count, kind, constants in groups:
         ends = {name: value if type(value) is bool else _end(value) for name, value in constants.items()}

@@ -1,4 +1,4 @@
-"""Ranges: the possible values of one quantity. A value is read from evidence, listed, or replaced by symbols."""
+"""Ranges: the possible values of one quantity, which can be read from evidence, listed, or replaced by symbols."""
 
 from __future__ import annotations
 
@@ -29,13 +29,13 @@ Instance = Mapping[str, Any]
 
 @dataclass(frozen=True, eq=False)
 class End:
-    """An end of a range that depends on earlier quantities: a function with their names as parameters."""
+    """An end of a range that depends on earlier quantities: a function whose parameters are named after them."""
 
     names: tuple[str, ...]
     function: Callable[..., Any]
 
     def value(self, so_far: Instance, box: Sequence[Ends] = ()) -> Any:
-        """Return the value; its divisors must have a sign on the box of the earlier symbols."""
+        """Return the value of the end; its divisors must have one strict sign on the box of the earlier symbols."""
         with evaluating() as evaluation:
             spend(len(self.names))
             try:
@@ -57,9 +57,9 @@ def value_of(end: Any, so_far: Instance, box: Sequence[Ends] = ()) -> Any:
 
 
 class Range(ABC):
-    """The possible values of one quantity. ``so_far`` contains the earlier quantities, which the ends may use.
+    """The possible values of one quantity. ``so_far`` contains the values of the earlier quantities.
 
-    The search draws values from subclasses of the ranges below.
+    The search uses subclasses of these ranges, which can draw random values.
     """
 
     @property
@@ -75,11 +75,11 @@ class Range(ABC):
 
     @abstractmethod
     def describe(self, so_far: Instance) -> str:
-        """Describe which values the range contains, for an error message."""
+        """Describe the values of the range, for error messages."""
 
     @abstractmethod
     def read(self, code: Any, so_far: Instance) -> Any:
-        """Read a value of the range from evidence; reject every other value."""
+        """Read a value from evidence; reject it if it does not belong to the range."""
 
     def every(self, so_far: Instance) -> Iterable[Any]:
         """List the values of the range."""
@@ -87,18 +87,18 @@ class Range(ABC):
 
 
 class Plain(Range):
-    """A range of numbers, strings or tuples; evidence contains such values unchanged."""
+    """A range of numbers, strings or tuples."""
 
     @abstractmethod
     def decode(self, code: Any) -> Any:
-        """Read a value of this type; raise ``Refused`` if the code has another type."""
+        """Decode a value from JSON; raise ``Refused`` if it has the wrong type."""
 
     @abstractmethod
     def holds(self, value: Any, so_far: Instance) -> bool:
         """Return whether a value belongs to the range."""
 
     def read(self, code: Any, so_far: Instance) -> Any:
-        """Read a value of the range from evidence; reject every other value."""
+        """Read a value from evidence; reject it if it does not belong to the range."""
         value = self.decode(code)
         if not self.holds(value, so_far):
             raise Refused(f"{code} must be {self.describe(so_far)}")
@@ -107,14 +107,14 @@ class Plain(Range):
 
 @dataclass(frozen=True, eq=False)
 class Interval(Plain):
-    """All numbers from ``low`` to ``high``; a search may try only some of them.
+    """All integers or fractions from ``low`` to ``high``.
 
     Attributes
     ----------
     low, high
         An int, a Fraction or an ``End``, or None if there is no end.
     integers
-        Whether the range contains only integers, or all fractions.
+        Whether the range contains only integers; otherwise it contains all fractions.
     """
 
     low: Any
@@ -132,7 +132,7 @@ class Interval(Plain):
         return "an integer" if self.integers else "a fraction"
 
     def ends(self, so_far: Instance, box: Sequence[Ends] = ()) -> Ends:
-        """Return the least and the largest value, or None if there is no end."""
+        """Return the smallest and the largest value, or None for an unbounded side."""
         return value_of(self.low, so_far, box), value_of(self.high, so_far, box)
 
     def decode(self, code: Any) -> Any:
@@ -140,7 +140,7 @@ class Interval(Plain):
         return whole(read(code)) if self.integers else Fraction(read(code))
 
     def holds(self, value: Any, so_far: Instance) -> bool:
-        """Return whether the value is an int, or a fraction, between the ends."""
+        """Return whether the value is a number of the right type between the two ends."""
         low, high = self.ends(so_far)
         return type(value) is (int if self.integers else Fraction) and (
             (low is None or compare("<=", low, value)) and (high is None or compare("<=", value, high))
@@ -161,7 +161,7 @@ class Interval(Plain):
 
 @dataclass(frozen=True, eq=False)
 class Choice(Plain):
-    """One of a few numbers, strings, truth values or None."""
+    """A finite range of numbers, strings, booleans or None."""
 
     options: tuple[Any, ...]
 
@@ -239,13 +239,13 @@ class Tuples(Plain):
 
 @dataclass(frozen=True, eq=False)
 class OfClass(Range):
-    """Every function, set or operator of a class, or every sum of means of such members, in every dimension.
+    """All functions, sets or operators of a class, or all sums of means of such members, in every dimension.
 
     Attributes
     ----------
     groups
-        The summands: (count, kind of class, constants by name). Each is the mean of ``count`` functions, or of any
-        number of functions. Constants are numbers or ends.
+        One entry (count, kind of class, constants) per summand. The summand is the mean of ``count`` functions, or of
+        an arbitrary number of functions if ``count`` is ``"any"``. Constants are numbers or ends.
     reach
         Largest |start - solution|, or None if there is no limit.
     """
@@ -255,11 +255,11 @@ class OfClass(Range):
 
     @property
     def parts(self) -> tuple[Any, ...]:
-        """The constants, and the reach."""
+        """The constants, and the largest distance between start and solution."""
         return *(value for *_, constants in self.groups for _, value in constants), self.reach
 
     def classes(self, so_far: Instance, box: Sequence[Ends] = ()) -> list[tuple[Any, Class]]:
-        """Return the classes of the groups, with their constants."""
+        """Return the count and the class of each summand, for given earlier quantities."""
         found = []
         for count, kind, constants in self.groups:
             values = {name: self.constant(name, value_of(value, so_far, box)) for name, value in constants}
@@ -267,7 +267,7 @@ class OfClass(Range):
         return found
 
     def constant(self, name: str, value: Any) -> Any:
-        """Return a constant of a class: an exact number, a symbol, a truth value, or None."""
+        """Check a constant of a class: it must be an exact number, a symbol, a boolean, or None."""
         if value is None or (name in ("convex", "monotone") and type(value) is bool):
             return value
         return value if type(value) is Quotient else Fraction(number(value))
@@ -287,12 +287,12 @@ class OfClass(Range):
     def on_symbols(
         self, so_far: Instance, box: Sequence[Ends]
     ) -> tuple[Callable[[], Trace], tuple[Fact, ...]]:
-        """Return a function that creates a trace with symbols, and the facts to show about the constants."""
+        """Return a function that creates a trace with symbols, and the facts to prove about the constants."""
         groups, reach = self.classes(so_far, box), value_of(self.reach, so_far, box)
         facts = [fact for _, definition in groups for fact in required(definition)]
         facts += [reach >= 0] if type(reach) is Quotient else []
         return (lambda: Trace(groups, reach, symbolic=True)), tuple(facts)
 
     def read(self, code: Any, so_far: Instance) -> Any:
-        """Read functions from their values and gradients at the points that the claim requests."""
+        """Read functions from evidence: their values and gradients at the points that the claim requests."""
         return problem(Listed(self.classes(so_far), value_of(self.reach, so_far), code))

@@ -1,4 +1,4 @@
-"""Read the claim that a text states. The text is parsed and checked; Python never runs the unchanged text."""
+"""Read the claim that a text states. The text is parsed, checked and rewritten; Python never executes it directly."""
 
 from __future__ import annotations
 
@@ -32,11 +32,11 @@ class Claim:
     name
         Name of the claim, such as ``paper/lemma-1``.
     says_nothing
-        Whether the claim says nothing if it is certified.
+        Whether the claim counts as vacuous if it is certified.
     statements
-        Statements by name.
+        Statements, indexed by name.
     digest
-        SHA-256 of the text.
+        SHA-256 hash of the text.
     """
 
     name: str
@@ -51,16 +51,16 @@ def read(text: str, words: Vocabulary = WORDS, *, fuel: int = FUEL) -> Claim:
     Parameters
     ----------
     text
-        Definitions, a claim, and statements.
+        The text, which contains definitions, statements and one claim.
     words
         Functions that a claim may call, indexed by name.
     fuel
-        Number of steps that the definitions may take.
+        Largest number of steps for the definitions.
 
     Raises
     ------
     Refused
-        If the text states no claim of the language. The message gives the place, the reason, and what to write.
+        If the text does not state a claim of the language. The message contains the place, the reason, and a remedy.
     """
     require_plain(text)
     with limited(fuel):
@@ -73,7 +73,7 @@ def read(text: str, words: Vocabulary = WORDS, *, fuel: int = FUEL) -> Claim:
             raise Refused(f"a definition has no hypotheses: {outside}") from None
         except Refused:
             raise
-        except Exception as error:  # such as text with too deep nesting, or an expression without a value
+        except Exception as error:  # for example, too deep nesting or an expression without a value
             raise Refused(f"the text cannot be read: {type(error).__name__} {str(error)[:200]}") from None
 
 
@@ -100,7 +100,7 @@ def require_plain(text: Any) -> None:
 
 
 class Text:
-    """The definitions and statements of a text so far."""
+    """The definitions and statements of a text that have been read so far."""
 
     def __init__(self, words: Vocabulary) -> None:
         self.definitions = Definitions(words)
@@ -109,7 +109,7 @@ class Text:
         self.statements: dict[str, Statement] = {}
 
     def claim(self, digest: str) -> Claim:
-        """Return the claim, at the end of the text."""
+        """Return the claim after the whole text has been read."""
         if self.head is None or not any(each.role == "statement" for each in self.statements.values()):
             raise Refused("a text ends with claim(...) and its statement(...)")
         names = Counter(printed(name, line) for name, each in self.statements.items() for line in each.lines)
@@ -148,7 +148,7 @@ class Text:
             raise self.compiler.refuse(node, f"{name}(...) has other arguments") from None
 
     def _plain(self, node: Any, kinds: tuple[type, ...]) -> Any:
-        """Return a printable string, a truth value, or a tuple of strings that the source contains literally."""
+        """Return the value of a literal: a printable string, a boolean, or a tuple of strings."""
         value: Any = node.value if isinstance(node, ast.Constant) else None
         if isinstance(node, ast.Tuple):
             value = tuple(self._plain(each, (str,)) for each in node.elts)
@@ -204,7 +204,7 @@ class Text:
         self.statements[own] = Statement(space, function, records, named, said, ill_posed)
 
     def _entries(self, node: ast.expr) -> dict[str, ast.expr]:
-        """Return the entries of a dictionary that the source contains literally, by strings."""
+        """Return the entries of a dictionary display whose keys are string literals."""
         if not isinstance(node, ast.Dict) or None in node.keys:
             raise self.compiler.refuse(node, "a dictionary of texts, as it is")
         names = [self._plain(each, (str,)) for each in node.keys]
@@ -229,7 +229,7 @@ class Text:
     def _require_parameters(
         self, node: ast.expr, function: Any, quantities: list[str], records: Mapping[str, Any]
     ) -> None:
-        """Require that each quantity is passed in one parameter or one record, and that each parameter has a value."""
+        """Require that each quantity belongs to exactly one parameter or record, and each parameter has a value."""
         inside = [quantity for _, keys in records.values() for quantity in keys]
         alone = [quantity for quantity in quantities if quantity not in inside]
         if (

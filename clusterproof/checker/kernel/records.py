@@ -1,4 +1,4 @@
-"""Frozen records of the language, which are the classes of a text."""
+"""Frozen records, which are the classes of a text."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from clusterproof.checker.kernel.evaluation import Refused, spend
 
 
 class Record:
-    """A frozen record of the language. ``numbers.same`` compares the fields of two records."""
+    """Base class of frozen records. Two records are compared by ``numbers.same``."""
 
     _fields: tuple[str, ...] = ()
     _defaults: Mapping[str, Any] = MappingProxyType({})
@@ -44,12 +44,12 @@ METHODS: dict[str, Callable[[Any], Any]] = {
     "staticmethod": staticmethod,
     "classmethod": classmethod,
 }
-"""Kind of member that a function in a class becomes, indexed by the function's decorator."""
+"""Functions that convert a function in a class to a member, indexed by the function's decorator."""
 
 
 def new_record(
     name: str, fields: tuple[str, ...], defaults: Mapping[str, Any], members: Mapping[str, Any]
 ) -> type[Record]:
-    """Create a record class with fields, defaults of the last fields, properties and methods."""
+    """Create a record class from its fields, default values, properties and methods."""
     own = {"_fields": fields, "_defaults": MappingProxyType(dict(defaults))}
     return type(name, (Record,), {**members, **own, "_offers": frozenset([*fields, *members])})

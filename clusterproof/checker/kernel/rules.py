@@ -1,7 +1,7 @@
-"""The rules: the facts that evidence must show. Each rule is a function that returns whether the evidence shows them.
+"""The rules of the kernel. Each rule is a function that returns whether evidence proves a verdict on a line.
 
-No rule accepts a statement about nothing: if a rule is about every instance, at least one instance must meet the
-hypotheses and have the line.
+No rule certifies a vacuous line: if a rule is about all instances, the evidence must contain an instance that meets the
+hypotheses and has the line.
 """
 
 from __future__ import annotations
@@ -33,17 +33,17 @@ from clusterproof.checker.kernel.vocabulary import Line, Sides
 from clusterproof.checker.kernel.worlds import Form
 
 Data = Mapping[str, Any]
-"""The decoded fields of evidence besides its rule, statement and line."""
+"""The decoded fields of evidence, except its rule, statement and line."""
 
 
 def instance(statement: Statement, line: str, data: Data) -> bool:
-    """Show that one instance of the space meets the hypotheses and breaks the line."""
+    """Prove *violated*: one instance of the space meets the hypotheses and breaks the line."""
     sides = decided(statement, line, statement.space.read(data["instance"]))
     return type(sides) is Sides and sides.is_broken()
 
 
 def decided(statement: Statement, line: str, numbers: Instance) -> Line:
-    """Return a line on numbers, at which every hypothesis is true or false."""
+    """Evaluate a line at an instance of numbers, at which every hypothesis is true or false."""
     lines, evaluation = statement.evaluated(numbers)
     sides = lines[line]
     if evaluation.now.facts or (type(sides) is Sides and sides.facts):
@@ -52,7 +52,7 @@ def decided(statement: Statement, line: str, numbers: Instance) -> Line:
 
 
 def exhausted(statement: Statement, line: str, data: Data) -> bool:
-    """Show that every instance of a finite space that meets the hypotheses satisfies the line."""
+    """Prove a line by evaluating every instance of a finite space."""
     held = 0
     for each in statement.space.every():
         try:
@@ -71,7 +71,7 @@ def exhausted(statement: Statement, line: str, data: Data) -> bool:
 
 @dataclass(frozen=True)
 class Case:
-    """The line on symbols, in one case of the choices and on one path; ``sides`` is None without the line."""
+    """A line evaluated on symbols, in one case of the choices and on one path; ``sides`` is None if it is absent."""
 
     sides: Sides | None
     box: Sequence[Ends]
@@ -80,7 +80,7 @@ class Case:
 
 
 def cases(statement: Statement, line: str, data: Data, states: int = 0) -> Iterator[Case]:
-    """Yield the line in every case. Each divisor is shown to have a sign where it was used.
+    """Yield the line in every case and on every path, after proving the sign of each divisor where it is used.
 
     ``listed`` and ``between`` are as in ``symbolic``. ``states`` is the number of symbols for rounds.
     """
@@ -95,7 +95,9 @@ def cases(statement: Statement, line: str, data: Data, states: int = 0) -> Itera
             decisions = record.next_decisions()
             if type(sides) is not Sides:
                 require_divisors(record.now.divisors, None, box, record.states)
-                if record.goals:  # facts about a state may have decided that the path has no line
+                if (
+                    record.goals
+                ):  # facts about a state may have determined this path, on which the line does not occur
                     yield Case(None, box, (), record)
             else:
                 facts = [*record.now.known, *sides.facts]
@@ -107,15 +109,16 @@ def cases(statement: Statement, line: str, data: Data, states: int = 0) -> Itera
 
 
 def has_instance(statement: Statement, line: str, data: Data) -> bool:
-    """Return whether the witness is an instance that meets the hypotheses, has the line, and does not break it."""
+    """Return whether the witness is an instance that meets the hypotheses, and at which the line occurs and holds."""
     sides = decided(statement, line, statement.space.read(data["witness"]))
     return type(sides) is Sides and not sides.is_broken()
 
 
 def nonnegative_on(box: Sequence[Ends], facts: Sequence[Fact]) -> list[Polynomial]:
-    """Return polynomials that are nonnegative on a box under hypotheses: distances from ends, then slacks.
+    """Return polynomials that are nonnegative on a box: distances from its ends, then slacks of hypotheses.
 
-    An equation gives two polynomials, one for each sign. An end or slack whose denominator has no known sign gives 0.
+    An equation contributes two polynomials, one for each sign. If the sign of a denominator is unknown, the polynomial
+    is replaced by 0.
     """
     found: list[Quotient] = []
     width = len(box)
@@ -132,15 +135,16 @@ def nonnegative_on(box: Sequence[Ends], facts: Sequence[Fact]) -> list[Polynomia
         except OutOfFuel:
             raise
         except Refused:
-            polynomials.append(constant(0, width))  # keeps the other indices unchanged
+            polynomials.append(constant(0, width))  # so that the other indices do not change
     return polynomials
 
 
 def empty(statement: Statement, line: str, data: Data) -> bool:
-    """Show that no instance has the line.
+    """Prove *vacuous*: the line occurs at no instance.
 
-    With ``listed``, every instance of a finite space is evaluated. Otherwise, in every case of the choices, one
-    hypothesis (perhaps of the line itself) must fail at every value of the symbols, by its coefficients.
+    If ``listed`` is given, every instance of a finite space is evaluated. Otherwise, in every case of the choices, the
+    coefficients of some hypothesis, possibly of the line itself, must show that it is false at all values of the
+    symbols.
     """
     if data.get("listed"):
         return not any(_has_line(statement, line, each) for each in statement.space.every())
@@ -154,7 +158,7 @@ def empty(statement: Statement, line: str, data: Data) -> bool:
                 raise
             except Outside:
                 continue
-            except Refused:  # after the hypotheses, there may be no formula
+            except Refused:  # the code after the hypotheses may have no formula
                 pass
         facts = [*evaluation.now.facts, *own]
         require_divisors(evaluation.now.divisors, [], box, ())
@@ -171,7 +175,7 @@ def _has_line(statement: Statement, line: str, each: Instance) -> bool:
 
 
 def _fails(fact: Fact, box: Sequence[Ends]) -> bool:
-    """Return whether the coefficients show that a hypothesis holds nowhere."""
+    """Return whether the coefficients show that a hypothesis is false everywhere."""
     opposite = slack_of(-fact.slack, box)
     if fact.equation:
         return sign_of(opposite, box) != 0
@@ -182,15 +186,15 @@ def _fails(fact: Fact, box: Sequence[Ends]) -> bool:
 
 
 Conditions = tuple[Mapping[str, Form], Mapping[str, Form]]
-"""Two dictionaries by name: numbers that are at least 0, and numbers that are 0."""
+"""Two dictionaries, indexed by name: numbers that are at least 0, and numbers that are 0."""
 
 
 def dual(statement: Statement, line: str, data: Data) -> bool:
-    """Show the line for every function of a class, at every setting of the other quantities, on every path.
+    """Prove a line for every function of a class, for all values of the other quantities, on every path.
 
-    bound - measured is a sum of three parts: nonnegative multiples of the class's conditions, multiples of equations,
-    and a form of the free vectors that is positive semidefinite (LDL'). No class is empty, so a witness is needed only
-    if there are hypotheses about the functions.
+    The difference bound - measured is a sum of three parts: nonnegative multiples of the class's conditions, multiples
+    of equations, and a positive semidefinite form of the free vectors (by LDL'). No class is empty, so a witness is
+    necessary only if there are hypotheses about the functions.
     """
     space, name = statement.space, statement.space.function
     if name is None:

@@ -1,4 +1,4 @@
-"""Strings that contain values, and *sentences*, which contain symbols or other values and cannot be compared."""
+"""Formatted strings, and *sentences*: strings that cannot be compared, because they contain symbols."""
 
 from __future__ import annotations
 
@@ -10,15 +10,15 @@ from clusterproof.checker.kernel.evaluation import Refused, spend
 from clusterproof.checker.kernel.numbers import Abstract, words
 
 TOO_LONG = 10**4300
-"""Least number with too many digits for a string. (It is fixed, because Python's own limit may be changed.)"""
+"""Smallest number with too many digits for a string. It is a constant, because Python's own limit can be changed."""
 
 
 class Sentence(Abstract):
-    """A string with a symbol or another value. It can be passed on, but not compared."""
+    """A string that contains a symbol. It can be passed to functions, but not compared."""
 
 
 def text(*parts: Any) -> str | Sentence:
-    """Return ``f"..."`` with strings, exact numbers, symbols, and tuples, lists, dictionaries or records of these.
+    """Return ``f"..."`` for strings, exact numbers, symbols, and tuples, lists, dictionaries or records of such values.
 
     Raises
     ------
@@ -33,7 +33,7 @@ def text(*parts: Any) -> str | Sentence:
 
 
 def _require_short(value: Any) -> None:
-    """Require that Python can write a value as a string; this costs as many steps as writing."""
+    """Require that Python can convert a value to a string; this counts as many steps as the conversion."""
     spend(len(value) if type(value) is str else 20 * (1 + words(value)))
     if type(value) in (int, Fraction):
         if max(abs(value.numerator), value.denominator) >= TOO_LONG:

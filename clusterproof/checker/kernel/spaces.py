@@ -1,4 +1,4 @@
-"""The space of a claim: its quantities in order, each with its range."""
+"""The space of a claim: an ordered list of quantities, each with its range."""
 
 from __future__ import annotations
 
@@ -12,13 +12,13 @@ from clusterproof.checker.kernel.ranges import OfClass, Range
 
 @dataclass(frozen=True)
 class Space:
-    """The quantities in order: ranges by name."""
+    """Ranges of the quantities, indexed by name, in the order of the quantities."""
 
     ranges: Mapping[str, Range]
 
     @property
     def function(self) -> str | None:
-        """Name of the quantity that belongs to a class, or None if there is none."""
+        """Name of the quantity that is a member of a class, or None if there is none."""
         names = [name for name, allowed in self.ranges.items() if type(allowed) is OfClass]
         if len(names) > 1:
             raise Refused("one quantity may be of a class")
@@ -40,12 +40,12 @@ class Space:
         return instance
 
     def every(self, left_out: str | None = None) -> Iterator[dict[str, Any]]:
-        """List all instances; leave out the quantity ``left_out`` if it is given.
+        """List all instances, without the quantity ``left_out`` if it is given.
 
         Raises
         ------
         Refused
-            If the instances are not a finite list.
+            If the space has infinitely many instances.
         """
 
         def extended(instance: dict[str, Any], names: list[str]) -> Iterator[dict[str, Any]]:

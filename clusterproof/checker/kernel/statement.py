@@ -27,17 +27,17 @@ class Statement:
     space
         The quantities.
     function
-        Function of the language that takes the quantities, or records of them. It returns a line, or lines by name.
-        The value is None if the statement is outside the language.
+        Function of the language whose parameters are quantities or records of quantities. It returns a line, or a
+        dictionary of lines. None if the statement is not in the language.
     records
-        For each parameter that is a record, the record's class and its quantities.
+        The class and the quantities of each parameter that is a record.
     lines
-        Names of the lines; every path through the function has exactly these lines.
+        Names of the lines; the function must return exactly these lines on every path.
     role
-        "statement"; "lemma", which must be proved before the claim is certified; or "step", which the certificate does
-        not need.
+        "statement" for the claim itself; "lemma" for a step that must be proved before the claim can be certified;
+        "step" for any other step of the proof.
     ill_posed
-        Names of the lines that are ill-posed if an instance breaks them.
+        Names of the lines that are ill-posed, instead of violated, if an instance breaks them.
     """
 
     space: Space
@@ -48,14 +48,14 @@ class Statement:
     ill_posed: tuple[str, ...] = ()
 
     def evaluate(self, instance: Instance) -> dict[str, Line]:
-        """Return the lines by name, within a running evaluation; a single line has the empty name.
+        """Return the lines, indexed by name, within a running evaluation; the name of a single line is empty.
 
         Raises
         ------
         Outside
             If a hypothesis fails.
         Refused
-            If the function leaves the language, or returns lines with other names.
+            If the function does something that the language forbids, or returns lines with other names.
         """
         value = self.value(instance)
         lines = dict(value) if type(value) is dict else {"": value}

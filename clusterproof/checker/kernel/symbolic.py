@@ -1,4 +1,4 @@
-"""A space on symbols: each quantity is a symbol between two ends, or one of a few choices."""
+"""Symbolic instances of a space: each quantity is a symbol between two ends, or one of a few options."""
 
 from __future__ import annotations
 
@@ -21,12 +21,12 @@ def symbolic(
     spare: int = 0,
     left_out: str | None = None,
 ) -> Iterator[tuple[dict[str, Any], list[Ends], Callable[[list[bool]], Evaluation]]]:
-    """For each combination of the choices, yield an instance of symbols, their ends, and a function that begins a path.
+    """For each combination of options, yield a symbolic instance, its box, and a function that begins a path.
 
-    A symbol for an integer stands for every real number between the ends, so a proof shows more than necessary. The
-    integers in ``listed``, which have two ends, are separate cases. ``between`` contains choices of numbers; one symbol
-    stands for all numbers from the least to the largest option. ``spare`` is the number of additional symbols that
-    states may use.
+    A symbol for an integer represents all real numbers between the ends, so a proof shows more than necessary.
+    ``listed`` contains the names of integers with two ends; each of their values is a separate case. ``between``
+    contains the names of choices that become symbols: the symbol represents all numbers from the smallest to the
+    largest option. ``spare`` is the number of additional symbols that states may use.
     """
     ranges = {name: allowed for name, allowed in space.ranges.items() if name != left_out}
     ranges |= {n: hull(ranges[n]) for n in between if n in ranges}
@@ -73,7 +73,7 @@ def symbolic(
 
 
 def hull(allowed: Range) -> Interval:
-    """Return the range of all numbers between the least and the largest option of a choice."""
+    """Return the range of all numbers from the smallest to the largest option of a choice."""
     options = allowed.options if type(allowed) is Choice else ()
     if not options or not all(type(option) in (int, Fraction) for option in options):
         raise Refused("only a choice of numbers is taken for all numbers between them")

@@ -1,8 +1,9 @@
-"""A trace: unknown functions of known classes, for a statement about all such functions.
+"""Traces, which represent unknown functions of known classes in a statement about all such functions.
 
 The claim's function is evaluated once. Points are linear combinations of free vectors. Numbers are linear combinations
-of inner products of these vectors, of function values and of 1. Each requested value becomes a triplet, about which
-only the conditions of the class are known. Each comparison is decided in both ways, each on its own path.
+of inner products of these vectors, of function values and of 1. Each requested value becomes a triplet, which satisfies
+the conditions of the class and is otherwise arbitrary. At each comparison, the evaluation follows both branches, each
+on its own path.
 """
 
 from __future__ import annotations
@@ -25,9 +26,9 @@ from clusterproof.checker.kernel.worlds import Form, Oracle, Point, World
 
 
 class Trace(World):
-    """Unknown members of known classes, on one path through the comparisons of a claim's function.
+    """Unknown members of known classes, on one path through a claim's function.
 
-    If it is ``symbolic``, the coefficients may be symbols.
+    If the trace is ``symbolic``, the coefficients may be symbols.
     """
 
     def __init__(self, groups: Sequence[tuple[Any, Class]], reach: Any, *, symbolic: bool = False) -> None:
@@ -58,24 +59,24 @@ class Trace(World):
         self.minimum = sum(offsets, start=self.constant(0))
 
     def vector(self) -> Point:
-        """Return a new free vector; of any number of functions, two: a shared one, and one with mean 0."""
+        """Return a new free vector; for an arbitrary number of functions, the sum of a shared and a mean 0 vector."""
         spend(1)
         size = 2 if self.any_number else 1
         self.vectors += size
         return Point(self, {place: Fraction(1) for place in range(self.vectors - size, self.vectors)})
 
     def value(self) -> Form:
-        """Return a new value."""
+        """Return a new function value."""
         self.values += 1
         return Form(self, {(self.values - 1,): Fraction(1)})
 
     def point(self) -> Point:
-        """Return a further free point."""
+        """Return a new free point."""
         self.further.append(self.origin + self.vector())
         return self.further[-1]
 
     def exact(self, value: Any) -> Any:
-        """Return a factor of points and forms: a number or a symbol."""
+        """Check a factor of a point or form: it must be a number or contain only symbols."""
         return value if type(value) is Quotient and self.symbolic else super().exact(value)
 
     def key_of(self, point: Point) -> tuple[Any, ...]:
@@ -87,9 +88,9 @@ class Trace(World):
         return ("with symbols", len(self.keyed) - 1)
 
     def inner(self, left: Point, right: Point) -> Form:
-        """Return the inner product as a combination of the products of free vectors.
+        """Return an inner product as a linear combination of inner products of free vectors.
 
-        With any number of functions, the product of a shared vector and a vector with mean 0 is 0.
+        For an arbitrary number of functions, the product of a shared vector and a vector with mean 0 is 0.
         """
         spend(8)
         total: dict[Any, Any] = {}
@@ -110,19 +111,19 @@ class Trace(World):
         return Fact(point, equation=True)
 
     def decide(self, form: Form, strict: bool) -> bool | None:
-        """Return whether a number is nonnegative, or None if it depends on the functions or on symbols."""
+        """Return whether a constant number is nonnegative, or None if it depends on the functions or on symbols."""
         value = form.terms.get((), Fraction(0))
         if form.terms.keys() <= {()} and type(value) is not Quotient:
             return bool(value > 0 if strict else value >= 0)
         return None
 
     def asked(self) -> Any:
-        """Return everything that was requested so far, for ``forget``."""
+        """Return the state of all requests so far, as an argument for ``forget``."""
         of_oracles = [(list(o.triplets), dict(o.known), dict(o.proximal)) for o in self.oracles]
         return self.vectors, self.values, list(self.further), list(self.keyed), of_oracles
 
     def forget(self, asked: Any) -> None:
-        """Delete all requests since ``asked``. The caller must not use a point or number that is newer."""
+        """Delete all requests after the state ``asked``; the caller must not use newer points or numbers."""
         self.vectors, self.values, further, keyed, of_oracles = asked
         self.further, self.keyed = list(further), list(keyed)
         for oracle, (triplets, known, proximal) in zip(self.oracles, of_oracles, strict=True):
@@ -131,14 +132,14 @@ class Trace(World):
     def facts(
         self, supposed: Sequence[Fact], decided: Sequence[Fact] = ()
     ) -> tuple[dict[str, Form], dict[str, Form]]:
-        """Return two dictionaries by name: the numbers that are at least 0 on this path, and the numbers that are 0.
+        """Return two dictionaries, indexed by name: numbers that are at least 0 on this path, and numbers that are 0.
 
         Parameters
         ----------
         supposed
             The hypotheses of the claim.
         decided
-            The comparisons of the branches, as they hold on this path.
+            The branch conditions of this path.
         """
         nonnegative = {"1": self.constant(1)}
         zero: dict[str, Form] = {}
@@ -151,7 +152,7 @@ class Trace(World):
         nonnegative |= {f"fork {n}": form for n, form in enumerate(fact.slack for fact in decided)}
         for n, fact in enumerate(
             fact for fact in supposed if type(fact.slack) is not Quotient
-        ):  # facts on symbols belong to the box
+        ):  # facts about symbols alone are used for the box
             if fact.equation and type(fact.slack) is Point:
                 for v in range(self.vectors):
                     zero[f"hypothesis {n}, {v}"] = fact.slack @ Point(self, {v: Fraction(1)})
@@ -181,11 +182,11 @@ class Traced(Oracle):
         return self.offset + self.trace.value() if isinstance(self.definition, FunctionClass) else self.offset
 
     def at(self, point: Point) -> Triplet:
-        """Return a new subgradient and value."""
+        """Return a triplet with a new subgradient and a new value."""
         return self.add(point, self.trace.vector(), self._value())
 
     def implicit(self, point: Point, step: Any) -> Triplet:
-        """Return a new point, with the subgradient that the point must have."""
+        """Return a triplet with a new point; the equation determines its subgradient."""
         if step is None:
             return self.add(self.trace.origin + self.trace.vector(), -point, self._value())
         vector = self.trace.vector()

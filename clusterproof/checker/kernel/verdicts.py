@@ -20,22 +20,22 @@ RULES = {
     for each in (instance, exhausted, signs, squares, dual, empty, induction, potential, family)
 }
 POTENTIAL = "potential"
-"""Name of the step that states that the invariants of loops hold; the step is a line only if it is violated."""
+"""Name of the step that the invariants of all loops hold. It becomes a line only if it is violated."""
 Place = tuple[str, str]
-"""The names of a statement and of one of its lines."""
+"""The name of a statement, and the name of one of its lines."""
 
 
 class Word(StrEnum):
     """The kernel's verdict on a line or on a claim."""
 
     CERTIFIED = "certified"
-    """Every instance that meets the hypotheses satisfies the line, and there is such an instance."""
+    """Every instance that meets the hypotheses satisfies the line, and at least one instance meets them."""
     VIOLATED = "violated"
     """One instance meets the hypotheses and breaks the line."""
     ILL_POSED = "ill-posed"
-    """One instance breaks the line, and the claim's author states that the line then has no single meaning."""
+    """One instance breaks the line, and the claim's author has marked the line as ambiguous in this case."""
     VACUOUS = "vacuous"
-    """No instance meets the hypotheses; or the line is certified, and by the author's statement then says nothing."""
+    """No instance meets the hypotheses; or the line is certified, and its author has marked it as vacuous then."""
     OPEN = "open"
     """The evidence decides nothing."""
 
@@ -51,9 +51,9 @@ class Judgement:
     lines
         The verdict on each line.
     why
-        For each piece of evidence, the reason why it shows nothing, or an empty string if it shows a verdict.
+        For each piece of evidence, the reason why the kernel rejects it, or an empty string if the kernel accepts it.
     digest
-        SHA-256 of the text.
+        SHA-256 hash of the text.
     """
 
     word: Word
@@ -63,27 +63,27 @@ class Judgement:
 
 
 def judge(text: str, records: Iterable[Any], *, fuel: int = FUEL) -> Judgement:
-    """Judge the claim that a text states, by evidence.
+    """Judge the claim that a text states, given evidence.
 
     Parameters
     ----------
     text
         The text, which is read as the docstring of the kernel describes.
     records
-        Pieces of evidence as JSON values; the module ``evidence`` describes their form.
+        Pieces of evidence as JSON values, in the format that the module ``evidence`` describes.
     fuel
-        Number of steps that reading the text, and judging each piece of evidence, may take.
+        Largest number of steps for reading the text, and for judging each piece of evidence.
 
     Raises
     ------
     Refused
-        If the text states no claim of the language. The message gives the place, the reason, and what to write.
+        If the text does not state a claim of the language. The message contains the place, the reason, and a remedy.
     """
     return judge_claim(read(text, fuel=fuel), records, fuel=fuel)
 
 
 def judge_claim(claim: Claim, records: Iterable[Any], *, fuel: int = FUEL) -> Judgement:
-    """Judge a claim that was read from its text; the parameters are as in ``judge``."""
+    """Judge a claim that has been read from its text; the parameters are as in ``judge``."""
     lines = {
         (name, line): Word.OPEN for name, statement in claim.statements.items() for line in statement.lines
     }
@@ -100,12 +100,12 @@ def judge_claim(claim: Claim, records: Iterable[Any], *, fuel: int = FUEL) -> Ju
 
 
 def show(claim: Claim, record: Any, *, fuel: int = FUEL) -> tuple[Place, Word]:
-    """Return the line that a piece of evidence is about, and the verdict that it shows.
+    """Check a piece of evidence, and return the line that it is about and the verdict that it proves.
 
     Raises
     ------
     Refused
-        If the evidence shows nothing.
+        If the evidence proves no verdict.
     """
     with limited(fuel):
         try:
@@ -119,7 +119,7 @@ def show(claim: Claim, record: Any, *, fuel: int = FUEL) -> tuple[Place, Word]:
             raise Refused(f"the instance does not meet the hypothesis: {outside}") from None
         except Refused:
             raise
-        except Exception as error:  # if the function has no value, nothing is shown
+        except Exception as error:  # if the function has no value, nothing is proved
             raise Refused(f"{type(error).__name__} {_message(error)}".rstrip()) from None
     if rule in ("instance", "potential"):
         return (name, line), Word.ILL_POSED if line in statement.ill_posed else Word.VIOLATED
@@ -127,7 +127,7 @@ def show(claim: Claim, record: Any, *, fuel: int = FUEL) -> tuple[Place, Word]:
 
 
 def _names(claim: Claim, name: str, rule: str) -> tuple[str, ...]:
-    """Return the names of a statement's lines about which a rule can show something."""
+    """Return the names of all lines of a statement to which a rule can be applied."""
     if rule != "potential":
         return claim.statements[name].lines
     own = printed(name, POTENTIAL)
@@ -136,7 +136,7 @@ def _names(claim: Claim, name: str, rule: str) -> tuple[str, ...]:
 
 
 def _decoded(record: Any) -> tuple[str, str, str, dict[str, Any]]:
-    """Return the statement, the line, the rule, and the rule's fields of a piece of evidence."""
+    """Split a piece of evidence into the statement, the line, the rule, and the fields for this rule."""
     if type(record) is not dict or not evidence.HEAD.keys() <= record.keys():
         raise Refused(f"a record of evidence must have the fields {', '.join(evidence.HEAD)}")
     name, line, rule = (decode(record[field]) for field, decode in evidence.HEAD.items())
@@ -147,22 +147,22 @@ def _decoded(record: Any) -> tuple[str, str, str, dict[str, Any]]:
 
 
 def _message(error: Exception) -> str:
-    """Return the message of an error, or an empty string if there is none, as for a number with too many digits."""
+    """Return the message of an error, or an empty string if computing the message fails."""
     try:
         return str(error)
-    except Exception:  # computing the text may fail in any way
+    except Exception:  # for example, a number with too many digits
         return ""
 
 
 def role_of(claim: Claim, place: Place) -> str:
-    """Return the role of a line; a potential has its own role."""
+    """Return the role of a line; a potential has a role of its own."""
     name, line = place
     statement = claim.statements[name]
     return statement.role if line in statement.lines else POTENTIAL
 
 
 def _together(claim: Claim, lines: Mapping[Place, Word]) -> Word:
-    """Return the verdict on a claim from the verdicts on its lines; a potential decides nothing."""
+    """Combine the verdicts on the lines to the verdict on the claim; potentials do not affect it."""
     of_role: dict[str, set[Word]] = {"statement": set(), "lemma": set(), "step": set(), POTENTIAL: set()}
     for place, word in lines.items():
         of_role[role_of(claim, place)].add(word)

@@ -1,4 +1,4 @@
-"""The functions that a claim calls, on the kernel's numbers: facts that it supposes, and sides that it compares."""
+"""The kernel's implementation of the functions that a claim calls: hypotheses, and comparisons of two sides."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from clusterproof.checker.kernel.sentences import Sentence
 
 @dataclass(frozen=True, eq=False)
 class Least(Abstract):
-    """The least of several numbers that depend on a function of a class. Nothing is decided about these numbers."""
+    """The smallest of several numbers that depend on a function of a class; it is unknown which one is the smallest."""
 
     numbers: tuple[Any, ...]
 
@@ -31,21 +31,21 @@ class Least(Abstract):
 
 @dataclass(frozen=True, eq=False)
 class Sides(Untrue):
-    """A line: the slack of each entry must be at least 0, or 0 if ``equation``.
+    """A line, which holds if the slack of each entry is at least 0 (equal to 0 if ``equation``).
 
     Attributes
     ----------
     slacks
-        For each entry, the bound minus the measured side; for an equation, left minus right. For ``least``, the entry
-        is a tuple of numbers, and one number must be at least 0.
+        For each entry, the bound minus the measured side, or the left side minus the right side of an equation. For
+        ``least``, the entry is a tuple of numbers, at least one of which must be at least 0.
     equation
         Whether the line is an equation.
     facts
-        Comparisons of symbols that only this line supposes.
+        Hypotheses about symbols that apply only to this line.
     sign
-        "<=", ">=" or "=", as the claim states the line.
+        The sign with which the claim states the line: "<=", ">=" or "=".
     entries
-        For each entry, the measured side and the summands of the bound.
+        For each entry, the measured side followed by the summands of the bound.
     names
         Names of the summands.
     """
@@ -58,7 +58,7 @@ class Sides(Untrue):
     names: tuple[str, ...] = ()
 
     def is_broken(self) -> bool:
-        """Return whether some entry fails; all slacks must be numbers."""
+        """Return whether some entry is false; all slacks must be numbers."""
         gaps = [max(map(number, gap)) if type(gap) is tuple else number(gap) for gap in self.slacks]
         return any(gap != 0 for gap in gaps) if self.equation else any(gap < 0 for gap in gaps)
 
@@ -82,7 +82,7 @@ def facts_of(holds: Any) -> list[Fact] | None:
 
 
 def _shape(value: Any) -> tuple[int, ...]:
-    """Return the lengths of nested lists, or an empty tuple for a single number."""
+    """Return the shape of nested lists, or an empty tuple for a single number."""
     if type(value) not in (list, tuple):
         return ()
     shapes = {_shape(part) for part in each(value)} or {()}
@@ -92,14 +92,14 @@ def _shape(value: Any) -> tuple[int, ...]:
 
 
 def _entries(value: Any) -> list[Any]:
-    """Return the entries of a list or tuple, at every depth; return a single number as it is."""
+    """Return all entries of nested lists or tuples, or a list with one entry for a single number."""
     if type(value) not in (list, tuple):
         return [value]
     return [entry for part in each(value) for entry in _entries(part)]
 
 
 def _together(*values: Any) -> tuple[tuple[Any, ...], ...]:
-    """Return the entries of several sides together; a single number is repeated for every entry."""
+    """Broadcast several sides: return their entries as tuples, and repeat single numbers for every entry."""
     shapes = {shape for shape in map(_shape, values) if shape}
     if len(shapes) > 1 or any(0 in shape for shape in shapes):
         raise Refused("the sides have different shapes, or nothing is compared")
@@ -110,14 +110,14 @@ def _together(*values: Any) -> tuple[tuple[Any, ...], ...]:
 
 
 class Exact(Words[Sides]):
-    """The functions that a claim calls, on exact numbers, lists, symbols, and numbers that depend on functions."""
+    """The functions that a claim calls, for exact numbers, lists, symbols, and numbers that depend on functions."""
 
     def facts(self, holds: Any) -> list[Fact] | None:
         """Return the facts in a hypothesis, or None if the hypothesis is false."""
         return facts_of(holds)
 
     def in_words(self, name: Any) -> str:
-        """Return the name of a hypothesis; a name that contains symbols is replaced."""
+        """Return the name of a hypothesis, or a placeholder if the name contains symbols."""
         if type(name) not in (str, Sentence):
             raise Refused("a hypothesis needs its words: suppose('x > 0', x > 0)")
         return name if type(name) is str else "a hypothesis"
@@ -127,18 +127,18 @@ class Exact(Words[Sides]):
         running().add(facts=tuple(facts))
 
     def given(self, name: Any, holds: Any, make: Callable[[], Sides | Excluded]) -> Sides | Excluded:
-        """State a line with its own hypothesis; a comparison about a function of a class is decided in both ways."""
+        """State a line with its own hypothesis; branch if the hypothesis is about a function of a class."""
         if type(holds) is Fact and hasattr(holds.slack, "decide"):
             holds = bool(holds)
         return super().given(name, holds, make)
 
     def alone(self, facts: list[Fact], make: Callable[[], Sides | Excluded]) -> Sides | Excluded:
-        """Return a line with its own facts: the given facts, and the facts that ``make`` supposes."""
+        """Return a line that has its own facts: the given facts, and the hypotheses inside ``make``."""
         record = running()
         before = record.now.facts
         record.add(facts=tuple(facts))
         try:
-            with record.undecided():  # a hypothesis inside may fail and end the line
+            with record.undecided():  # a false hypothesis inside may exclude the line
                 line = make()
         finally:
             own = record.now.facts[len(before) :]
@@ -150,7 +150,7 @@ class Exact(Words[Sides]):
         return replace(line, facts=(*line.facts, *own))
 
     def compared(self, sign: str, measured: Any, terms: Mapping[str, Any], **how: Any) -> Sides:
-        """Return the exact line that covers all entries of an inequality."""
+        """Return the line for all entries of an inequality."""
         _require_exact(how)
         entries = _together(measured, *terms.values())
         sums = [(entry, reduce(add, allowed)) for entry, *allowed in entries]
@@ -158,14 +158,14 @@ class Exact(Words[Sides]):
         return Sides(tuple(slacks), sign=sign, entries=entries, names=tuple(terms))
 
     def equated(self, pairs: Sequence[Any], **how: Any) -> Sides:
-        """Return the exact line that covers all entries of all pairs."""
+        """Return the line for all entries of all pairs of an equation."""
         _require_exact(how)
         entries = tuple(entry for pair in pairs for entry in _together(*pair))
         gaps = tuple(subtract(left, right) for left, right in entries)
         return Sides(gaps, equation=True, sign="=", entries=entries, names=("right",))
 
     def least(self, *numbers: Any) -> Any:
-        """Return the least of several numbers; a ``Least`` if they depend on a function of a class."""
+        """Return the smallest of several numbers, or a ``Least`` if they depend on a function of a class."""
         spend(len(numbers))
         return (
             Least(numbers) if any(isinstance(each, Abstract) for each in numbers) else super().least(*numbers)
@@ -176,7 +176,7 @@ class Exact(Words[Sides]):
         return compare("<", left, right)
 
     def refused(self, argument: str, value: Any, rule: str, remedy: str) -> Refused:
-        """Return the error for a call that is not allowed."""
+        """Return the exception for an invalid call."""
         return Refused(f"{argument} {rule}: {remedy}")
 
 
@@ -193,4 +193,4 @@ def _require_exact(how: Mapping[str, Any]) -> None:
 
 EXACT = Exact()
 WORDS: dict[str, Callable[..., Any]] = {name: getattr(EXACT, name) for name in NAMES}
-"""The functions that a claim may call, indexed by name, for the kernel."""
+"""The kernel's functions that a claim may call, indexed by name."""

@@ -1,4 +1,4 @@
-"""Points and numbers that depend on functions of a class, and the oracles that return values of such functions."""
+"""Points and numbers that depend on functions of a class, and oracles that evaluate such functions."""
 
 from __future__ import annotations
 
@@ -14,12 +14,12 @@ from clusterproof.checker.kernel.numbers import Abstract, cost_of_sum, number, w
 from clusterproof.checker.kernel.quotients import Fact, Quotient, is_zero, joined
 
 ANY = "any"
-"""The count of a range that contains the functions of any number of functions."""
+"""The count of a summand that is the mean of an arbitrary number of functions."""
 
 
 @dataclass(frozen=True, eq=False)
 class Linear(Abstract):
-    """A linear combination: of free vectors or coordinates for a point, or of products, values and 1 for a number."""
+    """A linear combination: a point consists of free vectors or coordinates; a number of products, values and 1."""
 
     world: World
     terms: Mapping[Any, Any]
@@ -28,7 +28,7 @@ class Linear(Abstract):
         raise NotImplementedError
 
     def _plus(self, other: Any, factor: int) -> Any:
-        if type(self) is Point and type(other) is int and other == 0:  # the start of a sum
+        if type(self) is Point and type(other) is int and other == 0:  # sum() starts at 0
             return self
         added = self._lifted(other).terms
         spend(1 + len(self.terms) + len(added))
@@ -93,19 +93,19 @@ class Point(Linear):
 
     @property
     def key(self) -> tuple[Any, ...]:
-        """A key that distinguishes points."""
+        """A key of the point; points with different values have different keys."""
         spend(1 + len(self.terms))
         if self.world.symbolic:
             return self.world.key_of(self)
         return tuple(sorted(self.terms.items()))
 
     def is_zero(self) -> Fact | bool:
-        """Return whether a point with coordinates is 0; without coordinates, return the fact that the point is 0."""
+        """Return whether the point is 0, as a boolean if it has coordinates, otherwise as a fact."""
         return self.world.is_zero(self)
 
 
 class Form(Linear):
-    """A number on a trace. Its keys are (i, j) for a product of vectors, (k,) for a value, and () for 1."""
+    """A number that depends on functions. Its keys are (i, j) for an inner product, (k,) for a value, and () for 1."""
 
     def _lifted(self, other: Any) -> Form:
         if type(other) is Form:
@@ -129,7 +129,7 @@ class Form(Linear):
         return Fact(self, equation=True)
 
     def decide(self, *, strict: bool, equation: bool) -> bool | None:
-        """Return whether the number is nonnegative (or positive) on this path, or None if this depends on symbols."""
+        """Return whether the number is nonnegative (positive if ``strict``), or None if this is not determined."""
         if equation:
             raise Refused(
                 "whether numbers that depend on f are equal is not decided: state it as a hypothesis"
@@ -138,7 +138,7 @@ class Form(Linear):
 
 
 class Distance(Abstract):
-    """The distance |start - solution|; only the square can be used."""
+    """The distance |start - solution|. It supports only squaring, because the distance itself has no formula."""
 
     def __init__(self, square: Any) -> None:
         self.square = square
@@ -150,7 +150,7 @@ class Distance(Abstract):
 
 
 class Oracle(ABC):
-    """One function, set or operator. Equal requests always get equal answers."""
+    """One function, set or operator. Equal requests always return equal results."""
 
     def __init__(self, definition: Class) -> None:
         self.definition = definition
@@ -160,11 +160,11 @@ class Oracle(ABC):
 
     @abstractmethod
     def at(self, point: Point) -> Triplet:
-        """Return a triplet at a point that is requested for the first time."""
+        """Return a triplet at a point that has not been requested before."""
 
     @abstractmethod
     def implicit(self, point: Point, step: Any) -> Triplet:
-        """Return a triplet with x + step g = point; if the step is None, with -g = point."""
+        """Return a triplet with x + step g = point or, if ``step`` is None, with -g = point."""
 
     def evaluate(self, point: Any) -> Triplet:
         """Return the triplet at a point."""
@@ -175,13 +175,13 @@ class Oracle(ABC):
         return self.known[point.key]
 
     def implicitly(self, point: Any, step: Any) -> Point:
-        """Return x with x + step g = point, where g is a subgradient at x; ``at`` may return another subgradient."""
+        """Return x with x + step g = point, where g is a subgradient at x; ``evaluate(x)`` may return another one."""
         if type(point) is not Point:
             raise Refused("a function of a class takes points")
         s = None if step is None else point.world.exact(step)
         if type(s) is Quotient:
             self._require_positive(s)
-            return self.implicit(point, s)[0]  # type: ignore[no-any-return]  # if requested again, another point
+            return self.implicit(point, s)[0]  # type: ignore[no-any-return]  # each request may return another point
         if s is not None:
             self._require_one_point(s)
         if (point.key, s) not in self.proximal:
@@ -190,7 +190,7 @@ class Oracle(ABC):
         return found
 
     def _require_positive(self, step: Quotient) -> None:
-        """Require that a symbolic step has a unique result; a proof must show that the step is positive."""
+        """Require that a proximal step with a symbolic size is unique; a proof must show that the size is positive."""
         if not (getattr(self.definition, "convex", True) and getattr(self.definition, "monotone", True)):
             raise Refused("a proximal step that is a symbol is of something convex or monotone")
         running().use(required=step > 0)
@@ -207,21 +207,21 @@ class Oracle(ABC):
 
 
 class World(ABC):
-    """Oracles with one common solution, and a start.
+    """The members of an instance as oracles, with a common solution and a starting point.
 
     Attributes
     ----------
     groups
-        (count, class) of each summand; a summand is a mean of ``count`` functions.
+        One pair (count, class) per summand; each summand is the mean of ``count`` functions.
     any_number
-        Whether a group has any number of functions. Then one oracle is their mean, as a function of a point for each
-        function, and a vector (v_1, ..., v_n) is a sum of two orthogonal parts: its mean, which all functions
-        share, and the rest, whose mean is 0. Free vectors and coordinates with even indices are shared; free vectors
-        and coordinates with odd indices have the mean 0.
+        Whether the number of functions in the summand is arbitrary. Then a single oracle represents their mean, as a
+        function of one point per function. A vector (v_1, ..., v_n) is the sum of two orthogonal parts: its mean, which
+        all functions share, and a remainder with mean 0. Free vectors and coordinates with even indices are shared;
+        free vectors and coordinates with odd indices have mean 0.
     oracles, weights
-        The oracles, and the weight of each oracle in the sum.
+        The oracles, and the weight of each oracle in the total.
     start, solution, minimum
-        The point at which a method starts; the solution (None for functions that need not be convex); the least value.
+        The starting point of a method; the solution, or None for functions that need not be convex; the minimum.
     reach
         Largest |start - solution|, or None if there is no limit.
     symbolic
@@ -252,22 +252,22 @@ class World(ABC):
         self.definitions = [definition for count, definition in groups for _ in range(count)]
 
     def exact(self, value: Any) -> Any:
-        """Return the factor of a point or form. Worlds outside the kernel, which prove nothing, also accept floats."""
+        """Check the factor of a point or form. Worlds outside the kernel, which prove nothing, also accept floats."""
         return Fraction(number(value))
 
     def shown(self, value: Any) -> Any:
-        """Return a value in the form that the claim's function receives; worlds that accept floats return floats."""
+        """Return a value for the claim's function; worlds that accept floats may convert it to a float."""
         return value
 
     def mean(self, point: Point) -> Point:
-        """Return the mean of a vector over the functions; otherwise, return the vector."""
+        """Return the mean of a split vector over the functions; return every other vector unchanged."""
         if not self.any_number:
             return point
         spend(1 + len(point.terms))
         return Point(self, {place: value for place, value in point.terms.items() if place % 2 == 0})
 
     def parts(self, point: Point) -> list[Point]:
-        """Return the mean of a vector and the rest, without parts that are 0; otherwise, only the vector."""
+        """Return the mean of a split vector and the remainder, without zeros; return every other vector as one part."""
         if not self.any_number:
             return [point]
         mean = self.mean(point)
@@ -275,7 +275,7 @@ class World(ABC):
 
     @abstractmethod
     def inner(self, left: Point, right: Point) -> Any:
-        """Return an inner product; with any number of functions, the mean of the functions' inner products."""
+        """Return an inner product; for split vectors, it is the mean of the functions' inner products."""
 
     @abstractmethod
     def is_zero(self, point: Point) -> Fact | bool:
@@ -283,16 +283,16 @@ class World(ABC):
 
     @abstractmethod
     def point(self) -> Point:
-        """Return a further point, about which nothing is known."""
+        """Return a new arbitrary point."""
 
     def constant(self, value: Any) -> Form:
-        """Return a number that does not depend on the functions."""
+        """Convert a constant to a number that may depend on the functions."""
         return Form(self, {} if is_zero(value) else {(): self.exact(value)})
 
     def key_of(self, point: Point) -> tuple[Any, ...]:
-        """Raise an error, because points with symbols exist only on a trace."""
+        """Raise an error, because only a trace has points with symbols."""
         raise Refused("a symbol stands where a number must be")
 
     def decide(self, form: Form, strict: bool) -> bool | None:
-        """Raise an error, because numbers of a listed member are not forms."""
+        """Raise an error, because only a trace has forms."""
         raise Refused("a comparison of another world")

@@ -117,7 +117,7 @@ class Line:
 
     @property
     def word(self) -> str:
-        """The verdict; a violation that only floats show is marked, because the line then does not count as false."""
+        """The printed verdict; a violation that only floats show is marked, because the line may still be true."""
         return word_of(self.verdict, self.basis)
 
 
