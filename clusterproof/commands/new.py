@@ -56,7 +56,7 @@ def repaired(step_size: Fraction = STEP_SIZE, rounds: int = ROUNDS) -> Sides:
 #   at_least, equal                    other comparisons; several lines of a proof: return {"(3)": at_most(...), ...}
 #   vectors, matrices, simplex, sequences           quantities with several entries
 #   functions(smoothness=, strong_convexity=)       every function of a class
-#   probability, expectation           with Stream and Replicates: events and means over repetitions
+#   probability, expectation           with Stream and Replicates: events and means over replicates
 '''
 """A false theorem and its repair, with a comment on every part that a reader replaces."""
 

@@ -74,7 +74,7 @@ def run_algorithm(
     seed
         Seed of the task and of the run.
     replicates
-        Independent repetitions; one by default.
+        Number of independent runs; one by default.
     out
         New folder for the trace and its settings.
     json
@@ -217,7 +217,7 @@ def _defaults_of_runs(name: str) -> dict[str, str]:
         else "Communication rounds; 50 by default."
     )
     if page.replicates is not None:
-        words["replicates"] = f"Independent repetitions; {page.replicates} {on_task} one."
+        words["replicates"] = f"Number of independent runs; {page.replicates} {on_task} one."
     return words
 
 

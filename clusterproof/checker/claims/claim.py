@@ -245,7 +245,7 @@ def claim(
         paper's name and a slash.
     how
         ``evaluations``: number of instances to try, by default 2 000, or 100 for random statements and drawn objects.
-        ``example``: one or several instances to try first, each as a mapping. ``replicates``: number of repetitions of
+        ``example``: one or several instances to try first, each as a mapping. ``replicates``: number of replicates of
         each random instance, by default 400. For an expectation, ``replicates`` is the maximum: the checker starts with
         10 000 replicates and doubles their number while the interval contains the bound. ``multipliers``: your own
         multipliers for a proof about every function of a class and every value of the other quantities

@@ -1,4 +1,4 @@
-"""Conclusions about the probability of an event, which the checker estimates from repetitions."""
+"""Conclusions about the probability of an event, which the checker estimates from replicates."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ class Frequency:
     Attributes
     ----------
     events
-        Whether the event happened in each independent repetition, (repetitions,).
+        Whether the event happened in each independent replicate, (replicates,).
     allowed
         Probability, in [0, 1].
     exactly
@@ -46,7 +46,7 @@ def probability(
     Parameters
     ----------
     events
-        Whether the event happened in each independent repetition, (repetitions,).
+        Whether the event happened in each independent replicate, (replicates,).
     at_most, equal
         The allowed probability, in [0, 1]; give one of the two.
     words

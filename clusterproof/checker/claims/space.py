@@ -38,7 +38,7 @@ STREAM, REPLICATES = Marker("stream"), Marker("replicates")
 Stream = Annotated[np.random.Generator, STREAM]
 """Random generator for an instance; with the same seed, every evaluation draws the same random numbers."""
 Replicates = Annotated[int, REPLICATES]
-"""Number of independent repetitions of a random instance."""
+"""Number of independent replicates of a random instance."""
 RESERVED = ("line", "seed", "replicates")
 """Reserved keys of a stored counterexample; no quantity may have one of these names."""
 

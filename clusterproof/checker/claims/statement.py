@@ -27,7 +27,7 @@ from clusterproof.common.validation import check_text
 EVALUATIONS, DRAWN = 2000, 100
 """Default number of instances to try: for ordinary statements, and for random statements and drawn objects."""
 REPLICATES = 400
-"""Default number of repetitions of each random instance."""
+"""Default number of replicates of each random instance."""
 LONG = 40
 """Largest number of characters of a quantity that is printed in full."""
 
@@ -60,7 +60,7 @@ class Statement:
     evaluations
         Largest number of instances to try. If None: 2 000, or 100 for random statements and drawn objects.
     replicates
-        Number of repetitions of each instance, for a function with a parameter of type ``Replicates``.
+        Number of replicates of each instance, for a function with a parameter of type ``Replicates``.
     example
         Instances that the search tries first, each as a dictionary of arguments.
     role

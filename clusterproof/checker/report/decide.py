@@ -56,7 +56,7 @@ def check(claim_id: str, *, seed: int = 0, evaluations: int | None = None) -> Ve
     seed
         Seed of all random numbers. Two checks with the same seed have the same verdict and the same numbers.
     evaluations
-        Number of instances to try, or number of repetitions of each random instance. If None, the number that the claim
+        Number of instances to try, or number of replicates of each random instance. If None, the number that the claim
         states is used.
 
     Raises

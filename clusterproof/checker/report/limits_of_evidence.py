@@ -42,7 +42,7 @@ def doubts_of(tried: Tried, findings: Findings, key: str) -> list[str]:
     if findings.inconclusive.total() == findings.instances:
         doubts.append("no interval decides anything")
     if findings.unlikely is not None:
-        doubts.append("all repetitions together speak against it, but no single instance's repetitions do")
+        doubts.append("all replicates together speak against it, but no single instance's replicates do")
     blind = {
         level: size
         for level, size in findings.levels.items()
@@ -51,7 +51,7 @@ def doubts_of(tried: Tried, findings: Findings, key: str) -> list[str]:
     if 2 * sum(blind.values()) > findings.levels.total():
         level, size = max(blind.items())
         doubts.append(
-            f"{size} repetitions would not show twice the probability {level:.3g}: give more replicates"
+            f"{size} replicates would not show twice the probability {level:.3g}: give more replicates"
         )
     return doubts
 

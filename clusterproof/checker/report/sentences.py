@@ -152,8 +152,8 @@ def asymptotic(line: Expectation, judged: Judgement) -> str:
 def _observed(line: Any, count: int | None, trials: int | None) -> str:
     """Describe how often an event occurred, or how often a bound with a failure probability was broken."""
     if isinstance(line, Frequency):
-        return f"the event occurred in {count} of {trials} repetitions"
-    return f"{count} of {trials} repetitions break it"
+        return f"the event occurred in {count} of {trials} replicates"
+    return f"{count} of {trials} replicates break it"
 
 
 def _entry(judged: Judgement) -> str:
@@ -201,7 +201,7 @@ def holds(tried: Tried, findings: Findings, name: str, proof: str | None) -> str
     if excluded := findings.excluded.total():
         text += f"; {excluded} others do not meet " + " or ".join(f'"{each}"' for each in findings.excluded)
     if findings.trials:
-        text += _repetitions(findings, name)
+        text += _replicates(findings, name)
     if findings.inconclusive:
         total = findings.inconclusive.total()
         why = next(iter(findings.inconclusive))
@@ -312,7 +312,7 @@ def _cut_off(tried: Tried) -> list[str]:
     ]
 
 
-def _repetitions(findings: Findings, name: str) -> str:
+def _replicates(findings: Findings, name: str) -> str:
     """Describe in how many replicates a statement with a failure probability was false."""
     line = findings.tightest.lines[name] if findings.tightest is not None else None
     level = f" {next(iter(findings.levels)):.3g}" if len(findings.levels) == 1 else ""

@@ -59,7 +59,7 @@ class Line:
     largest
         Largest tried value of each integer quantity, such as a number of rounds.
     trials, failures, confidence
-        For a statement about a probability: number of independent repetitions, number of failures, and the confidence
+        For a statement about a probability: number of independent replicates, number of failures, and the confidence
         interval. For an expectation, only the confidence interval.
     counterexample
         The simplest instance that breaks the line, as JSON values.

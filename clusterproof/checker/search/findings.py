@@ -61,7 +61,7 @@ class Findings:
         ``corrected``: number of instances at which the line is false in floats but true over the real numbers.
         ``all_hold``: whether the line holds over the real numbers at every instance of the space.
     trials, failures, levels
-        For a statement about a probability: number of repetitions, number of failures, and number of repetitions for
+        For a statement about a probability: number of replicates, number of failures, and number of replicates for
         each allowed probability.
     inconclusive
         Number of instances at which the interval for an expectation does not decide the line, indexed by the reason.
@@ -175,7 +175,7 @@ def _largest_side(sides: Sides) -> float:
 
 
 def suspicion(line: Any) -> float:
-    """Return by how many standard deviations the result of a few repetitions exceeds the bound of a line."""
+    """Return by how many standard deviations the result of a few replicates exceeds the bound of a line."""
     if isinstance(line, Expectation):
         with np.errstate(all="ignore"):
             mean, spread = line.samples.mean(axis=0), line.samples.std(axis=0)

@@ -1,4 +1,4 @@
-"""Search for random statements: a few repetitions select suspicious instances, and many repetitions decide them."""
+"""Search for random statements: a few replicates select suspicious instances, and many replicates decide them."""
 
 from __future__ import annotations
 
@@ -24,14 +24,14 @@ FEW = 10
 
 
 def decide_settings(tried: Tried, wanted: int) -> None:
-    """Evaluate many instances with a few repetitions each, and decide the worst instances with independent repetitions.
+    """Evaluate many instances with a few replicates each, and decide the worst instances with independent replicates.
 
     Parameters
     ----------
     tried
         The state of the search, to which the results are added.
     wanted
-        Number of instances to evaluate with a few repetitions.
+        Number of instances to evaluate with a few replicates.
     """
     listed = tried.space.instances(wanted)
     complete = tried.space.complete
@@ -52,7 +52,7 @@ def decide_settings(tried: Tried, wanted: int) -> None:
 
 
 def _look(tried: Tried, instances: Iterator[dict[str, Any]]) -> Iterator[tuple[float, dict[str, Any]]]:
-    """Yield each admissible instance with its suspicion, a score from a few repetitions."""
+    """Yield each admissible instance with its suspicion, a score from a few replicates."""
     most = tried.evaluator.sizes[-1] or LEAST
     few = max(min(most, LEAST), most // FEW)
     looked: set[str] = set()
@@ -97,7 +97,7 @@ def _settings(tried: Tried, wanted: int) -> Iterator[dict[str, Any]]:
 
 
 def _decide_tightest(tried: Tried) -> None:
-    """Evaluate the tightest instance of each unrefuted line with all repetitions, if this has not been done."""
+    """Evaluate the tightest instance of each unrefuted line with all replicates, if this has not been done."""
     for findings in list(tried.lines.values()):
         tightest = findings.tightest
         if findings.found or tightest is None:

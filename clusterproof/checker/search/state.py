@@ -65,7 +65,7 @@ class Coverage:
     exhausted, listed
         Whether all instances of the listed values were evaluated, and how many of them are admissible.
     looked_at, looked_at_all
-        For a random statement: the number of instances evaluated with a few repetitions, and whether these were all
+        For a random statement: the number of instances evaluated with a few replicates, and whether these were all
         instances.
     reached
         For each unbounded range, the largest value tried, as a multiple of the end of the first search range.

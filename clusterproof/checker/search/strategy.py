@@ -45,7 +45,7 @@ def search(
     significance
         Probability that at least one interval of the statement is wrong.
     evaluations
-        Overrides the number of instances in the statement, or the number of repetitions if instances are repeated.
+        Overrides the number of instances in the statement, or the number of replicates if instances are repeated.
     frozen
         The claim as a text that the kernel reads. If None, worst cases of a class are not searched.
     """

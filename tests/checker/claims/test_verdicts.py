@@ -220,4 +220,4 @@ def test_repetitions_that_speak_against_it_together_alone(level: float, verdict:
 
     found = decided(tail)
     assert found.verdict is verdict
-    assert ("all repetitions together speak against it" in found.reason) == (verdict is Kind.INCONCLUSIVE)
+    assert ("all replicates together speak against it" in found.reason) == (verdict is Kind.INCONCLUSIVE)
