@@ -25,7 +25,7 @@ class Abstract:
     """A symbol, or a quantity that depends on a function of a class; it cannot be compared with == or be a key.
 
     A function of the language therefore performs the same operations on symbols as on numbers, in the same order. If it
-    is called with symbols, the return value is the function's formula.
+    is called with symbols, it returns its own formula.
     """
 
     def __eq__(self, other: object) -> bool:
@@ -265,8 +265,7 @@ def compare(sign: str, left: Any, right: Any) -> Any:
     sign
         One of <, <=, >, >=, ==, !=.
     left, right
-        Numbers or symbols, or lists or tuples of such values, which are compared entry by entry. For == and !=, they
-        may also be strings, None and records.
+        Numbers, symbols, or lists or tuples of them (compared by entry). For == and !=, also strings, None and records.
     """
     spend(1)
     if isinstance(left, Abstract) or isinstance(right, Abstract):
