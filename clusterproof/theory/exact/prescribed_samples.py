@@ -2,6 +2,9 @@
 
 The loss on a batch with mean c is (chi - c)^2 / 2, up to a constant, so a batch is one number. A client chooses its
 cluster with one batch, and computes the gradient chi - c with another batch. mu = L = 1 and the step is 1 / L.
+
+``methods.clustered`` has two of the three readings, and returns no momenta from before line 15. Claims need both, and
+their texts print these lines.
 """
 
 from __future__ import annotations

@@ -169,6 +169,8 @@ def exact_rounds(
 ) -> tuple[Fraction, Fraction]:
     """Return exact values of chi and u after ``rounds`` rounds of option II with eta = 1 on scalar quadratics.
 
+    The texts of six claims print these lines. They are independent of ``methods``, which the classes of algorithms run.
+
     Parameters
     ----------
     curvatures, centers

@@ -1,6 +1,7 @@
 """Computes GL-CFL exactly in one dimension, for clients with loss (w - b)^2 / 2 in rational arithmetic.
 
-The cosine of two numbers is the product of their signs, so every score is rational.
+The cosine of two numbers is the product of their signs, so every score is rational. Texts of claims print these lines,
+which are independent of the class in ``algorithms`` and of the definition for ``conform``.
 """
 
 from __future__ import annotations
