@@ -8,23 +8,13 @@ from typing import Any
 from clusterproof.algorithms.averaging import choose_clusters
 from clusterproof.algorithms.base import Algorithm, Descent, State, Task, Trained
 from clusterproof.algorithms.cfl import CFL
-from clusterproof.algorithms.cfl_mgd import CFLMGD
-from clusterproof.algorithms.ditto import Ditto
-from clusterproof.algorithms.fedavg import FedAvg
-from clusterproof.algorithms.fedbcd import FedBCD
-from clusterproof.algorithms.feddyn import FedDyn
-from clusterproof.algorithms.fedlin import FedLin
-from clusterproof.algorithms.fednova import FedNova
-from clusterproof.algorithms.fedprox import FedProx
+from clusterproof.algorithms.clustered import CFLMGD, IFCA
+from clusterproof.algorithms.controls import FedDyn, FedLin, ProxSkip, Scaffold
+from clusterproof.algorithms.fedavg import FedAvg, FedNova, FedProx, PerFedAvg
 from clusterproof.algorithms.fpfc import FPFC
 from clusterproof.algorithms.gradient_loss import GradientLoss
-from clusterproof.algorithms.ifca import IFCA
-from clusterproof.algorithms.local import Local
 from clusterproof.algorithms.penalties import SCAD, GroupL1
-from clusterproof.algorithms.per_fedavg import PerFedAvg
-from clusterproof.algorithms.pfedme import PFedMe
-from clusterproof.algorithms.proxskip import ProxSkip
-from clusterproof.algorithms.scaffold import Scaffold
+from clusterproof.algorithms.personal import Ditto, FedBCD, Local, PFedMe
 from clusterproof.algorithms.self_organising_map import best_matching_units
 from clusterproof.algorithms.server_optimisers import FedAdam, FedAvgM, FedYogi
 from clusterproof.algorithms.sofl import SoFL

@@ -7,8 +7,7 @@ from typing import Any
 import numpy as np
 
 from clusterproof.algorithms.base import Task
-from clusterproof.algorithms.participation import check_participation
-from clusterproof.algorithms.weighting import check_weighting
+from clusterproof.algorithms.participation import check_participation, check_weighting
 from clusterproof.common.arrays import Array, argmin_smallest_index, array_namespace, one_hot, sums_by_cluster
 from clusterproof.common.validation import check_descent, check_number
 

@@ -14,8 +14,13 @@ from array_api_compat import device
 from clusterproof.algorithms.averaging import average_by_cluster
 from clusterproof.algorithms.base import Algorithm, Descent, State, Task
 from clusterproof.algorithms.bipartition import bipartition, cosine_similarities
-from clusterproof.algorithms.participation import check_participation, draw_participants
-from clusterproof.algorithms.weighting import check_weighting, client_weights, require_sizes
+from clusterproof.algorithms.participation import (
+    check_participation,
+    check_weighting,
+    client_weights,
+    draw_participants,
+    require_sizes,
+)
 from clusterproof.common.arrays import Array, array_namespace, like, replace_rows, rows, to_numpy
 from clusterproof.common.finiteness import check_finite
 from clusterproof.common.randomness import Randomness

@@ -7,18 +7,12 @@ from typing import Any
 
 from clusterproof.algorithms.base import Algorithm, Task
 from clusterproof.algorithms.cfl import CFL
-from clusterproof.algorithms.cfl_mgd import CFLMGD
-from clusterproof.algorithms.fedavg import FedAvg
-from clusterproof.algorithms.fedbcd import FedBCD
-from clusterproof.algorithms.fedlin import FedLin
-from clusterproof.algorithms.fedprox import FedProx
+from clusterproof.algorithms.clustered import CFLMGD, IFCA
+from clusterproof.algorithms.controls import FedLin, ProxSkip, Scaffold
+from clusterproof.algorithms.fedavg import FedAvg, FedProx, PerFedAvg
 from clusterproof.algorithms.fpfc import FPFC
 from clusterproof.algorithms.gradient_loss import GradientLoss
-from clusterproof.algorithms.ifca import IFCA
-from clusterproof.algorithms.local import Local
-from clusterproof.algorithms.per_fedavg import PerFedAvg
-from clusterproof.algorithms.proxskip import ProxSkip
-from clusterproof.algorithms.scaffold import Scaffold
+from clusterproof.algorithms.personal import FedBCD, Local
 from clusterproof.algorithms.sofl import SoFL
 from clusterproof.common.validation import InvalidArgument
 

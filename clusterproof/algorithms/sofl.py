@@ -21,9 +21,14 @@ from clusterproof.algorithms.cfl import (
     mean_and_largest,
     start_together,
 )
-from clusterproof.algorithms.participation import check_participation, draw_participants
+from clusterproof.algorithms.participation import (
+    check_participation,
+    check_weighting,
+    client_weights,
+    draw_participants,
+    require_sizes,
+)
 from clusterproof.algorithms.second_clustering import cluster_winners
-from clusterproof.algorithms.weighting import check_weighting, client_weights, require_sizes
 from clusterproof.common.arrays import Array, like, rows, to_numpy
 from clusterproof.common.finiteness import check_finite
 from clusterproof.common.randomness import Randomness

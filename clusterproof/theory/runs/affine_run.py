@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from clusterproof.algorithms import Local
-from clusterproof.algorithms.fedbcd import DEFAULTS
+from clusterproof.algorithms.personal import DEFAULTS
 from clusterproof.theory.bounds.hypotheses import Hypothesis, all_met
 from clusterproof.theory.exact import affine_rounds
 from clusterproof.theory.runs.run import AT_REST, Run

@@ -15,8 +15,7 @@ from tolerance import assert_close
 
 from clusterproof.algorithms import FedAvg, FedLin, FedProx, ProxSkip, Scaffold
 from clusterproof.algorithms.base import State
-from clusterproof.algorithms.proxskip import SkippingState
-from clusterproof.algorithms.scaffold import ControlState
+from clusterproof.algorithms.controls import ControlState, SkippingState
 from clusterproof.common import Randomness
 from clusterproof.methods.controls import proxskip
 from clusterproof.synthetic import QuadraticMixture

@@ -14,9 +14,8 @@ import pytest
 from planted_sides import is_broken
 from planting import with_parameters
 
-from clusterproof.algorithms import CFL, Trained, averaging, cfl
+from clusterproof.algorithms import CFL, Trained, averaging, cfl, clustered
 from clusterproof.algorithms import bipartition as parts
-from clusterproof.algorithms import cfl_mgd as cfl_mgd_module
 from clusterproof.algorithms import gradient_loss as gradient_loss_module
 from clusterproof.algorithms import self_organising_map as som
 from clusterproof.common import arrays
@@ -83,7 +82,7 @@ def forgetful(true: Callable[..., Any]) -> Any:
 
 CFL_MGD: list[tuple[str, Any, str, Fault]] = [
     *(
-        (line, cfl_mgd_module, "CFLMGD", having(update_order="as-printed"))
+        (line, clustered, "CFLMGD", having(update_order="as-printed"))
         for line in ("equation-3#(3)", "equation-9-broadcast", "division-by-clients")
     ),
     *(
@@ -92,7 +91,7 @@ CFL_MGD: list[tuple[str, Any, str, Fault]] = [
     ),
     ("model-averaging-recursion#every round", QuadraticMixture, "local_steps", constant(printed_descent)),
     ("equation-8", arrays, "argmin_smallest_index", constant(argmax)),
-    ("equation-10-line-16", cfl_mgd_module, "CFLMGD", having(reset_momentum=True)),
+    ("equation-10-line-16", clustered, "CFLMGD", having(reset_momentum=True)),
     ("equation-32-fixed-clusters", prescribed_samples, "exact_run", forgetful),
     (
         "pairwise-error#expected loss",

@@ -15,7 +15,7 @@ import pytest
 
 from clusterproof import checker, theory
 from clusterproof.algorithms import ALGORITHMS, CFLMGD, IFCA, Algorithm, FedAvg
-from clusterproof.algorithms.cfl_mgd import MomentumState
+from clusterproof.algorithms.clustered import MomentumState
 from clusterproof.common import InvalidArgument
 from clusterproof.running import run
 from clusterproof.synthetic import TASKS, QuadraticMixture
