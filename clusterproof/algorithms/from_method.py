@@ -15,7 +15,7 @@ from clusterproof.algorithms.averaging import check_averaging
 from clusterproof.algorithms.base import Algorithm, State, Task
 from clusterproof.algorithms.participation import client_weights, draw_participants, require_sizes
 from clusterproof.common.arrays import Array, array_namespace, on_device, replace_rows, rows
-from clusterproof.common.memory import total_memory
+from clusterproof.common.limits import total_memory
 from clusterproof.common.randomness import Randomness
 from clusterproof.common.validation import InvalidArgument
 from clusterproof.methods.declaration import METHODS, Method, Real

@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 
 from clusterproof.algorithms.penalties import least_square, lengths_of
-from clusterproof.common.memory import free_memory
+from clusterproof.common.limits import free_memory
 from clusterproof.common.validation import InvalidArgument
 
 PAIR_RULES = {"either": 1, "both": 2, "all": 0}

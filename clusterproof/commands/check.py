@@ -20,8 +20,7 @@ from clusterproof.checker import Claim, Kind, Verdict
 from clusterproof.checker.claims.claim import matching
 from clusterproof.checker.freeze import may_be_rewritten
 from clusterproof.checker.report import tables as reports
-from clusterproof.checker.report.stored_evidence import require_writable
-from clusterproof.checker.report.stored_verdicts import stored_verdicts
+from clusterproof.checker.report.stored_evidence import require_writable, stored_verdicts
 from clusterproof.checker.report.verdict import HOLDS, line_of
 from clusterproof.commands import check_child, terminal
 from clusterproof.commands.check_page import page

@@ -11,7 +11,7 @@ from cyclopts import Parameter
 from clusterproof import checker
 from clusterproof.checker import Claim
 from clusterproof.checker.report import tables as report
-from clusterproof.checker.report.stored_verdicts import read_verdicts
+from clusterproof.checker.report.stored_evidence import read_verdicts
 from clusterproof.checker.report.verdict import word_of
 from clusterproof.commands import terminal
 from clusterproof.common.validation import failure_line

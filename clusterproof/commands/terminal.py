@@ -57,7 +57,7 @@ OptionalInteger: TypeAlias = Annotated[int | None, Parameter(converter=read_inte
 
 def claim_ids(_: Any) -> Iterable[str]:
     """Return the ids of all claims, for a shell's completion."""
-    from clusterproof.checker.report.stored_verdicts import recorded_ids
+    from clusterproof.checker.report.stored_evidence import recorded_ids
 
     return recorded_ids()
 

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from clusterproof.conformance.changes import functions_of, table
-from clusterproof.conformance.known_mistakes import Mistake
+from clusterproof.conformance.definitions import Mistake
 from clusterproof.conformance.probes import Observed, agree, snapshots
 
 EVALUATIONS = 16

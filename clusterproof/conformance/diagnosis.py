@@ -8,8 +8,7 @@ from typing import Any
 import numpy as np
 
 from clusterproof.conformance.constants import explain_by_constants
-from clusterproof.conformance.definitions import DEFINITIONS, Definition
-from clusterproof.conformance.known_mistakes import KNOWN_MISTAKES, Mistake
+from clusterproof.conformance.definitions import DEFINITIONS, KNOWN_MISTAKES, Definition, Mistake
 from clusterproof.conformance.probes import Observed, agree, right_states, snapshots
 from clusterproof.conformance.symptoms import statements
 from clusterproof.conformance.tolerance import Snapshot, first_difference, unit

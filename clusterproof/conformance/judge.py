@@ -14,10 +14,9 @@ from clusterproof.algorithms.from_method import algorithm_of
 from clusterproof.common.calls import checked
 from clusterproof.common.validation import check_name, check_number
 from clusterproof.conformance.adapters.library import from_algorithm
-from clusterproof.conformance.definitions import DEFINITIONS, Definition
+from clusterproof.conformance.definitions import DEFINITIONS, KNOWN_MISTAKES, Definition
 from clusterproof.conformance.diagnosis import Hypothesis, admissible_variant, explain, follows
 from clusterproof.conformance.further_checks import CHECKS, additional_checks
-from clusterproof.conformance.known_mistakes import KNOWN_MISTAKES
 from clusterproof.conformance.observation import LONGEST, TIMEOUT, Start, Unusable, observe
 from clusterproof.conformance.probes import (
     SUPPORTS,

@@ -14,7 +14,7 @@ from typing import Any
 
 import numpy as np
 
-from clusterproof.common.time_limit import TimeLimitExceeded, time_limit
+from clusterproof.common.limits import TimeLimitExceeded, time_limit
 from clusterproof.common.validation import error_line
 from clusterproof.conformance.definitions import Definition
 from clusterproof.conformance.probes import Observed, Probe

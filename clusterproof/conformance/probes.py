@@ -9,8 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from clusterproof.conformance.definitions import Definition
-from clusterproof.conformance.known_mistakes import Mistake
+from clusterproof.conformance.definitions import Definition, Mistake
 from clusterproof.conformance.tasks import ConformanceTask, random_task, two_class
 from clusterproof.conformance.tolerance import Snapshot, first_difference, is_bounded
 

@@ -14,10 +14,14 @@ from clusterproof.common.validation import (
     check_number,
 )
 from clusterproof.conformance.changes import FOLDER
-from clusterproof.conformance.definitions import DECLARED, DEFINITIONS, Definition
+from clusterproof.conformance.definitions import (
+    DECLARED,
+    DEFINITIONS,
+    KNOWN_MISTAKES,
+    Definition,
+    definition_of,
+)
 from clusterproof.conformance.definitions.base import SCHEDULES
-from clusterproof.conformance.definitions.of_method import definition_of
-from clusterproof.conformance.known_mistakes import KNOWN_MISTAKES
 from clusterproof.conformance.probes import SUPPORTS
 from clusterproof.methods import METHODS
 

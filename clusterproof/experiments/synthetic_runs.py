@@ -13,7 +13,7 @@ import numpy as np
 from clusterproof import running
 from clusterproof.algorithms import ALGORITHMS, Algorithm
 from clusterproof.common import InvalidArgument
-from clusterproof.common.memory import total_memory
+from clusterproof.common.limits import total_memory
 from clusterproof.common.validation import check_name
 from clusterproof.experiments.run_defaults import Start, defaults_of
 from clusterproof.neural.custom.references import is_own, own_algorithm

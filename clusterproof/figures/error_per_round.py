@@ -19,7 +19,7 @@ from clusterproof.figures.pages import LOOKS, draw_page, in_symbols
 from clusterproof.figures.runs import check_one_quantity
 from clusterproof.theory.pages.compare import compare
 from clusterproof.theory.pages.page import Page
-from clusterproof.theory.pages.picture import Curve, ErrorPicture, Role
+from clusterproof.theory.pages.records import Curve, ErrorPicture, Role
 from clusterproof.theory.pages.words import run_sentences, task_sentences
 
 Name: TypeAlias = Literal["cfl-mgd", "ifca", "fedavg", "scaffold", "fedlin"]

@@ -10,7 +10,7 @@ import numpy as np
 import clusterproof.figures.style as style
 from clusterproof.common import InvalidArgument
 from clusterproof.theory.pages.page import Page
-from clusterproof.theory.pages.picture import Curve, ErrorPicture, ResidualPicture, Role
+from clusterproof.theory.pages.records import Curve, ErrorPicture, ResidualPicture, Role
 
 LOOKS: dict[Role, style.Look] = {
     "run": {"color": style.BLUE, "linewidth": 1.8},

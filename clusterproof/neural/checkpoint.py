@@ -28,7 +28,7 @@ from clusterproof.algorithms import Algorithm, State
 from clusterproof.common import InvalidArgument, Randomness
 from clusterproof.common.arrays import Array, array_namespace, to_numpy
 from clusterproof.common.atomic import naming_folder, require_plain, write_whole
-from clusterproof.common.memory import free_memory
+from clusterproof.common.limits import free_memory
 from clusterproof.files import ARRAYS, parse_json, read_file
 from clusterproof.neural.configuration import (
     Configuration,

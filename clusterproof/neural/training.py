@@ -22,7 +22,7 @@ from clusterproof.common import InvalidArgument, Randomness
 from clusterproof.common.arrays import to_numpy
 from clusterproof.common.atomic import write_whole
 from clusterproof.common.calls import checked
-from clusterproof.common.memory import free_memory
+from clusterproof.common.limits import free_memory
 from clusterproof.common.validation import error_text
 from clusterproof.neural.checkpoint import (
     CONFIGURATION,

@@ -1,7 +1,13 @@
 """Run algorithms on tasks: the runner, traces, storage of traces, and metrics."""
 
-from clusterproof.running.accuracies import ClientAccuracies, client_accuracies, received_models
-from clusterproof.running.metrics import adjusted_rand_index, cluster_count, purity
+from clusterproof.running.metrics import (
+    ClientAccuracies,
+    adjusted_rand_index,
+    client_accuracies,
+    cluster_count,
+    purity,
+    received_models,
+)
 from clusterproof.running.runner import Diverged, run
 from clusterproof.running.trace import Trace
 

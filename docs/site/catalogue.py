@@ -13,7 +13,7 @@ import jinja2
 from clusterproof import checker
 from clusterproof.checker import REGISTRY
 from clusterproof.checker.claims.claim import heading_of
-from clusterproof.checker.report.stored_verdicts import read_verdicts
+from clusterproof.checker.report.stored_evidence import read_verdicts
 from clusterproof.checker.report.tables import NEEDED, number
 from clusterproof.commands.application import app
 from clusterproof.figures import FIGURES

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from clusterproof.common.memory import free_memory, limited_memory, total_memory
+from clusterproof.common.limits import free_memory, limited_memory, total_memory
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="/proc")

@@ -7,7 +7,7 @@ import weakref
 
 import pytest
 
-from clusterproof.common.time_limit import TimeLimitExceeded, time_limit
+from clusterproof.common.limits import TimeLimitExceeded, time_limit
 
 pytestmark = pytest.mark.skipif(not hasattr(signal, "setitimer"), reason="there is no such timer")
 

@@ -5,7 +5,7 @@ from contextlib import suppress
 
 import pytest
 
-from clusterproof.common.work_limit import TooMuchWork, limited_lines
+from clusterproof.common.limits import TooMuchWork, limited_lines
 
 
 def endless() -> None:

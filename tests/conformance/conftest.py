@@ -7,7 +7,7 @@ from weakref import WeakKeyDictionary
 import pytest
 
 from clusterproof.conformance import diagnosis, judge, probes
-from clusterproof.conformance.known_mistakes import KNOWN_MISTAKES, Mistake
+from clusterproof.conformance.definitions import KNOWN_MISTAKES, Mistake
 from clusterproof.conformance.probes import Probe, snapshots
 
 LISTED = {id(mistake) for bank in KNOWN_MISTAKES.values() for mistake in bank.values()}

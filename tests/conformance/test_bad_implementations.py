@@ -11,7 +11,7 @@ from numpy_federated import FedAvg
 
 from clusterproof.common import InvalidArgument
 from clusterproof.conformance import DEFINITIONS, ConformanceTask, conform
-from clusterproof.conformance.known_mistakes import KNOWN_MISTAKES
+from clusterproof.conformance.definitions import KNOWN_MISTAKES
 
 
 def with_model(convert: Any, start: Any = FedAvg) -> type:

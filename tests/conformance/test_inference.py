@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 from clusterproof.conformance import DEFINITIONS, conform, infer
-from clusterproof.conformance.known_mistakes import KNOWN_MISTAKES
+from clusterproof.conformance.definitions import KNOWN_MISTAKES
 
 
 @pytest.mark.slow(reason="several seconds")

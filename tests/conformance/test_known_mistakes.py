@@ -7,9 +7,9 @@ import numpy as np
 import pytest
 
 from clusterproof.conformance import DEFINITIONS, check_names, conform
+from clusterproof.conformance.definitions import KNOWN_MISTAKES
 from clusterproof.conformance.functions import in_directions
 from clusterproof.conformance.further_checks import CHECKS
-from clusterproof.conformance.known_mistakes import KNOWN_MISTAKES
 from clusterproof.conformance.probes import SUPPORTS, Probe, make_probes, right_states, snapshots
 from clusterproof.conformance.tolerance import unit
 

@@ -8,7 +8,7 @@ import pytest
 
 from clusterproof.conformance import DEFINITIONS, conform
 from clusterproof.conformance.changes import changed
-from clusterproof.conformance.known_mistakes import KNOWN_MISTAKES
+from clusterproof.conformance.definitions import KNOWN_MISTAKES
 from clusterproof.conformance.probes import SUPPORTS, Probe, make_probes, snapshots
 
 

@@ -21,8 +21,8 @@ from clusterproof.conformance import (
     conform,
     random_task,
 )
+from clusterproof.conformance.definitions import KNOWN_MISTAKES
 from clusterproof.conformance.further_checks import CHECKS
-from clusterproof.conformance.known_mistakes import KNOWN_MISTAKES
 from clusterproof.conformance.probes import PLANS
 from clusterproof.conformance.tolerance import is_bounded
 

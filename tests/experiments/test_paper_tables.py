@@ -23,8 +23,7 @@ from clusterproof.experiments.tables import (
     gradient_loss_figures_4_and_5,
     sofl_table_2,
 )
-from clusterproof.experiments.tables.fpfc_public_code import AbsentAsZeroCFL, SharedIFCA, WeightedFedAvg
-from clusterproof.experiments.tables.fpfc_table_1 import PRINTED
+from clusterproof.experiments.tables.fpfc_table_1 import PRINTED, AbsentAsZeroCFL, SharedIFCA, WeightedFedAvg
 from clusterproof.running import adjusted_rand_index
 from clusterproof.synthetic.softmax import SoftmaxMixture
 

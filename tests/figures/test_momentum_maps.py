@@ -5,8 +5,7 @@ import pytest
 from drawings import SEED, drawn, figure_of, line
 
 from clusterproof.algorithms import CFLMGD
-from clusterproof.figures.contraction_map import ContractionMap
-from clusterproof.figures.model_averaging_map import ModelAveragingMap
+from clusterproof.figures.momentum_maps import ContractionMap, ModelAveragingMap
 from clusterproof.figures.momentum_paths import START, MomentumPaths
 from clusterproof.running import run
 from clusterproof.synthetic import QuadraticMixture

@@ -5,8 +5,7 @@ from typing import Any, NamedTuple
 
 from clusterproof import checker
 from clusterproof.checker.report.recorded import Replayed, replay_verdict
-from clusterproof.checker.report.stored_evidence import Kept, read_evidence
-from clusterproof.checker.report.stored_verdicts import read_verdicts
+from clusterproof.checker.report.stored_evidence import Kept, read_evidence, read_verdicts
 
 RECORDED = """
 baselines/best-subgradient-iterate baselines/cfl-mgd-gradient baselines/cfl-mgd-model

@@ -4,8 +4,8 @@ from dataclasses import replace
 from typing import Any, TypeVar
 
 from clusterproof.running import Trace
-from clusterproof.theory.pages.outcomes import Outcome
 from clusterproof.theory.pages.page import Page
+from clusterproof.theory.pages.records import Outcome
 
 Kind = TypeVar("Kind")
 

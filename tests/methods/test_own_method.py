@@ -15,8 +15,7 @@ import pytest
 
 from clusterproof.checker.claims.claim import REGISTRY
 from clusterproof.commands.application import main
-from clusterproof.conformance.definitions import DEFINITIONS
-from clusterproof.conformance.known_mistakes import KNOWN_MISTAKES
+from clusterproof.conformance.definitions import DEFINITIONS, KNOWN_MISTAKES
 
 GUIDE = Path(__file__).parents[2] / "docs" / "tutorials" / "write-an-algorithm.md"
 BY_HAND = """

@@ -24,7 +24,7 @@ from clusterproof import checker
 from clusterproof.checker.claims import Frequency, Outside
 from clusterproof.checker.claims.statement import Statement
 from clusterproof.checker.report.replay import find_line
-from clusterproof.checker.report.stored_verdicts import read_verdicts
+from clusterproof.checker.report.stored_evidence import read_verdicts
 from clusterproof.common import generator
 
 ROWS = []

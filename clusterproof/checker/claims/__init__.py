@@ -6,7 +6,7 @@ instance. ``claims/space`` holds the ranges of its quantities. ``search/strategy
 ``report/verdict`` gives each line its verdict.
 """
 
-from clusterproof.checker.claims.arrays import matrices, vectors
+from clusterproof.checker.claims.arrays import matrices, simplex, vectors
 from clusterproof.checker.claims.claim import claim
 from clusterproof.checker.claims.class_ranges import (
     ConvexSet,
@@ -21,7 +21,6 @@ from clusterproof.checker.claims.frequency import Frequency, probability
 from clusterproof.checker.claims.ranges import choice, drawn, integers, rationals, reals
 from clusterproof.checker.claims.sequences import sequences
 from clusterproof.checker.claims.sides import Sides, at_least, at_most, equal, given, least, suppose
-from clusterproof.checker.claims.simplex import simplex
 from clusterproof.checker.claims.slices import Q, Z, among
 from clusterproof.checker.claims.space import Replicates, Stream
 from clusterproof.checker.kernel.claim_words import Excluded

@@ -22,9 +22,8 @@ from clusterproof.checker.kernel.functions import problem
 from clusterproof.checker.kernel.listed import NotListed
 from clusterproof.checker.kernel.spaces import Space
 from clusterproof.checker.kernel.symbolic import symbolic
+from clusterproof.common.limits import QUICK, TimeLimitExceeded, TooMuchWork, limited_lines, time_limit
 from clusterproof.common.randomness import generator
-from clusterproof.common.time_limit import TimeLimitExceeded, time_limit
-from clusterproof.common.work_limit import QUICK, TooMuchWork, limited_lines
 
 INSTANCES, DRAWS = 12, 30
 """Largest number of instances that are evaluated, and number of draws."""

@@ -40,7 +40,7 @@ from clusterproof.checker.search.state import MEMORY, Tried
 from clusterproof.checker.search.strategy import begin, search
 from clusterproof.checker.search.worst_functions import WorstCase
 from clusterproof.common import InvalidArgument
-from clusterproof.common.memory import limited_memory
+from clusterproof.common.limits import limited_memory
 from clusterproof.common.validation import check_count, check_seed
 from clusterproof.opened_files import reading
 from clusterproof.user_files import file_of

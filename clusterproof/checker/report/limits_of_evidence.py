@@ -8,7 +8,7 @@ from clusterproof.checker.kernel.evaluation import Outside
 from clusterproof.checker.report import sentences
 from clusterproof.checker.search.findings import Findings
 from clusterproof.checker.search.state import Tried
-from clusterproof.common.work_limit import SPENT
+from clusterproof.common.limits import SPENT
 
 FEWEST = 30
 """Smallest number of different instances for the verdict *consistent*, unless fewer instances exist.

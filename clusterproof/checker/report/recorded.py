@@ -21,7 +21,7 @@ from clusterproof.checker.report.rests_on import key_of
 from clusterproof.checker.report.stored_evidence import Kept
 from clusterproof.checker.report.verdict import FALSE, Line, Verdict, main_of, with_facts
 from clusterproof.common import InvalidArgument
-from clusterproof.common.work_limit import TooMuchWork, limited_lines
+from clusterproof.common.limits import TooMuchWork, limited_lines
 from clusterproof.user_files import file_of
 
 QUICK = 400_000

@@ -18,7 +18,7 @@ from clusterproof.checker.claims.sides import Sides
 from clusterproof.checker.claims.space import Space, written
 from clusterproof.checker.claims.statement import Statement, quantities
 from clusterproof.checker.kernel.worlds import ANY, Point
-from clusterproof.common.work_limit import SPENT
+from clusterproof.common.limits import SPENT
 
 ROUNDING = 1e-8
 """Relative violation of a bound by a solver that rounding errors can explain."""

@@ -1,7 +1,6 @@
-"""Evidence files of the catalogue or of a user, one file per paper, which the kernel can replay.
+"""Evidence files of the catalogue or of a user, one file per paper, which the kernel can replay; stored verdicts.
 
 ``recorded.py`` decides whether a stored verdict is stale.
-"""
 
 from __future__ import annotations
 
@@ -9,7 +8,7 @@ import json
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from clusterproof.checker import kernel
 from clusterproof.checker.claims.kind import Kind
@@ -18,6 +17,37 @@ from clusterproof.common import InvalidArgument
 from clusterproof.common.atomic import check_writable, naming_folder, write_whole
 from clusterproof.files import TEXT, parse_json, read_file
 from clusterproof.library import library_evidence
+
+if TYPE_CHECKING:
+    from clusterproof.checker.report.verdict import Verdict
+
+
+def read_verdicts() -> dict[str, dict[str, Any]]:
+    """Return the stored verdicts of the catalogue as dictionaries, indexed by the id of the claim or of the line."""
+    from clusterproof.checker.report.verdict import records
+
+    return {each["claim"]: dict(each) for verdict in stored_verdicts() for each in records(verdict)}
+
+
+def stored_verdicts() -> Iterator[Verdict]:
+    """Yield the stored verdicts of the catalogue; this imports the claims."""
+    from clusterproof.checker.claims.claim import REGISTRY
+    from clusterproof.checker.report.recorded import verdict_of
+
+    for kept in _shipped():
+        for record in kept.verdicts:
+            if record["claim"] in REGISTRY:
+                yield verdict_of(record, kept)
+
+
+def recorded_ids() -> list[str]:
+    """Return the ids of all claims with a stored verdict, without importing the claims."""
+    return [record["claim"] for kept in _shipped() for record in kept.verdicts]
+
+
+def _shipped() -> Iterator[Kept]:
+    return (read_evidence(path.stem) for path in sorted(library_evidence().glob("*.json")))
+
 
 NAMES = ("claim", "statement", "line", "rule")
 """Fields of every piece of evidence that must be strings."""

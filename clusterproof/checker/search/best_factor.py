@@ -24,7 +24,7 @@ from clusterproof.checker.kernel.polynomials import Polynomial
 from clusterproof.checker.kernel.quotients import Quotient
 from clusterproof.checker.kernel.vocabulary import EXACT, Sides
 from clusterproof.checker.kernel.worlds import Form
-from clusterproof.checker.search.factors import factors_of
+from clusterproof.checker.search.exact_algebra import factors_of
 from clusterproof.checker.search.families import NotShown, traced
 from clusterproof.checker.search.family_programs import Point, Programs, TooManyPrograms, polynomial_at
 from clusterproof.checker.search.quotients_between import Quotients

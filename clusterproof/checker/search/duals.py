@@ -18,7 +18,7 @@ import numpy as np
 from clusterproof.checker import kernel
 from clusterproof.checker.kernel.numbers import write
 from clusterproof.checker.kernel.positivity import is_positive_semidefinite
-from clusterproof.checker.search.elimination import eliminate
+from clusterproof.checker.search.exact_algebra import eliminate
 from clusterproof.checker.search.paths import (
     Conditions,
     Coordinates,

@@ -24,8 +24,8 @@ from clusterproof.checker.claims.sides import Sides
 from clusterproof.checker.kernel.ranges import Instance
 from clusterproof.checker.search.confirmation import approximation_in
 from clusterproof.checker.search.evaluator import Evaluation, Evaluator
+from clusterproof.common.limits import TooMuchWork, limited_lines
 from clusterproof.common.randomness import generator
-from clusterproof.common.work_limit import TooMuchWork, limited_lines
 
 PERTURBATIONS, RELATIVE = 30, (1e-12, 1e-9, 1e-6)
 """Number of small random perturbations under which the line must stay false, and their relative sizes.

@@ -13,7 +13,7 @@ from clusterproof.checker.kernel.evaluation import limited
 from clusterproof.checker.kernel.multipliers import Need
 from clusterproof.checker.kernel.polynomials import Polynomial, constant, plus, raised, times
 from clusterproof.checker.kernel.quotients import Quotient, joined
-from clusterproof.checker.search.factors import irreducible, lowest_terms
+from clusterproof.checker.search.exact_algebra import irreducible, lowest_terms
 from clusterproof.checker.search.family_programs import Point, polynomial_at
 from clusterproof.checker.search.hints import Ratio
 

@@ -15,7 +15,7 @@ from clusterproof.checker.kernel.evaluation import Outside
 from clusterproof.checker.search.findings import Findings, suspicion
 from clusterproof.checker.search.instances import MOST, REDRAWS, some, stream_of
 from clusterproof.checker.search.state import LEAST, Tried
-from clusterproof.common.work_limit import SPENT_ON_ONE, TooMuchWork
+from clusterproof.common.limits import SPENT_ON_ONE, TooMuchWork
 
 DECIDED = 5
 """Number of instances that get all replicates, namely the most suspicious ones after a few replicates."""

@@ -13,7 +13,7 @@ from dataclasses import dataclass, replace
 from fractions import Fraction
 
 from clusterproof.checker.kernel.polynomials import Polynomial, constant, times
-from clusterproof.checker.search.elimination import null_space
+from clusterproof.checker.search.exact_algebra import null_space
 
 Powers = tuple[int, ...]
 MOST_PRODUCTS = 400

@@ -23,7 +23,7 @@ from clusterproof.checker.kernel.numbers import write
 from clusterproof.checker.kernel.polynomials import Polynomial, constant, plus, times
 from clusterproof.checker.kernel.positivity import is_positive_semidefinite
 from clusterproof.checker.kernel.rules import cases, nonnegative_on
-from clusterproof.checker.search.elimination import null_space, solve
+from clusterproof.checker.search.exact_algebra import null_space, solve
 from clusterproof.checker.search.semidefinite import matrix_of, minimum, triangles
 from clusterproof.checker.search.square_products import Part, Powers, degree, programs, without_vanishing
 

@@ -25,7 +25,7 @@ from clusterproof.checker.search.findings import Findings
 from clusterproof.checker.search.margin import by_margin
 from clusterproof.checker.search.worst_functions import WorstCase
 from clusterproof.common import InvalidArgument
-from clusterproof.common.work_limit import SPENT, SPENT_ON_ONE, TooMuchWork, Work, limited_lines
+from clusterproof.common.limits import SPENT, SPENT_ON_ONE, TooMuchWork, Work, limited_lines
 
 Result = TypeVar("Result")
 

@@ -16,7 +16,7 @@ from clusterproof.checker.kernel.numbers import write
 from clusterproof.checker.kernel.ranges import Instance
 from clusterproof.checker.kernel.worlds import Form, Point
 from clusterproof.checker.search.duals import Proof, proof_of, written
-from clusterproof.checker.search.elimination import eliminate
+from clusterproof.checker.search.exact_algebra import eliminate
 from clusterproof.checker.search.paths import Path, Terms
 from clusterproof.checker.search.worst_ratio import Worst, worst_excess, worst_ratio
 

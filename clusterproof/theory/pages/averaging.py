@@ -20,11 +20,11 @@ from clusterproof.theory.pages.one_model import (
     on_every_run,
     with_certified,
 )
-from clusterproof.theory.pages.outcomes import Outcome
+from clusterproof.theory.pages.records import Outcome
 from clusterproof.theory.papers import rounds_on_every_loss
 from clusterproof.theory.papers.fedavg.drift import DRIFT
 from clusterproof.theory.papers.fedprox import gain
-from clusterproof.theory.runs.method import AveragingRun, MethodRun
+from clusterproof.theory.runs.methods import AveragingRun, MethodRun
 from clusterproof.theory.runs.one_model import MEASURED
 
 

@@ -14,7 +14,7 @@ from clusterproof.theory.pages.facts import CutFacts, Cuts, Facts, Next, Result
 from clusterproof.theory.pages.grouped import IN_GROUPS, rest_facts
 from clusterproof.theory.pages.judging import Theorem, judge_all
 from clusterproof.theory.pages.measured import error_facts, group_facts, run_facts, task_facts
-from clusterproof.theory.pages.outcomes import Outcome
+from clusterproof.theory.pages.records import Outcome
 from clusterproof.theory.runs.groups import CutRun
 
 STATIONARY = 1e-6

@@ -32,9 +32,8 @@ from clusterproof.theory.pages.measured import (
     start_curve,
     task_facts,
 )
-from clusterproof.theory.pages.outcomes import Outcome, Worst
 from clusterproof.theory.pages.page import Page
-from clusterproof.theory.pages.picture import Curve, ErrorPicture
+from clusterproof.theory.pages.records import Curve, ErrorPicture, Outcome, Worst
 from clusterproof.theory.papers.cfl_mgd import on_runs
 from clusterproof.theory.papers.cfl_mgd.floor import C_4
 from clusterproof.theory.papers.cfl_mgd.repaired.theorem_1_without_noise import allowed_share

@@ -20,6 +20,7 @@ from clusterproof.theory.bounds.dynamics import dynamics_of
 from clusterproof.theory.pages.averaging import averaging_facts, method_facts
 from clusterproof.theory.pages.cfl import recursive_facts
 from clusterproof.theory.pages.cfl_mgd_and_ifca import clustered_page
+from clusterproof.theory.pages.controls import corrected_facts, skipping_facts
 from clusterproof.theory.pages.facts import Facts, Result
 from clusterproof.theory.pages.fpfc import fusion_page
 from clusterproof.theory.pages.gradient_loss import gradient_loss_facts
@@ -33,16 +34,13 @@ from clusterproof.theory.pages.measured import (
 )
 from clusterproof.theory.pages.page import Page
 from clusterproof.theory.pages.personal import personal_facts
-from clusterproof.theory.pages.proxskip import skipping_facts
-from clusterproof.theory.pages.scaffold_and_fedlin import corrected_facts
 from clusterproof.theory.pages.sofl import self_organising_facts
 from clusterproof.theory.runs.affine_run import AffineRun
 from clusterproof.theory.runs.bound import check_same_task
 from clusterproof.theory.runs.cfl_mgd_and_ifca import ClusterRun
-from clusterproof.theory.runs.coins import RunOfCoins
 from clusterproof.theory.runs.fpfc import FusionRun
 from clusterproof.theory.runs.groups import ClusteredRun, CutRun, GroupRun
-from clusterproof.theory.runs.method import AveragingRun, CorrectedRun, MethodRun
+from clusterproof.theory.runs.methods import AveragingRun, CorrectedRun, MethodRun, RunOfCoins
 from clusterproof.theory.runs.run import Run
 
 PAGES: dict[str, tuple[type[Run], Callable[[Any], Facts | Page]]] = {

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from typing import Any, Literal
 
 from clusterproof.theory.bounds.hypotheses import Hypothesis, Value
-from clusterproof.theory.pages.outcomes import Outcome
+from clusterproof.theory.pages.records import Outcome
 
 
 @dataclass(frozen=True)

@@ -17,9 +17,8 @@ from clusterproof.theory.bounds.numbers import short
 from clusterproof.theory.pages.facts import Facts, GroupFacts, Next, Result, Told
 from clusterproof.theory.pages.judging import named, refused
 from clusterproof.theory.pages.measured import group_facts, run_facts, task_facts
-from clusterproof.theory.pages.outcomes import Above, Outcome
 from clusterproof.theory.pages.page import Page
-from clusterproof.theory.pages.picture import Curve, ResidualPicture, Role
+from clusterproof.theory.pages.records import Above, Curve, Outcome, ResidualPicture, Role
 from clusterproof.theory.papers.fpfc.theorem_1 import Constants
 from clusterproof.theory.runs.bound import FAILURE, bound
 from clusterproof.theory.runs.fpfc import FusionRun

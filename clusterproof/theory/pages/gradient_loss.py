@@ -17,7 +17,7 @@ from clusterproof.theory.pages.facts import Facts, GroupFacts, Next, Result
 from clusterproof.theory.pages.grouped import IN_GROUPS, rest_facts, usual_needs
 from clusterproof.theory.pages.judging import Theorem, judge_all, judged_events
 from clusterproof.theory.pages.measured import error_facts, group_facts, run_facts, task_facts
-from clusterproof.theory.pages.outcomes import Outcome, Worst
+from clusterproof.theory.pages.records import Outcome, Worst
 from clusterproof.theory.papers.gradient_loss.race import FEW
 from clusterproof.theory.runs.groups import GroupRun
 from clusterproof.theory.runs.race import first_distances, happens, race_needs, race_of, starts_together

@@ -8,8 +8,8 @@ from clusterproof.theory.bounds.hypotheses import Hypothesis
 from clusterproof.theory.pages.facts import Rest, Result
 from clusterproof.theory.pages.judging import Theorem
 from clusterproof.theory.pages.measured import comes_to_rest
-from clusterproof.theory.pages.outcomes import Outcome
 from clusterproof.theory.pages.personal import departure
+from clusterproof.theory.pages.records import Outcome
 from clusterproof.theory.runs.groups import GroupRun, is_true, settled
 from clusterproof.theory.runs.run import AT_REST
 

@@ -13,7 +13,7 @@ from clusterproof.checker.claims.statistics import binomial_tail
 from clusterproof.common import InvalidArgument
 from clusterproof.theory.bounds.hypotheses import Hypothesis, Value, all_met
 from clusterproof.theory.bounds.trace_bound import Compared, TraceBound
-from clusterproof.theory.pages.outcomes import Above, Outcome, OutcomeWord, When, Worst
+from clusterproof.theory.pages.records import Above, Outcome, OutcomeWord, When, Worst
 from clusterproof.theory.runs import bound_checks
 from clusterproof.theory.runs.bound import FAILURE, bound
 from clusterproof.theory.runs.run import FEWEST_RUNS, Run

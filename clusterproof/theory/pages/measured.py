@@ -13,8 +13,7 @@ from clusterproof.running import purity
 from clusterproof.synthetic import RegressionMixture
 from clusterproof.theory.bounds.hypotheses import Value
 from clusterproof.theory.pages.facts import ErrorFacts, GroupFacts, Rate, RunFacts, TaskFacts
-from clusterproof.theory.pages.outcomes import Outcome
-from clusterproof.theory.pages.picture import Curve, ErrorPicture
+from clusterproof.theory.pages.records import Curve, ErrorPicture, Outcome
 from clusterproof.theory.papers.cfl_mgd.on_runs import variances
 from clusterproof.theory.runs.factor import rounds_above
 from clusterproof.theory.runs.groups import is_true, merged, settled

@@ -12,7 +12,7 @@ from clusterproof.theory.bounds.trace_bound import Compared
 from clusterproof.theory.pages.facts import ErrorFacts, Law, Rate, RunFacts, TaskFacts
 from clusterproof.theory.pages.judging import Theorem, count, judged
 from clusterproof.theory.pages.measured import rate_of, run_facts, task_facts
-from clusterproof.theory.pages.outcomes import Outcome
+from clusterproof.theory.pages.records import Outcome
 from clusterproof.theory.runs.bound import FAILURE
 from clusterproof.theory.runs.one_model import MEASURED, OneModelRun
 

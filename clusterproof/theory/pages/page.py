@@ -7,8 +7,7 @@ from dataclasses import asdict, dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from clusterproof.theory.pages.facts import Facts
-from clusterproof.theory.pages.outcomes import Outcome
-from clusterproof.theory.pages.picture import ErrorPicture, ResidualPicture
+from clusterproof.theory.pages.records import ErrorPicture, Outcome, ResidualPicture
 
 if TYPE_CHECKING:
     import polars

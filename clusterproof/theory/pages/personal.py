@@ -14,7 +14,7 @@ from clusterproof.theory.bounds.trace_bound import ROUNDING
 from clusterproof.theory.pages.facts import ErrorFacts, Facts, Law, Next, Rest, Result
 from clusterproof.theory.pages.judging import Theorem, judge_all
 from clusterproof.theory.pages.measured import comes_to_rest, error_facts, rate_of, run_facts, task_facts
-from clusterproof.theory.pages.outcomes import Outcome
+from clusterproof.theory.pages.records import Outcome
 from clusterproof.theory.runs.affine_run import AffineRun
 from clusterproof.theory.runs.run import AT_REST
 

@@ -15,7 +15,7 @@ from clusterproof.theory.pages.facts import Facts, Next, Result, Told
 from clusterproof.theory.pages.grouped import rest_facts
 from clusterproof.theory.pages.judging import Theorem, judge_all, judged_events
 from clusterproof.theory.pages.measured import error_facts, group_facts, run_facts, task_facts
-from clusterproof.theory.pages.outcomes import Outcome
+from clusterproof.theory.pages.records import Outcome
 from clusterproof.theory.papers.sofl.elbow import ALLOWED, COUNTS
 from clusterproof.theory.runs.groups import ClusteredRun
 

@@ -11,7 +11,7 @@ from clusterproof.checker.claims.claim import REGISTRY
 from clusterproof.theory.bounds.numbers import apart, many, short
 from clusterproof.theory.pages.glossary import filled, table, word
 from clusterproof.theory.pages.layout import joined, rows
-from clusterproof.theory.pages.outcomes import Outcome, OutcomeWord
+from clusterproof.theory.pages.records import Outcome, OutcomeWord
 from clusterproof.theory.pages.results import need_words
 
 ORDER: dict[OutcomeWord, tuple[str, str]] = {

@@ -46,8 +46,7 @@ def likely_mistake(
         run differs from the definition.
     """
     from clusterproof.conformance.constants import explain_by_constants
-    from clusterproof.conformance.definitions import DEFINITIONS
-    from clusterproof.conformance.known_mistakes import KNOWN_MISTAKES
+    from clusterproof.conformance.definitions import DEFINITIONS, KNOWN_MISTAKES
     from clusterproof.conformance.probes import Observed, Probe, agree
     from clusterproof.conformance.tasks import ConformanceTask
     from clusterproof.conformance.tolerance import first_difference

@@ -22,7 +22,7 @@ from clusterproof.checker.claims.statement import Statement
 from clusterproof.checker.kernel import evaluation
 from clusterproof.checker.kernel.claim_words import Excluded
 from clusterproof.checker.report.stored_evidence import read_evidence
-from clusterproof.common.work_limit import TooMuchWork, limited_lines
+from clusterproof.common.limits import TooMuchWork, limited_lines
 from clusterproof.theorem import at_most as theorem_at_most
 
 # ---- catalogue statements

@@ -9,7 +9,7 @@ from kernel_statements import blocks_of, executed
 
 from clusterproof.checker.claims import drawn
 from clusterproof.checker.claims.statement import Statement
-from clusterproof.checker.search.source_constants import numbers_in
+from clusterproof.checker.search.instances import numbers_in
 from clusterproof.checker.search.strategy import search
 
 BLOCKS = {first: source for first, _, source in blocks_of(Path(__file__).with_name("literals.txt"))}

@@ -34,8 +34,8 @@ from clusterproof.checker.claims import (
 )
 from clusterproof.checker.report.decide import decide
 from clusterproof.checker.search.strategy import search
-from clusterproof.common import work_limit
-from clusterproof.common.memory import limited_memory
+from clusterproof.common import limits
+from clusterproof.common.limits import limited_memory
 
 pytestmark = pytest.mark.usefixtures("registry")
 Near = Annotated[Fraction, rationals(-2, 2, 8)]
@@ -231,9 +231,9 @@ def heavy(x: Share) -> Sides:
 
 @pytest.fixture
 def _small_limits(plant: Callable[..., Any]) -> None:
-    plant(work_limit, "MOST_OF_ONE", 20_000)
-    plant(work_limit, "MOST", 200_000)
-    plant(work_limit, "QUICK", 0.05)
+    plant(limits, "MOST_OF_ONE", 20_000)
+    plant(limits, "MOST", 200_000)
+    plant(limits, "QUICK", 0.05)
 
 
 @pytest.mark.usefixtures("_small_limits")
@@ -273,7 +273,7 @@ def test_a_list_that_doubles_stops_the_search_at_its_line() -> None:
 def test_the_words_do_not_depend_on_the_speed(plant: Callable[..., Any]) -> None:
     for function in (late, heavy):
         first = decided(function).reason
-        plant(work_limit, "QUICK", 0.001)  # as on a machine that is slower by far: more is counted
+        plant(limits, "QUICK", 0.001)  # as on a machine that is slower by far: more is counted
         assert decided(function).reason == first
 
 
@@ -299,11 +299,11 @@ def shrinking(n: Annotated[int, integers(1, 999)]) -> Sides:
 def test_a_search_executes_no_more_lines_than_it_may_but_for_a_tenth(
     function: Callable[..., Sides], plant: Callable[..., Any]
 ) -> None:
-    plant(work_limit, "MOST", 5_000_000)
+    plant(limits, "MOST", 5_000_000)
     EXECUTED[0] = 0
     found = decided(function)
     assert "the search takes more than " in found.reason
-    assert 0.5 * work_limit.MOST < EXECUTED[0] < 1.1 * work_limit.MOST
+    assert 0.5 * limits.MOST < EXECUTED[0] < 1.1 * limits.MOST
 
 
 FILE = """

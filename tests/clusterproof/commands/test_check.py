@@ -16,7 +16,7 @@ from clusterproof import checker
 from clusterproof.checker import REGISTRY, Kind
 from clusterproof.checker.claims import Sides, at_least, at_most, claim, drawn, rationals, suppose
 from clusterproof.checker.report import tables as report
-from clusterproof.checker.report.stored_verdicts import read_verdicts
+from clusterproof.checker.report.stored_evidence import read_verdicts
 from clusterproof.commands import check_unit
 from clusterproof.commands.application import main
 

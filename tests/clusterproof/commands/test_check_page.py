@@ -8,7 +8,7 @@ import pytest
 
 from clusterproof import checker
 from clusterproof.checker import REGISTRY, Kind, Verdict
-from clusterproof.checker.report.stored_verdicts import read_verdicts, stored_verdicts
+from clusterproof.checker.report.stored_evidence import read_verdicts, stored_verdicts
 from clusterproof.commands.check_page import LINES, NEXT, PAPERS, Repair, findings, page
 
 HEADLINES = tuple(claim.id for claim in checker.catalogue() if claim.headline)

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 from in_a_browser import in_a_browser, slow, wrong_with
 
-from clusterproof.checker.report.stored_verdicts import read_verdicts
+from clusterproof.checker.report.stored_evidence import read_verdicts
 from docs.site import catalogue, in_browser
 
 READY = 60_000

@@ -14,7 +14,7 @@ from checkout import CLEAN, ROOT
 from in_a_browser import NARROW, in_a_browser, slow, wrong_with
 
 from clusterproof.checker import REGISTRY
-from clusterproof.checker.report.stored_verdicts import read_verdicts
+from clusterproof.checker.report.stored_evidence import read_verdicts
 from clusterproof.figures import FIGURES
 
 

@@ -17,8 +17,8 @@ from clusterproof.synthetic import Mixture, QuadraticMixture, RegressionMixture
 from clusterproof.theory.pages.cfl_mgd_and_ifca import lemma_2_on_run
 from clusterproof.theory.pages.facts import Choices, ErrorFacts, Law, Lost, Rate
 from clusterproof.theory.pages.judging import outcome_of
-from clusterproof.theory.pages.outcomes import Outcome, Worst
 from clusterproof.theory.pages.page import Page
+from clusterproof.theory.pages.records import Outcome, Worst
 
 CFL_MGD = CFLMGD(step_size=1.0, momentum=0.5)
 

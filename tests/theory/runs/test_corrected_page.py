@@ -15,7 +15,7 @@ from clusterproof.algorithms import FedLin, ProxSkip, Scaffold
 from clusterproof.running import Trace, run
 from clusterproof.synthetic import QuadraticMixture
 from clusterproof.theory.pages.facts import Rate, Told
-from clusterproof.theory.runs.coins import law_of_coins, second_moments
+from clusterproof.theory.runs.methods import law_of_coins, second_moments
 from clusterproof.theory.runs.one_model import OneModelRun
 
 

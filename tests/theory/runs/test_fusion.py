@@ -17,8 +17,8 @@ from clusterproof.synthetic import LogisticMixture, QuadraticMixture
 from clusterproof.theory.pages.compare import compare
 from clusterproof.theory.pages.facts import GroupFacts, Told
 from clusterproof.theory.pages.fpfc import held
-from clusterproof.theory.pages.outcomes import Above, Outcome
 from clusterproof.theory.pages.page import Page
+from clusterproof.theory.pages.records import Above, Outcome
 from clusterproof.theory.papers.fpfc.theorem_1 import Constants, printed_needs
 
 STRENGTH, SMOOTHING, CONCAVITY, RHO = 1.0, 0.5, 3.7, 10.0

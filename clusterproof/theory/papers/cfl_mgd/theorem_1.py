@@ -6,7 +6,7 @@ import math
 from fractions import Fraction
 
 from clusterproof.checker.claims import Q, Sides, Z, among, at_least, at_most, claim, suppose
-from clusterproof.theory.exact.exponentials import exponential_bounds
+from clusterproof.theory.exact.algebra import exponential_bounds
 from clusterproof.theory.exact.scalar_clusters import exact_path, has_positive_probability
 from clusterproof.theory.papers.cfl_mgd.floor import C_4
 

@@ -9,7 +9,7 @@ import pytest
 from best_constants import by_cantelli, markov_on_the_mean
 from scipy import stats
 
-from clusterproof.checker.report.stored_verdicts import read_verdicts
+from clusterproof.checker.report.stored_evidence import read_verdicts
 from clusterproof.theory.exact.two_point_losses import RARE, tightest
 from clusterproof.theory.papers.cfl_mgd.appendix.a15_to_a17 import (
     CERTAIN,

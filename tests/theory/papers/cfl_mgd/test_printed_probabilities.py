@@ -11,11 +11,11 @@ from sides_by_hand import assert_sides
 
 from clusterproof import checker
 from clusterproof.algorithms import CFLMGD
-from clusterproof.checker.report.stored_verdicts import read_verdicts
+from clusterproof.checker.report.stored_evidence import read_verdicts
 from clusterproof.common import InvalidArgument
 from clusterproof.running import run
 from clusterproof.synthetic import QuadraticMixture
-from clusterproof.theory.exact.exponentials import exponential_bounds
+from clusterproof.theory.exact.algebra import exponential_bounds
 from clusterproof.theory.exact.scalar_clusters import has_positive_probability
 from clusterproof.theory.papers.cfl_mgd.appendix.a35_to_a42 import floor_of_a_round
 from clusterproof.theory.papers.cfl_mgd.floor import FloorConstants, printed_conclusion, printed_floor

@@ -10,7 +10,7 @@ import numpy as np
 
 from clusterproof.checker.claims import Excluded, Q, Sides, Z, among, at_most, claim, given, suppose
 from clusterproof.checker.claims.space import Replicates, Stream
-from clusterproof.theory.exact.exponentials import exponential_bounds
+from clusterproof.theory.exact.algebra import exponential_bounds
 from clusterproof.theory.exact.two_point_losses import TwoPointLosses
 from clusterproof.theory.papers.cfl_mgd.appendix.tasks import (
     ExtremeTask,

@@ -1,18 +1,114 @@
-"""A limit on the work of an evaluation, counted in lines of Python, so that the machine's speed does not matter."""
+"""Limits of a computation: memory, seconds, and lines of Python."""
 
 from __future__ import annotations
 
 import fractions
 import importlib
 import math
+import os
+import re
+import signal
 import sys
+import threading
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager, nullcontext
+from contextlib import contextmanager, nullcontext, suppress
 from dataclasses import dataclass
+from pathlib import Path
 from types import FrameType
 from typing import Any, TypeVar
 
-from clusterproof.common.time_limit import TimeLimitExceeded, is_lost_in, time_limit
+
+def total_memory() -> int:
+    """Return this machine's memory in bytes, or ``sys.maxsize`` if the system does not report it, as on Windows."""
+    try:
+        return os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
+    except (AttributeError, OSError, ValueError):
+        return sys.maxsize
+
+
+def free_memory() -> int:
+    """Return the memory in bytes that is free or can be freed at once; outside Linux, the total memory."""
+    with suppress(OSError):
+        if found := re.search(r"MemAvailable:\s+(\d+) kB", Path("/proc/meminfo").read_text(encoding="ascii")):
+            return int(found[1]) * 1024
+    return total_memory()
+
+
+@contextmanager
+def limited_memory(most: int) -> Iterator[None]:
+    """Raise ``MemoryError`` in the block if this process requests more than ``most`` additional bytes.
+
+    The limit has no effect outside Linux: other systems have no such limit, or ignore it.
+    """
+    if sys.platform != "linux":
+        yield
+        return
+    import resource
+
+    data = int(Path("/proc/self/statm").read_text(encoding="ascii").split()[5])
+    limit = data * resource.getpagesize() + most
+    before = resource.getrlimit(resource.RLIMIT_DATA)
+    if all(each == resource.RLIM_INFINITY or each > limit for each in before):
+        resource.setrlimit(resource.RLIMIT_DATA, (limit, before[1]))
+    try:
+        yield
+    finally:
+        resource.setrlimit(resource.RLIMIT_DATA, before)
+
+
+UNRAISABLE = ("__del__", "gc_callback")
+"""Names of functions whose exceptions the interpreter discards; it also discards exceptions in callbacks of weak
+references."""
+
+AGAIN = 0.01
+"""Seconds until the next check of the time, if one of these functions was running."""
+
+LOST = 1.0
+"""Seconds until the exception is raised again, in case a callback discarded it."""
+
+
+class TimeLimitExceeded(BaseException):
+    """The computation took too long. This class is not an ``Exception``, so a claim's own handlers do not catch it."""
+
+
+def is_lost_in(frame: FrameType | None) -> bool:
+    """Return whether an exception in this frame would be lost, because the interpreter calls one of its callers."""
+    while frame is not None:
+        if (
+            frame.f_globals.get("__name__") in ("weakref", "_weakrefset")
+            or frame.f_code.co_name in UNRAISABLE
+        ):
+            return True
+        frame = frame.f_back
+    return False
+
+
+@contextmanager
+def time_limit(seconds: float, *, waiting: bool = False) -> Iterator[None]:
+    """Raise ``TimeLimitExceeded`` in the block after ``seconds`` of processor time, or of real time if ``waiting``.
+
+    The limit has no effect outside the main thread and on Windows, where Python has no such timer.
+    """
+    if threading.current_thread() is not threading.main_thread() or not hasattr(signal, "setitimer"):
+        yield
+        return
+
+    def stop(_number: int, frame: FrameType | None) -> None:
+        if is_lost_in(frame):
+            return
+        signal.setitimer(timer, LOST)
+        raise TimeLimitExceeded
+
+    timer = signal.ITIMER_REAL if waiting else signal.ITIMER_VIRTUAL
+    alarm = signal.SIGALRM if waiting else signal.SIGVTALRM
+    before = signal.signal(alarm, stop)
+    remaining, _ = signal.setitimer(timer, seconds, AGAIN)
+    try:
+        yield
+    finally:
+        signal.setitimer(timer, remaining)
+        signal.signal(alarm, before)
+
 
 Result = TypeVar("Result")
 
