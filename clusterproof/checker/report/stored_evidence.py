@@ -1,6 +1,7 @@
 """Evidence files of the catalogue or of a user, one file per paper, which the kernel can replay; stored verdicts.
 
 ``recorded.py`` decides whether a stored verdict is stale.
+"""
 
 from __future__ import annotations
 
