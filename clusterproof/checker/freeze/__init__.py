@@ -1,4 +1,4 @@
-"""Write claims of the running program as texts for the kernel, which does not trust this code."""
+"""Convert claims of the running program to texts for the kernel. The kernel does not trust this code."""
 
 from clusterproof.checker.freeze.claims import Frozen, freeze, may_be_rewritten
 

@@ -1,4 +1,4 @@
-"""Compare a function with its text at a few instances that are drawn when the text is written."""
+"""Compare the results of a function and its text at a few random instances."""
 
 from __future__ import annotations
 
@@ -26,17 +26,17 @@ from clusterproof.common.limits import QUICK, TimeLimitExceeded, TooMuchWork, li
 from clusterproof.common.randomness import generator
 
 INSTANCES, DRAWS = 12, 30
-"""Largest number of instances that are evaluated, and number of draws."""
+"""Largest number of instances to evaluate, and number of random draws."""
 LINES = 100_000
-"""Largest number of Python lines for these evaluations."""
+"""Largest number of Python lines that these evaluations may execute."""
 ROUNDING = 1e-6
-"""Largest difference that rounding explains, relative to the largest number of a line."""
+"""Largest difference that rounding errors can explain, relative to the largest number of a line."""
 UNKNOWN = object()
-"""The result of a function that raises an error."""
+"""Placeholder for the result of a function that raises an error."""
 
 
 def instances(statement: Statement) -> Iterator[Mapping[str, Any]]:
-    """Yield the examples, corners of the space, and drawn instances; repeated calls yield the same instances."""
+    """Yield the examples, corners of the space, and random instances; every call yields the same instances."""
     space, stream = statement.space, generator(0, "text")
     if statement.random or any(
         each.drawn and not isinstance(each, OfClass) for each in space.ranges.values()
@@ -50,7 +50,7 @@ def instances(statement: Statement) -> Iterator[Mapping[str, Any]]:
         try:
             with limited_lines(left, QUICK) as lines:
                 found = next(tried)
-        except (Exception, TooMuchWork):  # a range may raise an error, and the draws come to an end
+        except (Exception, TooMuchWork):  # a range may raise an error, or all draws may be used up
             return
         left = lines[0]
         if found is not None:
@@ -69,7 +69,7 @@ def names_of_function(statement: Statement, tried: Iterable[Mapping[str, Any]]) 
 def names_of_text(
     own: of_text.Statement, statement: Statement, tried: Iterable[Mapping[str, Any]]
 ) -> tuple[str, ...]:
-    """Return the names of a text's lines on numbers, or else on symbols, or an empty tuple if there are none."""
+    """Return the names of a text's lines, evaluated on numbers or else on symbols; empty if both evaluations fail."""
     with of_kernel.limited():
         for instance in tried:
             with suppress(Exception), of_kernel.evaluating():
@@ -82,7 +82,7 @@ def _names(value: Any) -> tuple[str, ...]:
 
 
 def names_on_symbols(own: of_text.Statement) -> tuple[str, ...]:
-    """Return the names of the lines that a text returns on symbols, or an empty tuple if there are none."""
+    """Return the names of the lines that a text returns on symbols, or an empty tuple if the evaluation fails."""
     with of_kernel.limited(), suppress(Exception):
         if (name := own.space.function) is None:
             instance, _, begun = next(iter(symbolic(own.space)))
@@ -102,11 +102,12 @@ def names_on_symbols(own: of_text.Statement) -> tuple[str, ...]:
 def require_agreement(
     statement: Statement, own: of_text.Statement, tried: Iterable[Mapping[str, Any]]
 ) -> None:
-    """Require that the ranges of a text contain each instance, and that the text and the function give the same result.
+    """Require that a text accepts each instance, and returns the same result as the function.
 
-    The function is called only at instances at which the kernel has evaluated the text, or whose quantities include a
-    function of a class, which has no points before the call. The kernel limits the work of each step, but nothing can
-    stop a call of compiled code. Executed lines are not counted, because counting would take several times as long.
+    The function is called only at instances at which the kernel has already evaluated the text, because nothing limits
+    the duration of a call of compiled code. Instances with a function of a class are an exception: the function is
+    called first, because the points of the class's function are unknown before the call. Executed lines are not
+    counted, because this would take several times as long.
 
     Raises
     ------
@@ -134,9 +135,11 @@ def require_agreement(
                 read: Any = own.evaluated(own.space.read(statement.space.for_kernel(instance)))[0]
             except Outside:
                 read = None
-            except NotListed:  # the text evaluates a function at a point where the live function does not
+            except (
+                NotListed
+            ):  # the text requests a point of a function that the live function does not request
                 read = UNKNOWN
-            except Exception:  # what the kernel refuses, it certifies nowhere
+            except Exception:  # the kernel rejects this instance, so a proof cannot use it
                 continue
             live = _live(statement, instance) if name is None else live
             if live is UNKNOWN:
@@ -147,7 +150,7 @@ def require_agreement(
 
 
 def _live(statement: Statement, instance: Mapping[str, Any]) -> Any:
-    """Return the lines of the function, None outside its hypotheses, or UNKNOWN if it raises an error."""
+    """Return the lines of the function, None if a hypothesis is false, or ``UNKNOWN`` if it raises an error."""
     try:
         with time_limit(QUICK):
             return statement.lines(instance)
@@ -158,7 +161,7 @@ def _live(statement: Statement, instance: Mapping[str, Any]) -> Any:
 
 
 def _agree(live: Any, read: Any) -> bool:
-    """Return whether two results are both None, or have the same names, hypotheses and numbers."""
+    """Return whether two results are both None, or agree in the names, hypotheses and numbers of all lines."""
     if not (isinstance(live, Mapping) and isinstance(read, Mapping)):
         return live is read
     if live.keys() != read.keys():
@@ -174,7 +177,7 @@ def _agree(live: Any, read: Any) -> bool:
 
 
 def _pairs(line: Sides) -> list[tuple[Any, Any]]:
-    """Return the measured number and the bound for each entry."""
+    """Return a pair (measured number, bound) for each entry of a line."""
     several = line.pairs if line.identity else ((line.measured, line.allowed),)
     found: list[tuple[Any, Any]] = []
     for pair in several:

@@ -1,4 +1,4 @@
-"""The text of a claim: definitions, statements, and the reasons why some statements are outside the language."""
+"""Convert a claim to a text of definitions and statements, with reasons for statements outside the language."""
 
 from __future__ import annotations
 
@@ -27,22 +27,24 @@ from clusterproof.checker.kernel.evaluation import limited, printable
 from clusterproof.checker.kernel.statement import Statement as Stated
 
 LINE = re.compile(r", line \d+")
-"""Pattern for the line number in a refusal. The number is removed, because it changes and the function's name is
-enough."""
+"""Pattern for the line number in a reason.
+
+The number is removed, because every edit of the file can change it.
+"""
 FUEL = 20_000_000
-"""Largest number of steps in which the kernel reads the definitions, in all attempts together."""
+"""Largest total number of steps for the kernel to read the definitions, over all attempts."""
 
 
 @dataclass(frozen=True)
 class Frozen:
-    """A claim, in the form that the kernel reads.
+    """A claim as a text that the kernel can read.
 
     Attributes
     ----------
     text
         The text, or None if no statement is in the language.
     outside
-        For each statement outside the language, by name: the reason, the place, and what to write instead.
+        Dictionary from the names of statements outside the language to the reason, the place, and a remedy.
     lines
         Names of the lines of each statement.
     """
@@ -52,13 +54,12 @@ class Frozen:
     lines: Mapping[str, tuple[str, ...]]
 
     def statement(self, name: str, words: Vocabulary = WORDS) -> Stated:
-        """Return a statement as the kernel reads it; ``words`` contains the functions that a claim may call.
+        """Return a statement after the kernel has read it; ``words`` contains the functions that a claim may call.
 
         Raises
         ------
         Refused
-            If the statement is outside the language. The message gives the place, the reason, and what to write
-            instead.
+            If the statement is outside the language. The message contains the place, the reason, and a remedy.
         """
         if self.text is None or name in self.outside:
             raise Refused(self.outside[name])
@@ -66,13 +67,13 @@ class Frozen:
 
 
 class Lines:
-    """The names of the lines of a claim's statements."""
+    """Names of the lines of a claim's statements, as far as they are known."""
 
     def __init__(self, given: Mapping[str, tuple[str, ...]]) -> None:
         self._names = dict(given)
 
     def differ(self, statement: Statement, read: Stated) -> bool:
-        """Return whether the names of the lines were unknown, or differ from the names in the text."""
+        """Return whether the known names of a statement's lines are missing or differ from the names in its text."""
         if statement.name not in self._names:
             self._names[statement.name] = names_of_text(read, statement, instances(statement))
         return self.names(statement) != read.lines
@@ -102,12 +103,13 @@ def freeze(
     claim
         A claim of the running program.
     lines
-        Names of the lines of each statement, if a search has seen them.
+        Names of the lines of each statement, if a search has already evaluated the statement.
     compared
-        Whether to compare the text with the function at instances. If you write several texts of a claim, compare only
-        the last one.
+        Whether to compare the text with the function at some instances. If a claim is frozen repeatedly, only the last
+        text needs this comparison.
     known
-        The claim as the kernel read it from an earlier text. The kernel does not read the same text again.
+        The claim that the kernel has read from an earlier text. If the text has not changed, the kernel does not read
+        it again.
     """
     found = Lines(lines or {})
     outside: dict[str, str] = {}
@@ -136,7 +138,7 @@ def freeze(
 
 
 def _written(claim: Claim[..., Any], found: Lines, outside: dict[str, str]) -> str | None:
-    """Return the text, or None if no statement remains. Refused statements are added to ``outside``."""
+    """Return the text, or None if all statements are outside the language; add their reasons to ``outside``."""
     used: frozenset[str] = frozenset()
     while True:
         text = Text(used, _annotations(claim.statements))
@@ -170,7 +172,7 @@ def _written(claim: Claim[..., Any], found: Lines, outside: dict[str, str]) -> s
 
 
 def _annotations(statements: Sequence[Statement]) -> list[str]:
-    """Return the source texts of the annotations of a claim's functions and records."""
+    """Return the source code of all annotations of a claim's functions and records."""
     owners = [
         owner
         for each in statements
@@ -207,10 +209,10 @@ def _statement(text: Text, claim: Claim[..., Any], stated: Statement, lines: tup
 
 
 def _names(names: Sequence[str]) -> str:
-    """Write a tuple of strings."""
+    """Write a tuple of strings as source code."""
     return f"({', '.join(map(quoted, names))}{',' if len(names) == 1 else ''})"
 
 
 def may_be_rewritten(why: str) -> bool:
-    """Return whether the author could rewrite a statement in the language."""
+    """Return whether the reason is one that the author can avoid by rewriting the statement."""
     return bool(why) and not why.endswith(TRIED)

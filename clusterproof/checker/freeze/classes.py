@@ -1,4 +1,4 @@
-"""Check that a class of the running program is exactly the frozen dataclass that the source defines."""
+"""Check that a class of the running program is exactly the frozen dataclass in its source code."""
 
 from __future__ import annotations
 
@@ -13,22 +13,22 @@ from clusterproof.checker.freeze.files import File, file_of
 from clusterproof.checker.kernel import Refused
 
 MADE = ("__init__", "__eq__", "__repr__", "__hash__", "__setattr__", "__delattr__")
-"""Names of members that ``dataclass`` creates; the class must have exactly these created members."""
+"""Names of members that ``dataclass`` creates. A class must have all of them, unchanged."""
 KEPT = frozenset(vars(type("Plain", (), {}))) | {
     *("__annotations__", "__match_args__", "__dataclass_fields__", "__dataclass_params__", "__replace__"),
     *("__static_attributes__", "__firstlineno__", "__annotate_func__", "__annotations_cache__", "__slots__"),
     *("__getstate__", "__setstate__"),
 }
-"""Further members that every class has."""
+"""Names of other members that every class has."""
 
 
 def class_node(kind: type) -> tuple[ast.ClassDef, File]:
-    """Return the source node of a class, and its file.
+    """Return the syntax tree of a class, and its source file.
 
     Raises
     ------
     Refused
-        If the class differs from its source, or is not a frozen dataclass without a base. The message names the
+        If the class differs from its source, is not a frozen dataclass, or has a base class. The message states the
         difference.
     """
     place = kind.__qualname__
@@ -52,7 +52,7 @@ def class_node(kind: type) -> tuple[ast.ClassDef, File]:
 
 
 def _require_plain(kind: Any, node: ast.ClassDef, place: str) -> None:
-    """Require the flags and fields of the source."""
+    """Require that the options and fields of a dataclass are as in its source."""
     made = kind.__dataclass_params__
     said = [ast.unparse(each).removeprefix("dataclasses.") for each in node.decorator_list]
     alone = len(said) == 1 and said[0].startswith("dataclass(") and not (node.keywords or node.bases)
@@ -77,7 +77,7 @@ def _require_plain(kind: Any, node: ast.ClassDef, place: str) -> None:
 
 
 def _require_members(kind: type, node: ast.ClassDef, file: File, place: str) -> None:
-    """Require that each member of a class comes from its source or from ``dataclass``."""
+    """Require that each member of a class is defined in its source or created by ``dataclass``."""
     own = [(f.name, Any, f) for f in fields(kind)]
     model = make_dataclass(
         kind.__name__,
@@ -102,7 +102,7 @@ def _require_members(kind: type, node: ast.ClassDef, file: File, place: str) -> 
 
 
 def _require_member(member: Any, node: ast.FunctionDef, file: File, place: str) -> None:
-    """Require that a method equals the method in the source, with the same decorator."""
+    """Require that a method has the same code and the same decorator as in the source."""
     function = function_of(member)
     said = [ast.unparse(each).rpartition(".")[2] for each in node.decorator_list]
     kind = {FunctionType: []}.get(type(member), [getattr(type(member), "__name__", "")])
@@ -113,7 +113,7 @@ def _require_member(member: Any, node: ast.FunctionDef, file: File, place: str) 
 
 
 def function_of(member: Any) -> FunctionType | None:
-    """Return the function of a method or property, or None for other members."""
+    """Return the function of a method or property, or None for all other members."""
     if type(member) is property:
         found = member.fget if member.fset is None and member.fdel is None else None
     elif type(member) is cached_property:
@@ -126,7 +126,7 @@ def function_of(member: Any) -> FunctionType | None:
 
 
 def require_own_fields(value: Any, name: str) -> None:
-    """Require that a record has only values of fields, and remove the cached values of properties."""
+    """Remove the cached values of properties from a record, and require that only values of its fields remain."""
     kept = getattr(value, "__dict__", {})
     for key in {*kept} - {each.name for each in fields(value)}:
         if type(vars(type(value)).get(key)) is not cached_property:
@@ -135,7 +135,7 @@ def require_own_fields(value: Any, name: str) -> None:
 
 
 def _is_made(member: Any, model: Any) -> bool:
-    """Return whether ``dataclass`` created a function: code, defaults and closure equal those in a model class."""
+    """Return whether ``dataclass`` created a function: compare its code, defaults and closure with a model class."""
     if type(member) is not FunctionType or type(model) is not FunctionType:
         return False
     own, others = _surroundings(member), _surroundings(model)
@@ -153,14 +153,14 @@ def _without_place(code: CodeType) -> CodeType:
 
 
 def _surroundings(function: FunctionType) -> list[Any]:
-    """Return the values in a function's closure."""
+    """Return the values of a function's closure."""
     return [getattr(each, "cell_contents", MISSING) for each in function.__closure__ or ()]
 
 
 def _is_alike(kept: Any, model: Any) -> bool:
-    """Return whether a value in a closure equals the model's value; two dataclasses count as equal.
+    """Return whether two values of closures are equal; two dataclasses count as equal.
 
-    A function that ``dataclass`` creates may refer to its own class, which is not the model's class.
+    A function that ``dataclass`` creates may refer to its own class, which differs from the class of the model.
     """
     if type(kept) is FunctionType:
         return _is_made(kept, model)

@@ -1,4 +1,4 @@
-"""The source files of a running program: find a function's syntax tree in its file."""
+"""Source files of the running program, and the syntax trees of functions in them."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from clusterproof.checker.kernel import Refused
 from clusterproof.checker.kernel.evaluation import spend
 
 SCOPES = ast.FunctionDef | ast.Lambda | ast.ListComp | ast.GeneratorExp | ast.DictComp | ast.SetComp
-"""Nodes that create a scope for variables."""
+"""Syntax nodes that create a scope for variables."""
 CHANGING = (
     *(
         "append",
@@ -30,7 +30,7 @@ CHANGING = (
     ),
     *("reverse", "add", "__setitem__"),
 )
-"""Names of methods that change the object on which they are called."""
+"""Names of methods that modify the object on which they are called."""
 
 
 LARGEST = 1_000_000
@@ -38,7 +38,7 @@ LARGEST = 1_000_000
 
 
 class File:
-    """A source file in the current state: the nodes, and the code compiled from the nodes."""
+    """A source file in its current state: its syntax tree, and the code compiled from this tree."""
 
     def __init__(self, path: str) -> None:
         self.name = Path(path).name
@@ -63,12 +63,12 @@ class File:
         }
 
     def function(self, code: CodeType) -> ast.FunctionDef | ast.Lambda:
-        """Return the node from which a function was compiled.
+        """Return the syntax node from which a function was compiled.
 
         Raises
         ------
         Refused
-            If the file has changed, or if several functions in one line cannot be told apart.
+            If the file has changed, or if several functions in one line cannot be distinguished.
         """
         place = f"{self.name}, {code.co_name}"
         if code not in self.codes:
@@ -82,7 +82,7 @@ class File:
 
     @cached_property
     def _at(self) -> dict[tuple[str, int], list[ast.FunctionDef | ast.Lambda]]:
-        """The nodes of functions, indexed by name and first line."""
+        """The syntax nodes of all functions, indexed by name and first line."""
         found: dict[tuple[str, int], list[ast.FunctionDef | ast.Lambda]] = {}
         for node in self.nodes:
             found.setdefault(_place(node), []).append(node)
@@ -108,7 +108,7 @@ class File:
 
     @cached_property
     def imports(self) -> dict[str, list[tuple[str, str]]]:
-        """For each name that a top-level ``from`` import binds: the module, with its dots, and the name there."""
+        """Names bound by top-level ``from`` imports, each with its modules (dots included) and original names."""
         found: dict[str, list[tuple[str, str]]] = {}
         for node in self.tree.body:
             if isinstance(node, ast.ImportFrom):
@@ -119,7 +119,7 @@ class File:
 
     @cached_property
     def classes(self) -> dict[str, list[ast.ClassDef]]:
-        """The classes of the file by name."""
+        """The classes of the file, indexed by name."""
         found: dict[str, list[ast.ClassDef]] = {}
         for node in self.all:
             if isinstance(node, ast.ClassDef):
@@ -127,7 +127,7 @@ class File:
         return found
 
     def change_of(self, name: str) -> int | None:
-        """Return a line that changes the value of a name of the file, or None if no line visibly does so."""
+        """Return the number of a line that changes the value of a name, or None if no such line is found."""
         return self._changes.get(name)
 
     @cached_property
@@ -151,7 +151,7 @@ class File:
         return found
 
     def between(self, start: tuple[int, int], end: tuple[int, int]) -> str:
-        """Return the source between two positions; lines are counted from 1, bytes from 0."""
+        """Return the source code between two positions; lines are counted from 1, bytes from 0."""
         several = [line.encode() for line in self.lines[start[0] - 1 : end[0]]]
         several[-1] = several[-1][: end[1]]
         several[0] = several[0][start[1] :]
@@ -162,7 +162,7 @@ _FILES: dict[str, File] = {}
 
 
 def file_of(path: str) -> File:
-    """Return a source file, which each process reads only once."""
+    """Read a source file; each process reads a file only once."""
     if not path.endswith(".py"):
         raise Refused(f"{Path(path).name} has no source file")
     if path not in _FILES:
@@ -171,7 +171,7 @@ def file_of(path: str) -> File:
 
 
 def node_of(function: FunctionType, annotations: Sequence[str]) -> tuple[Any, File | None]:
-    """Return the node of a function, and its file; the file is None for a lambda in the text of an annotation."""
+    """Return the syntax node of a function, and its file, which is None for a lambda in the text of an annotation."""
     code = function.__code__
     if code.co_filename != "<string>":
         file = file_of(code.co_filename)
@@ -202,7 +202,7 @@ def _codes_of(tree: Any) -> set[CodeType]:
 
 
 def is_compiled_from(code: CodeType, node: ast.FunctionDef | ast.Lambda) -> bool:
-    """Return whether a node has the position of a function's code: name and line, and for a lambda also columns."""
+    """Return whether a function's code has the same name and line as a node (for a lambda, also the same columns)."""
     if _place(node) != (code.co_name, code.co_firstlineno):
         return False
     if isinstance(node, ast.FunctionDef):
@@ -213,7 +213,7 @@ def is_compiled_from(code: CodeType, node: ast.FunctionDef | ast.Lambda) -> bool
 
 
 def _place(node: ast.FunctionDef | ast.Lambda) -> tuple[str, int]:
-    """Return the name of a function, and the first line, decorators included."""
+    """Return the name of a function and its first line, which may be the line of a decorator."""
     lines = [node.lineno, *(each.lineno for each in getattr(node, "decorator_list", ()))]
     return getattr(node, "name", "<lambda>"), min(lines)
 

@@ -1,4 +1,4 @@
-"""Find the module in which a value of the running program was defined, and the expression that defines it."""
+"""Find the module in which a value of the running program is defined, and the expression that defines the value."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from clusterproof.checker.freeze.files import File, file_of
 
 
 def origin(home: Mapping[str, Any], name: str, value: Any) -> tuple[Mapping[str, Any], str]:
-    """Return the names of the module from which a value is imported, and the name of the value in that module."""
+    """Return the namespace of the module that defines a value, and the name of the value in this module."""
     file = file_of_module(home)
     for module, own in file.imports.get(name, ()) if file else ():
         try:
@@ -27,7 +27,7 @@ def origin(home: Mapping[str, Any], name: str, value: Any) -> tuple[Mapping[str,
 
 
 def file_of_module(home: Mapping[str, Any] | None) -> File | None:
-    """Return the file of a module, given its names, or None if no module with a source file has these names."""
+    """Return the file of the module with a given namespace, or None if no module with a source file has it."""
     module = sys.modules.get(str((home or {}).get("__name__")))
     path = str(getattr(module, "__file__", None))
     if home is None or type(module) is not ModuleType or vars(module) is not home or not path.endswith(".py"):
@@ -36,7 +36,7 @@ def file_of_module(home: Mapping[str, Any] | None) -> File | None:
 
 
 def expression_of(node: ast.stmt, name: str) -> ast.expr | None:
-    """Return the expression that a statement assigns to a single name, or None for other statements."""
+    """Return the expression that a statement assigns to a single name, or None for all other statements."""
     if isinstance(node, ast.Assign) and len(node.targets) == 1:
         target: Any = node.targets[0]
     elif isinstance(node, ast.AnnAssign):

@@ -1,4 +1,4 @@
-"""Write the ranges of a claim in its text."""
+"""Convert the ranges of a claim to source code of its text."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 
 def range_in(text: Text, allowed: Range, name: str) -> str:
-    """Write a range."""
+    """Return a range as source code."""
     if type(allowed) is Choice:
         written = f"choice({', '.join(text.literal(each, name) for each in allowed.options)})"
         return in_lines(written, "        ")
@@ -45,7 +45,7 @@ def _group(text: Text, count: int | str, kind: type, constants: Sequence[tuple[s
 
 
 def _end(text: Text, end: Any, name: str) -> str:
-    """Write an end of a range; a float is written as the decimal that Python prints."""
+    """Return an end of a range as source code; a float is written as the decimal that Python prints."""
     if isinstance(end, End):
         end = end.function
     if type(end) is FunctionType and end.__code__.co_name == "<lambda>":

@@ -1,4 +1,4 @@
-"""Write a function for a text: its source with the names of the text, without parts that have no effect."""
+"""Convert a function to source code of a text: rename its variables, and remove parts that have no effect."""
 
 from __future__ import annotations
 
@@ -18,30 +18,31 @@ from clusterproof.checker.kernel.evaluation import spend
 from clusterproof.checker.kernel.grammar import INERT
 
 WORDED = ("at_most", "at_least", "equal")
-"""Functions whose calls lose, in a text, the sentence for the report."""
+"""Functions whose argument ``words``, a sentence for the report, is removed in a text."""
 WIDTH = 100
-"""Largest number of columns of a line, if breaking the line is simple."""
+"""Lines with more columns are broken if this is simple."""
 Edit = tuple[tuple[int, int], tuple[int, int], str]
-"""Start and end of the source to replace (lines from 1, bytes from 0), and the replacement."""
+"""Start and end of the source code to replace (lines from 1, bytes from 0), and the replacement."""
 
 FIXED = "fixed"
-"""Name of the kernel's function that a text uses for functions with caches."""
+"""Name of the kernel function that a text calls in functions with caches."""
 ADDED = (0, 0)
-"""Position of the added statement in a cached function; the statement requires that the arguments cannot change."""
+"""Position of the statement that is added to a cached function; it requires arguments that cannot change."""
 
 
 @dataclass
 class Scope:
-    """The scope of a name: the functions and comprehensions that enclose it.
+    """The scope of a name: all functions and comprehensions that enclose it.
 
     Attributes
     ----------
     file
-        File of the source, or None for the text of an annotation.
+        Source file, or None for the text of an annotation.
     nodes
-        The functions and comprehensions, the outermost one first. It is the function to write.
+        The functions and comprehensions, from the outermost to the innermost. The outermost one is the function to
+        convert.
     variables
-        Names of the variables of each node.
+        Names of the local variables of each node.
     """
 
     file: File | None
@@ -60,19 +61,19 @@ class Scope:
 
     @property
     def name(self) -> str:
-        """Name of the outermost function, or an empty string outside all functions."""
+        """Name of the outermost function, or an empty string if there is none."""
         return getattr(self.nodes[0], "name", "a lambda") if self.nodes else ""
 
     def owns(self, name: str) -> bool:
-        """Return whether a name is a variable of one of the nodes."""
+        """Return whether a name is a local variable of one of the nodes."""
         return any(name in names for names in self.variables)
 
 
 def variables_of(node: Any) -> set[str]:
-    """Return the variables of a function or comprehension, without the variables of its inner functions.
+    """Return the local variables of a function or comprehension, except variables of inner functions.
 
     A name is a variable if it is a parameter, the target of an assignment or a loop, or the name of an inner function.
-    In the language, no statement makes a name global or nonlocal.
+    The language contains no ``global`` and no ``nonlocal`` statement.
     """
     waiting: list[Any]
     if isinstance(node, ast.FunctionDef | ast.Lambda):
@@ -96,12 +97,12 @@ def variables_of(node: Any) -> set[str]:
 
 
 def copied(node: Any) -> Any:
-    """Return a copy of a node; this takes a third of the time of ``deepcopy``."""
+    """Return a deep copy of a node, in a third of the time that ``deepcopy`` takes."""
     return pickle.loads(pickle.dumps(node))  # noqa: S301 - what was written just now
 
 
 def children(node: Any) -> list[Any]:
-    """Return the parts of a node that Python evaluates in the node's scope, without annotations and decorators."""
+    """Return all parts of a node that Python evaluates in the node's scope, except annotations and decorators."""
     if isinstance(node, ast.FunctionDef | ast.Lambda):
         return [*node.args.defaults, *filter(None, node.args.kw_defaults)]
     if isinstance(node, SCOPES):
@@ -112,19 +113,19 @@ def children(node: Any) -> list[Any]:
 
 
 class Writer(ast.NodeTransformer):
-    """Transformer that replaces the names in a node by the names of a text, in the tree and as edits of the source.
+    """Transformer that replaces names by the names of a text, both in the syntax tree and as edits of the source.
 
     Parameters
     ----------
     scope
         Scope of the node.
     name
-        Function that returns the text's name for a global name, or for a variable outside the function.
+        Function that maps a global name, or a variable of an enclosing function, to the name in the text.
     attribute
-        Function that returns the text's name for an attribute, given the parts of a dotted name. It returns None if the
-        first part is not a module.
+        Function that maps the parts of a dotted name to the name in the text. It returns None if the first part is not
+        a module.
     shared
-        Whether a cache keeps the values of the outermost function, so that they must not change.
+        Whether the outermost function has a cache, so that its results must not change.
     """
 
     def __init__(
@@ -145,14 +146,14 @@ class Writer(ast.NodeTransformer):
         return ast.copy_location(ast.parse(text, mode="eval").body, node)
 
     def placed(self, node: Any, refused: Refused) -> Refused:
-        """Return an error that names the place of an expression outside the language."""
+        """Add the place of an expression to an exception."""
         if self.scope.file is None or ".py, " in str(refused):
             return refused
         within = f", in {self.scope.name}" if self.scope.name else ""
         return Refused(f"{self.scope.file.name}, line {node.lineno}{within}: {refused}")
 
     def written(self, node: Any) -> str:
-        """Return the text's name for a name whose value is used."""
+        """Return the name in the text for a name whose value is used."""
         name: str = node.id
         if name.startswith("__") or not name.isascii():
             raise self.placed(node, Refused(f"the name {name}: write ASCII, without two underscores"))
@@ -165,7 +166,7 @@ class Writer(ast.NodeTransformer):
         return self.unhidden(own)
 
     def unhidden(self, own: str) -> str:
-        """Return a name of the text, if no variable of the enclosing functions hides it."""
+        """Return a name of the text; reject it if a local variable has the same name."""
         first = own.partition(".")[0]
         if self.scope.owns(first):
             raise Refused(f"{first} is also the name of a variable: rename the variable")
@@ -196,7 +197,7 @@ class Writer(ast.NodeTransformer):
         return self.generic_visit(node)
 
     def visit_Call(self, node: ast.Call) -> Any:
-        """Remove the sentence of a line, if evaluating it has no effect."""
+        """Remove the sentence for the report from a line, if evaluating it has no effect."""
         worded = isinstance(node.func, ast.Name) and not self.scope.owns(node.func.id)
         worded = worded and self.written(node.func) in WORDED
         before: Any = node.args[-1] if node.args else node.func
@@ -210,7 +211,7 @@ class Writer(ast.NodeTransformer):
         return self.generic_visit(node)
 
     def visit_Return(self, node: ast.Return) -> Any:
-        """Prevent changes to values that a cache keeps."""
+        """Make returned values immutable if a cache stores them."""
         value = node.value
         self.generic_visit(node)
         if not self.shared or len([n for n in self.scope.nodes if isinstance(n, ast.FunctionDef)]) > 1:
@@ -240,17 +241,17 @@ class Writer(ast.NodeTransformer):
         return ast.copy_location(made, node)
 
     def visit_FunctionDef(self, node: ast.FunctionDef) -> Any:
-        """Write an inner function without annotations and docstring."""
+        """Convert an inner function, and remove its annotations and docstring."""
         if node.decorator_list:
             raise Refused(f"line {node.lineno}: a decorator within a function is not of the language")
         return self.function(node, node.name)
 
     def visit_Lambda(self, node: ast.Lambda) -> Any:
-        """Write an inner function."""
+        """Convert an inner function."""
         return self.function(node, "")
 
     def function(self, node: Any, name: str) -> Any:
-        """Write a function with the given name: the defaults in the outer scope, the rest in the function's scope."""
+        """Convert a function, with a new name; its defaults belong to the outer scope."""
         own = node.args
         own.defaults = [self.visit(each) for each in own.defaults]
         own.kw_defaults = [each and self.visit(each) for each in own.kw_defaults]
@@ -316,7 +317,7 @@ def _does_nothing(node: ast.expr) -> bool:
 
 
 def write_expression(node: ast.expr, file: File | None, edits: Sequence[Edit]) -> str:
-    """Return an expression as in its source; if the source has escapes or comments, write it on one line."""
+    """Return an expression as in its source code if that is plain ASCII without comments, otherwise on one line."""
     if file is not None:
         source = edited(file, (node.lineno, node.col_offset), _end(node), edits)
         source = f"({source})" if "\n" in source else source
@@ -328,7 +329,7 @@ def write_expression(node: ast.expr, file: File | None, edits: Sequence[Edit]) -
 def write_function(
     node: ast.FunctionDef, file: File, original: ast.FunctionDef, edits: Sequence[Edit]
 ) -> str:
-    """Return a function: the header, and each statement as in the source if the source is plain."""
+    """Return a function as source code, with the original form of each statement if that is plain ASCII."""
     lines = [_header(node)]
     statements = {(each.lineno, each.col_offset): each for each in node.body}
     if ADDED in statements:
@@ -350,12 +351,12 @@ def write_function(
 
 
 def _header(node: ast.FunctionDef) -> str:
-    """Return the header of a function, on several lines if it is long."""
+    """Return the header of a function, split over several lines if it is long."""
     return in_lines(f"def {node.name}({ast.unparse(node.args)}):", "        ", "\n    pass")
 
 
 def in_lines(source: str, indent: str, rest: str = "") -> str:
-    """Break a source in brackets into several lines if it is long; ``rest`` completes it to a statement."""
+    """Split a long bracketed expression over several lines; ``rest`` is the text that makes it a full statement."""
     if len(source) <= WIDTH:
         return source
     wrapper = textwrap.TextWrapper(
@@ -366,7 +367,7 @@ def in_lines(source: str, indent: str, rest: str = "") -> str:
 
 
 def edited(file: File, start: tuple[int, int], end: tuple[int, int], edits: Sequence[Edit]) -> str:
-    """Return a part of a source with some edits applied."""
+    """Return a part of the source code after some edits."""
     spend(10 * len(edits))
     parts, place = [], start
     for first, last, text in sorted(edits, key=lambda each: (each[0], each[1])):
@@ -382,7 +383,7 @@ def _end(node: Any) -> tuple[int, int]:
 
 
 def _without_comments(source: str) -> str:
-    """Return a source without comments and empty lines, or an empty string if Python cannot split it into tokens."""
+    """Remove comments and empty lines from source code; return an empty string if Python cannot tokenise it."""
     lines = source.split("\n")
     try:
         for token in tokenize.generate_tokens(io.StringIO(f"{source}\n").readline):
@@ -404,7 +405,7 @@ def _is_plain(source: str) -> bool:
 
 
 def _says(source: str, tree: Any, mode: str) -> bool:
-    """Return whether a source parses to the given tree."""
+    """Return whether source code parses to the given syntax tree."""
     try:
         found = ast.parse(source, mode=mode)
     except SyntaxError:
@@ -416,12 +417,12 @@ def _says(source: str, tree: Any, mode: str) -> bool:
 
 
 def _escaped(source: str, tree: Any, mode: str) -> str:
-    """Return a source whose strings contain only printable ASCII characters and escapes.
+    """Rewrite source code so that its strings contain only printable ASCII characters and escapes.
 
     Raises
     ------
     Refused
-        If escapes cannot express the source.
+        If escapes cannot express the source code.
     """
     written = "".join(
         each if each == "\n" or " " <= each <= "~" else each.encode("unicode_escape").decode()
@@ -435,5 +436,5 @@ def _escaped(source: str, tree: Any, mode: str) -> str:
 
 
 def quoted(text: str) -> str:
-    """Return a string as a literal of a text."""
+    """Return a string literal for a text."""
     return ascii(text).replace("'''", "\\x27" * 3).replace('"""', "\\x22" * 3)

@@ -1,8 +1,8 @@
-"""Write a claim of the running program as a text for the kernel, which does not trust this code.
+"""Convert a claim of the running program to a text for the kernel. The kernel does not trust this code.
 
-Each name in the source of a function is looked up in the running program, and its definition is written as in its own
-source. A value that differs from its source, or that may change, is refused. The message names the value, and what to
-write instead.
+Each name in the source code of a function is looked up in the running program, and its definition is copied from its
+own source code. A value is rejected if it differs from its source code or may change. The message states the value, and
+what to write instead.
 """
 
 from __future__ import annotations
@@ -50,19 +50,19 @@ from clusterproof.common.calls import exposed
 
 CACHED = type(lru_cache(lambda: None))
 HEAP = 1 << 9
-"""Flag that Python sets on classes that are not built in."""
+"""Flag that Python sets for all classes except built-in ones."""
 LITERAL = 40
-"""Number of steps that a literal costs, so that a text with too many literals is refused."""
+"""Number of steps to count for a literal, so that texts with too many literals are rejected."""
 PLAIN = Number | str | bytes | None
-"""Types of values that a message may show in full."""
+"""Types of values that a message may print in full."""
 TRIED = "what depends on them is tried, and not proved"
-"""Reason for refusing statements that the author cannot rewrite in the language."""
+"""Reason for rejecting statements that the author cannot rewrite in the language."""
 
 
 def _known() -> dict[int, str]:
-    """Return the names that a text uses for Python's functions and for the functions of claims, by identity.
+    """Return the names in a text of built-in functions and functions of claims, indexed by identity.
 
-    If a user's file has replaced one of Python's functions, the replacement is left out.
+    Built-in functions that a user's file has replaced are omitted.
     """
     found = {id(each): name for name, live in WORDS.items() for each in (live, exposed(live))}
     found[id(Fraction)] = "Fraction"
@@ -86,14 +86,14 @@ KNOWN = _known()
 
 
 class Text:
-    """The text of one claim, while it is being written.
+    """Builder of the text of one claim.
 
     Parameters
     ----------
     used
-        Names of attributes that occur in the claim; methods with other names are left out.
+        Names of attributes that occur in the claim; methods with other names are omitted.
     annotations
-        Source texts of annotations, which may contain ends of ranges.
+        Source code of annotations, which may contain ends of ranges.
     """
 
     def __init__(self, used: frozenset[str], annotations: Sequence[str]) -> None:
@@ -109,7 +109,7 @@ class Text:
 
     @contextmanager
     def unless_refused(self) -> Any:
-        """Remove the definitions that a block adds if the block raises an error."""
+        """Return a context that removes the definitions added inside it if an error is raised."""
         spend(len(self.names) + len(self.taken) + len(self.read.names))
         before = len(self.parts), dict(self.names), set(self.taken), dict(self.read.names)
         try:
@@ -122,7 +122,7 @@ class Text:
             raise
 
     def free(self, name: str) -> str:
-        """Return a name that is not used yet."""
+        """Return an unused name."""
         wanted = name.lstrip("_") or "value"
         if not wanted.isascii():
             raise Refused(f"the name {name}: write it in ASCII")
@@ -134,7 +134,7 @@ class Text:
         return own
 
     def emit(self, text: str, node: ast.stmt | None = None) -> None:
-        """Add a definition, perhaps with the node from which it was written, and let the kernel read it."""
+        """Add a definition, and let the kernel read it; ``node`` is its syntax tree, if known."""
         for each in ast.parse(text).body if node is None else (node,):
             self.read.add(each)
         self.parts.append(text)
@@ -147,9 +147,9 @@ class Text:
         Parameters
         ----------
         value, name
-            The value, and its name in the running program.
+            The value, and the value's name in the running program.
         home
-            Names of the value's module, or None for a variable outside a function.
+            Namespace of the module that uses the value, or None if the name is a variable of an enclosing function.
         """
         value = value.function if type(value) is Claim else value
         if id(value) in KNOWN:
@@ -168,7 +168,7 @@ class Text:
         return self.names[key]
 
     def _defined(self, value: Any) -> str:
-        """Return the name of a function or class."""
+        """Return the name of a function or class in the text, and define it if necessary."""
         if id(value) not in self.names:
             self.kept.append(value)
             inner = _uncached(value) if type(value) is CACHED else value
@@ -184,7 +184,7 @@ class Text:
         return self.names[id(value)]
 
     def _constant(self, value: Any, name: str, home: Mapping[str, Any] | None) -> str:
-        """Write a constant: the expression in its source, or its value."""
+        """Return source code for a constant: the expression from its own source, or a literal of its value."""
         own = self.free(name)
         file = file_of_module(home)
         bound = file.bound(name) if file else []
@@ -196,7 +196,7 @@ class Text:
                     made = writer.visit(copied(said))
                     self.emit(f"{own} = {write_expression(_placed(made, said), file, writer.edits)}")
                     self.asked |= writer.asked
-            except Exception:  # the expression raises an error that the language lacks, so write its value
+            except Exception:  # the language lacks a part of the expression, so write the value
                 pass
             else:
                 if not self.agree(value, self.read.names[own]):
@@ -214,7 +214,7 @@ class Text:
         return own
 
     def literal(self, value: Any, name: str) -> str:
-        """Write the value of a constant as a literal.
+        """Return the value of a constant as a literal.
 
         Raises
         ------
@@ -250,15 +250,15 @@ class Text:
             kind = self.name(type(value), "", None)
             entries = (f"{f.name}={self.literal(getattr(value, f.name), name)}" for f in fields(value))
             return f"{kind}({', '.join(entries)})"
-        if callable(value):  # another version of its library may change the type of this value
+        if callable(value):  # in another version of its library, the type of this value may differ
             raise Refused(f"{name} is not of the language")
         kind = f"{type(value).__module__}.{type(value).__name__}".removeprefix("builtins.")
         shown = f" {_shown(value)}" if isinstance(value, PLAIN) else ""
         raise Refused(f"{name} is {kind}{shown}, which is not of the language")
 
     def agree(self, live: Any, read: Any) -> bool:
-        """Return whether a constant of the running program equals the value that the kernel read."""
-        if (id(live), id(read)) in self.agreed:  # several constants may share a part
+        """Return whether a constant of the running program equals the value that the kernel has read from the text."""
+        if (id(live), id(read)) in self.agreed:  # several constants may share this part
             return True
         if self._agree(live, read):
             self.agreed[id(live), id(read)] = live, read
@@ -303,7 +303,7 @@ class Text:
         *,
         shared: bool = False,
     ) -> Writer:
-        """Return a writer of nodes with the names of the text."""
+        """Return a writer that replaces names in syntax trees by the names of the text."""
 
         def name(own: str) -> str:
             if own in cells:
@@ -379,7 +379,7 @@ class Text:
         return made, node, writer
 
     def require_language(self, made: ast.AST, code: CodeType) -> None:
-        """Require that a tree is in the language; the check changes the tree, so do not use it afterwards."""
+        """Require that a syntax tree is in the language; the check modifies the tree, so do not use it afterwards."""
         with placed_in(code):
             Compiler(RESERVED).visit(made)
 
@@ -389,12 +389,12 @@ class Text:
         return ast.parse(self.literal(value, f"{place}: a default"), mode="eval").body
 
     def function(self, function: FunctionType, own: str, *, shared: bool = False) -> tuple[str, ast.stmt]:
-        """Write a function with the given name; if ``shared``, a cache keeps the results, which must not change.
+        """Convert a function, with a new name; if ``shared``, a cache stores its results, which must not change.
 
         Returns
         -------
         tuple
-            The text, and the node that it was written from.
+            The source code, and the syntax tree from which it was written.
         """
         made, node, writer = self.source(function, own, shared=shared)
         if isinstance(made, ast.Lambda):
@@ -404,12 +404,12 @@ class Text:
             return ast.unparse(assigned), assigned
         if shared and any(isinstance(each, ast.Yield | ast.YieldFrom) for each in ast.walk(node)):
             raise Refused(f"{node.name}: a cache keeps a generator, which is used up")
-        assert writer.scope.file is not None  # every def is in a file
+        assert writer.scope.file is not None  # every def belongs to a file
         ast.fix_missing_locations(made)
         return write_function(made, writer.scope.file, node, writer.edits), made
 
     def record(self, kind: type, own: str) -> str:
-        """Write a class with the given name: its fields, and the methods that occur in the claim."""
+        """Convert a class, with a new name: its fields, and all methods that occur in the claim."""
         node, _ = class_node(kind)
         defaults = {each.name: each.default for each in fields(kind)}
         written = ["@dataclass(frozen=True)", f"class {own}:"]
@@ -431,7 +431,7 @@ class Text:
     def _method(self, kind: type, node: ast.FunctionDef) -> str:
         member = vars(kind)[node.name]
         function = function_of(member)
-        assert function is not None  # the class was compared with its source before
+        assert function is not None  # the class has already been compared with its source
         shared = type(member) is cached_property
         try:
             with self.unless_refused():
@@ -449,7 +449,7 @@ def _placed(made: ast.expr, said: ast.expr) -> ast.expr:
 
 @contextmanager
 def placed_in(code: CodeType) -> Iterator[None]:
-    """Add the file and the function to an error that names a line."""
+    """Add the file and the function to errors that contain a line number."""
     try:
         yield
     except Refused as refused:
@@ -464,7 +464,7 @@ def _said(code: CodeType) -> str:
 
 
 def _uncached(value: Any) -> FunctionType:
-    """Return the function of a cache, and empty the cache, which may hold results for earlier constants."""
+    """Return the function inside a cache, and empty the cache, because its results may depend on earlier constants."""
     CACHED.cache_clear(value)
     inner = value.__wrapped__
     parts = gc.get_referents(value)
@@ -477,13 +477,13 @@ def _uncached(value: Any) -> FunctionType:
 
 
 def _integer(value: int) -> str:
-    """Write an integer of any size."""
+    """Write an integer of any size as source code."""
     return str(value) if value.bit_length() < 10_000 else hex(value)
 
 
 def _shown(value: Any) -> str:
     if type(value).__module__ not in ("builtins", "fractions", "numpy") or not isinstance(value, PLAIN):
-        return f"a {type(value).__name__}"  # the text of a container may be long, and of an object anything
+        return f"a {type(value).__name__}"  # the printed form of a container may be long
     try:
         text = repr(value)
     except ValueError:  # an int of too many digits
