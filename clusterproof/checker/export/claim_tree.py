@@ -10,7 +10,8 @@ from clusterproof.checker.kernel.evaluation import Refused
 Definition = ast.FunctionDef | ast.ClassDef | ast.Assign
 
 
-def _name(node: Definition) -> str:
+def name_of(node: Definition) -> str:
+    """Return the name that a definition gives to a value."""
     return ast.unparse(node.targets[0]) if isinstance(node, ast.Assign) else node.name
 
 
@@ -42,7 +43,7 @@ class ClaimTree:
 
     def used_by(self, statement: str) -> Sequence[Definition]:
         """Return the definitions that a statement uses, directly or not, in the order of the text."""
-        by_name = {_name(node): node for node in self._definitions}
+        by_name = {name_of(node): node for node in self._definitions}
         used = set[str]()
         waiting: list[ast.AST] = list(self.statements[statement])
         while waiting:

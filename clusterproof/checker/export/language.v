@@ -1029,6 +1029,20 @@ Proof.
     destruct holds; [reflexivity | discriminate].
 Qed.
 
+Definition is_true_everywhere (c : claim) (name : string) : bool :=
+  forallb (fun i => is_found_true (line_of c name i)) (instances c) && negb (Nat.eqb (List.length (instances c)) 0).
+
+Lemma is_true_everywhere_ok (c : claim) (name : string) : is_true_everywhere c name = true ->
+  (forall instance, List.In instance (instances c) -> line_of c name instance = Found (Line true)) /\
+  exists instance, List.In instance (instances c).
+Proof.
+  intros holds. apply andb_true_iff in holds as [all one]. split.
+  - intros i inside. apply forallb_forall with (x := i) in all; [| exact inside].
+    unfold is_found_true in all. destruct (line_of c name i) as [[]| |]; try discriminate.
+    destruct holds; [reflexivity | discriminate].
+  - destruct (instances c) as [| i others]; [discriminate |]. exists i. left. reflexivity.
+Qed.
+
 Definition applies_nowhere (c : claim) (name : string) : bool :=
   forallb (fun i => match line_of c name i with Found Excluded | Outside => true | _ => false end) (instances c).
 

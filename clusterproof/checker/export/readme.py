@@ -7,7 +7,7 @@ from collections.abc import Sequence
 
 from clusterproof.checker.export.exported import Exported
 from clusterproof.checker.export.omitted import omitted, stated_line
-from clusterproof.checker.export.rocq_text import LIBRARY
+from clusterproof.checker.export.what_is_shown import to_be_read
 from clusterproof.checker.kernel import printed
 
 PAGE = """\
@@ -55,7 +55,6 @@ OMITTED = """
 
 """
 THEOREM = re.compile(r"^Theorem (\w+)", re.MULTILINE)
-COMMENT = re.compile(r"\(\*.*?\*\)", re.DOTALL)
 
 
 def readme(exported: Sequence[Exported]) -> str:
@@ -71,7 +70,7 @@ def _row(one: Exported) -> str:
         theorem = list(THEOREM.finditer(one.proof))[-1]
         at = one.proof[: theorem.start()].count("\n") + 1
         cells.append(f"[{one.folder}.v:{at}]({one.folder}/{one.folder}.v)")
-        cells.append(", ".join(f"`{name}`" for name in _to_be_read(one.proof)))
+        cells.append(", ".join(f"`{name}`" for name in to_be_read(one.proof)) or "none")
     else:
         cells += [f"not exported: {one.why}", ""]
     return "| " + " | ".join(cell.replace("|", "\\|") for cell in [*cells, title]) + " |\n"
@@ -81,18 +80,3 @@ def _omitted(one: Exported) -> str:
     phrases = omitted(one.of.claim, one.of.text, one.of.record)
     stated = stated_line(one.of.text, one.of.record)
     return f"- `{one.of.name}`: {stated} Not in this theorem: {'; '.join(phrases)}.\n"
-
-
-def _to_be_read(proof: str) -> list[str]:
-    """Return the library's definitions that occur in the statements of a file."""
-    plain = COMMENT.sub("", proof)
-    stated = re.findall(r"^Definition[^.]*?: (?:Prop|R) :=.*?\.$", plain, re.DOTALL | re.MULTILINE)
-    theorem = list(re.finditer(r"^Theorem .*?\.$", plain, re.DOTALL | re.MULTILINE))[-1][0]
-    words = set(re.findall(r"\w+", " ".join([*stated, theorem])))
-    imported = re.findall(r"^From Clusterproof Require Import (.*)\.$", proof, re.MULTILINE)[0].split()
-    library = "".join(each.read_text() for each in LIBRARY if each.stem in imported)
-    known, own = (
-        re.findall(r"^ *(?:Definition|Fixpoint|Inductive|Record) (\w+)", text, re.MULTILINE)
-        for text in (library, plain)
-    )
-    return [name for name in known if name in words and name not in own]

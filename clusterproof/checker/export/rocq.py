@@ -16,54 +16,17 @@ from clusterproof.checker.export.rocq_dual import dual
 from clusterproof.checker.export.rocq_family import family
 from clusterproof.checker.export.rocq_symbols import RULES
 from clusterproof.checker.export.rocq_text import Names, comment, every, places
-from clusterproof.checker.export.theorem_in_words import in_words
+from clusterproof.checker.export.theorem_in_words import WIDTH, in_words
+from clusterproof.checker.export.what_is_shown import SENTENCES, sentences
 from clusterproof.checker.kernel import Refused, printed
 
-SHOWN = {
-    "instance": """an instance of the space meets the hypotheses and breaks the line. The program is the source above as
-   a tree, which Rocq runs on the instance. Names and texts stand in quotes; f $ [a; b] is a call, x <~ a assigns, and
-   a .: "x" is an attribute. A function of a class is given by its points, gradients and values, which meet the
-   conditions of interpolation; left out is that these suffice for a function of the class to have them.""",
-    "exhausted": """at every instance of the finite space a hypothesis fails or the line is true, and at some instance
-   it is true. The instances are those that `instances` of language.v lists. The program is the source above as a tree,
-   which Rocq runs. Names and texts stand in quotes; f $ [a; b] is a call, x <~ a assigns, and a .: "x" is an
-   attribute.""",
-    "nowhere": """at every instance of the finite space a hypothesis fails. The instances are those that `instances` of
-   language.v lists. The program is the source above as a tree, which Rocq runs. Names and texts stand in quotes;
-   f $ [a; b] is a call, x <~ a assigns, and a .: "x" is an attribute.""",
-    "signs": """the conclusion holds for all real numbers of the space that meet the hypotheses, and some numbers meet
-   them. The theorem states this about the whole space. Rmin, Rmax and Rabs are Rocq's. If the source branches
-   elsewhere, or counts with a quantity that is chosen from a list, the theorem states that one of the cases applies,
-   and what holds in this case. The branches of a case are the conditions that the source decides there.""",
-    "induction": """the conclusion holds for all real numbers of the space that meet the hypotheses, however often the
-   source's loops (iterate) repeat, and some numbers meet the hypotheses. A round is one pass of such a loop: the
-   relation between the states before and after it. If the proof uses only some facts about a value, the value is given
-   by the ways that lead to it, one for each path through the source's branches. The last theorem says this about the
-   whole space, in each case of the chosen quantities. Left out: that there are no other ways. If a quantity is chosen
-   from numbers, the theorem may be about all numbers between them.""",
-    "empty": """no real numbers of the space meet the hypotheses. The last theorem says this about the whole space, in
-   each case of the chosen quantities.""",
-    "dual": """the line holds in every real inner product space and for every function of the class, at each setting of
-   the other quantities, such as steps = 2. The theorem defines the algorithm on the function and its gradient, as the
-   source runs it. The classes and the space are defined in statements.v. With any number n of functions, a vector has
-   an entry for each function, and an inner product is the mean of theirs (tuples.v). Left out: that there are no
-   other settings, and that some function meets the hypotheses.""",
-    "family": """the line holds in every real inner product space, for every function of the class, all values of the
-   parameters in their ranges, and every number of rounds. The algorithm is defined on the function and its gradient. A
-   round is a function of the state, which is applied once for each round (after_rounds). With any number n of
-   functions, a vector has an entry for each function, and an inner product is the mean of theirs (tuples.v). The proof
-   uses induction with an invariant, which is not a part of the theorem. For an integer that is not a number of rounds,
-   the theorem is about every real number in its range. Left out: that there are no other cases of the choices, and that
-   some function meets the hypotheses.""",
-}
-SHOWN["squares"] = SHOWN["signs"]
 CRITERION = """The source may compute a consequence of the claim's words, or a criterion for them, such as a root in
    place of an algorithm that diverges. That step is in the words, and is not proved here."""
 BELIEVED = """You must believe Rocq, its real numbers (the axioms that make prints), and that the definitions below
-   have the meaning of the source above, which you compare. Where the source computes with numbers alone, the result
-   stands here: 1 for max(1, 0). The statement uses words of statements.v; the lemmas of prelude.v are
-   proved. A name of the source begins with the_ if Rocq or the prelude has the same name. It ends with a number if
-   several values have the same name, and for the entries of a sequence (from 0)."""
+have the meaning of the source above, which you compare. Where the source computes with numbers alone, the result
+stands here: 1 for max(1, 0). The lemmas of prelude.v are proved. A name of the source begins with the_ if Rocq or the
+prelude has the same name. It ends with a number if several values have the same name, and for the entries of a
+sequence (from 0)."""
 IMPORTS = """\
 From Coq Require Import Rbase Rfunctions QArith List Lra.
 From Clusterproof Require Import statements prelude.
@@ -86,9 +49,9 @@ Import ListNotations.
 Open Scope Z_scope. Open Scope string_scope. Open Scope source_scope.
 """
 BELIEVED_OF_PROGRAMS = """You must believe Rocq (no axioms are used), that language.v computes what Python does with
-   such a program, and that the tree is the source, which you compare. In language.v a list is a value, as a tuple
-   is: it changes by a new value of its variable. A function keeps the values that the variables around it have
-   where it is made. The words= of a line are left out."""
+such a program, and that the tree is that part of the source, which you compare. In language.v a list is a value, as a
+tuple is: it changes by a new value of its variable. A function keeps the values that the variables around it have
+where it is made."""
 OF_PROGRAMS = {"instance": broken, "exhausted": exhausted, "nowhere": nowhere}
 """For each rule that Rocq decides by computation, the function that writes the theorem."""
 OF_FUNCTIONS = {"dual": dual, "family": family}
@@ -118,7 +81,7 @@ def rocq_file(claim: Claim[..., Any], text: str, record: Mapping[str, Any], word
         If the statement has no formula, or if there is no theorem for Rocq about its rule.
     """
     rule = program_rule(record)
-    if rule not in SHOWN:
+    if rule not in SENTENCES:
         raise Refused(f"evidence by the rule {rule} has no Rocq file yet")
     line = printed(record["statement"], record["line"])
     name = Names().new(re.sub(r"\W+", "_", f"{claim.id} {line}", flags=re.ASCII).strip("_"))
@@ -139,6 +102,11 @@ def rocq_file(claim: Claim[..., Any], text: str, record: Mapping[str, Any], word
         + claim.says_nothing,
         "ill-posed": "Because an instance breaks the line, the printed statement has no single meaning.",
     }
+    of_rule = dict.fromkeys(OF_PROGRAMS, IMPORTS_OF_PROGRAMS) | dict.fromkeys(
+        OF_FUNCTIONS, IMPORTS_OF_FUNCTIONS
+    )
+    imports = of_rule.get(rule, IMPORTS)
+    file = "\n".join([imports, *body])
     head = [
         f"{claim.id}{f', {line}' if line else ''}: {word}. {means.get(word, '')}".rstrip(),
         "",
@@ -153,17 +121,22 @@ def rocq_file(claim: Claim[..., Any], text: str, record: Mapping[str, Any], word
         "The source of this theorem.",
         text,
         "",
-        f"What is shown: {SHOWN[rule]}",
-        CRITERION,
-        BELIEVED_OF_PROGRAMS if rule in OF_PROGRAMS else BELIEVED,
+        *map(
+            _filled,
+            (
+                f"What is shown: {sentences(rule, text, file)}",
+                CRITERION,
+                BELIEVED_OF_PROGRAMS if rule in OF_PROGRAMS else BELIEVED,
+            ),
+        ),
     ]
-    of_rule = dict.fromkeys(OF_PROGRAMS, IMPORTS_OF_PROGRAMS) | dict.fromkeys(
-        OF_FUNCTIONS, IMPORTS_OF_FUNCTIONS
-    )
-    imports = of_rule.get(rule, IMPORTS)
     at = max(k for k, line in enumerate(body) if line.startswith("Theorem "))
     body[at:at] = [in_words(text, record, rule)]
     return "\n".join([comment("\n".join(head)), "", imports, *places("\n".join(body)), *body, ""])
+
+
+def _filled(paragraph: str) -> str:
+    return textwrap.fill(" ".join(paragraph.split()), WIDTH, subsequent_indent="   ")
 
 
 def _words_of_step(claim: Claim[..., Any], name: str) -> list[str]:

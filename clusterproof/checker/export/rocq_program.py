@@ -8,6 +8,7 @@ from fractions import Fraction
 from typing import Any
 
 from clusterproof.checker.export.claim_tree import ClaimTree, Definition, fields, text_of
+from clusterproof.checker.export.reached import reached
 from clusterproof.checker.export.rocq_text import whole
 from clusterproof.checker.kernel.evaluation import Refused
 from clusterproof.checker.kernel.grammar import MODULES, SIGNS
@@ -49,19 +50,19 @@ class Program:
 
     Parameters
     ----------
-    text, statement
-        Text of a claim, and name of one of its statements.
+    text, statement, line
+        Text of a claim, and names of one of its statements and of a line of the statement.
 
     Attributes
     ----------
     definitions
-        The definitions that the statement uses, in Rocq's notation, in order.
+        The definitions that the line reaches, in Rocq's notation, in order.
     """
 
-    def __init__(self, text: str, statement: str) -> None:
+    def __init__(self, text: str, statement: str, line: str) -> None:
         tree = ClaimTree(text)
         self._statement_of = tree.statements[statement]
-        self.definitions = [self._definition(node) for node in tree.used_by(statement)]
+        self.definitions = [self._definition(node) for node in reached(tree, statement, line)]
 
     def _definition(self, node: Definition) -> str:
         if isinstance(node, ast.FunctionDef):
@@ -329,11 +330,7 @@ class Program:
         return f"[{'; '.join(parts)}]"
 
     def _call(self, node: ast.Call) -> str:
-        named = [
-            f"{quoted(each.arg or '**')} =: {self._loose(each.value)}"
-            for each in node.keywords
-            if each.arg != "words"
-        ]
+        named = [f"{quoted(each.arg or '**')} =: {self._loose(each.value)}" for each in node.keywords]
         function, given = self.expression(node.func), self._listed(node.args)
         return f"(Call {function} {given} [{'; '.join(named)}])" if named else f"({function} $ {given})"
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import ast
-import re
 import textwrap
 from collections.abc import Iterator, Mapping
 from typing import Any
@@ -13,7 +12,11 @@ from clusterproof.checker.export.expressions import Expression
 from clusterproof.checker.export.formulas import Exporter
 from clusterproof.checker.export.ranges_in_words import Notation, ranges_of
 from clusterproof.checker.export.rocq_text import Scope, comment
+from clusterproof.checker.export.source_in_words import definitions_of, plain
 from clusterproof.checker.kernel import printed
+from clusterproof.checker.kernel.evaluation import limited
+from clusterproof.checker.kernel.reading import read
+from clusterproof.checker.kernel.vocabulary import Sides
 
 SIGNS = {"at_most": "<=", "at_least": ">=", "equal": "="}
 OPTIONS = ("words", "failure", "rounding", "decrease_from")
@@ -32,6 +35,8 @@ NONE = ("nowhere", "empty")
 EXISTING = ("exhausted", "signs", "squares", "induction")
 """Rules whose theorems also state that some values meet the hypotheses."""
 WIDTH = 110
+MOST, LONGEST = 4, 12
+"""Largest numbers of entries of a line, and of signs of a fraction, that are printed at an instance."""
 
 
 def in_words(text: str, record: Mapping[str, Any], rule: str) -> str:
@@ -62,14 +67,48 @@ def in_words(text: str, record: Mapping[str, Any], rule: str) -> str:
         else:
             parts.append(f"the line{own} is true:")
         parts += [f"- {each}" for each in _conclusion(tree, record)]
+    space = read(text).statements[record["statement"]].space
+    definitions = definitions_of(tree, record["statement"], record["line"], space.function)
+    if definitions:
+        parts += ["where", *(f"- {each}" for each in definitions)]
+    if rule in FALSE:
+        parts += _at_instance(text, record)
     if rule in EXISTING and ranges:
         parts.append("And there are such values." if supposed else "And there are values in these ranges.")
     return comment("\n".join(["In words.", *(line for part in parts for line in _wrapped(part))]))
 
 
 def _wrapped(part: str) -> list[str]:
-    indent = "  " if part.startswith("- ") else ""
-    return textwrap.wrap(part, WIDTH, initial_indent="   " + indent, subsequent_indent="   " + 2 * indent)
+    """Set a part of the sentence, or an entry of a list with its indentation."""
+    own = part.removeprefix("- ")
+    if own == part:
+        return textwrap.wrap(part, WIDTH, initial_indent="   ", subsequent_indent="   ")
+    space = " " * (5 + len(own) - len(own.lstrip()))
+    return textwrap.wrap(own.lstrip(), WIDTH, initial_indent=f"{space}- ", subsequent_indent=f"{space}    ")
+
+
+def _at_instance(text: str, record: Mapping[str, Any]) -> list[str]:
+    """Return the values of an instance, and the two sides of the line there."""
+    statement = read(text).statements[record["statement"]]
+    values = statement.space.read(record["instance"])
+    with limited(10**9):
+        lines, _ = statement.evaluated(values)
+    line = lines[record["line"]]
+    shown = [f"- {name} = {value}" for name, value in values.items() if name != statement.space.function]
+    parts = ["The theorem shows this at", *shown] if shown else []
+    if statement.space.function is not None:
+        parts.append(
+            f"The function {statement.space.function} is given by a table of its points, gradients and values."
+        )
+    assert isinstance(line, Sides)
+    sides = [f"{_short(measured)} {line.sign} {_short(sum(more))}" for measured, *more in line.entries]
+    return [*parts, "There the line would be", *(f"- {each}" for each in sides[:MOST])]
+
+
+def _short(value: Any) -> str:
+    """Return a number with at most four digits, after its fraction if this is short."""
+    text = str(value)
+    return text if len(text) <= LONGEST else f"about {float(value):.4g}"
 
 
 # ---- the parts of the source
@@ -79,11 +118,11 @@ def _hypotheses(tree: ClaimTree, record: Mapping[str, Any]) -> Iterator[str]:
     """Yield the hypotheses of a statement, and the additional hypotheses of a line."""
     for call in _calls(tree, record["statement"], ("suppose",)):
         if isinstance(call.args[0], ast.Constant | ast.JoinedStr) and len(call.args) > 1:
-            yield f"{_quoted(call.args[0])}: {_plain(call.args[1])}"
+            yield f"{_quoted(call.args[0])}: {plain(call.args[1])}"
         else:
-            yield _plain(call.args[0])
+            yield plain(call.args[0])
     for call in _of_line(tree, record, ("given",)):
-        yield f"{_quoted(call.args[0])}: {_plain(call.args[1])}"
+        yield f"{_quoted(call.args[0])}: {plain(call.args[1])}"
 
 
 def _conclusion(tree: ClaimTree, record: Mapping[str, Any]) -> Iterator[str]:
@@ -97,22 +136,20 @@ def _conclusion(tree: ClaimTree, record: Mapping[str, Any]) -> Iterator[str]:
     terms = {each.arg: each.value for each in call.keywords if each.arg and each.arg not in OPTIONS}
     if sign == "=":
         yield from (
-            " = ".join(map(_plain, each.elts)) if isinstance(each, ast.Tuple) else _plain(each)
+            " = ".join(map(plain, each.elts)) if isinstance(each, ast.Tuple) else plain(each)
             for each in call.args
         )
         return
-    measured, *bounds = map(_plain, call.args)
+    measured, *bounds = map(plain, call.args)
     for (
         name,
         value,
     ) in terms.items():  # a term that the source names like a value in it stands without its name
         is_own = any(isinstance(node, ast.Name) and node.id == name for node in ast.walk(value))
-        bounds.append(_plain(value) if is_own else name)
+        bounds.append(plain(value) if is_own else name)
     yield f"{measured} {sign} {' + '.join(bounds)}"
     yield from (
-        f"{name} = {_plain(value)}"
-        for name, value in terms.items()
-        if name in bounds and _plain(value) != name
+        f"{name} = {plain(value)}" for name, value in terms.items() if name in bounds and plain(value) != name
     )
 
 
@@ -145,10 +182,6 @@ def _quoted(node: ast.expr) -> str:
 
 
 # ---- plain notation
-
-
-def _plain(node: ast.expr) -> str:
-    return re.sub(r"\bFraction\((-?\w+), (\w+)\)", r"\1/\2", ast.unparse(node))
 
 
 def _number(value: Any) -> str:

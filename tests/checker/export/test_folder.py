@@ -84,11 +84,14 @@ def test_the_theorem_is_the_claim_by_name(out: Path) -> None:
 
 
 def test_the_head_says_what_a_reader_compares(out: Path, tmp_path: Path) -> None:
-    others = ("fpfc/theorem-1-mapping", "scaffold/bias")
+    others = ("fpfc/theorem-1-mapping", "scaffold/bias", "fedavg/theorem-4")
     write_folder([each for name in others for each in decided(find_claim(name))], tmp_path)
 
     def head(out: Path, name: str) -> str:
         return (out / name / f"{name}.v").read_text().partition("*)\n")[0]
+
+    def shown(out: Path, name: str) -> str:
+        return " ".join(head(out, name).partition("What is shown:")[2].split())
 
     of_a_line = head(out, "cfl_mgd_theorem_1_A38")
     assert "claim's words.\n   After T = (8 L / (l mu)) log(Delta / (2 rho)) rounds" in of_a_line, "the title"
@@ -101,7 +104,10 @@ def test_the_head_says_what_a_reader_compares(out: Path, tmp_path: Path) -> None
     assert "    'own': integers(1, lambda clients: clients - 1),\n" in head(
         out, "cfl_mgd_a7_step_at_least"
     ), "an end"
-    assert "one of the cases applies" in head(out, "cfl_mgd_a7_step_at_least")
+    assert "one of the cases applies" in shown(tmp_path, "fedavg_theorem_4")
+    assert "one of the cases applies" not in shown(out, "cfl_mgd_a7_step_at_least"), "it has no case"
+    assert "meet the hypotheses" in shown(out, "cfl_mgd_a7_step_at_least")
+    assert "meet the hypotheses" not in shown(tmp_path, "fedavg_theorem_4"), "it has none"
     assert "has no single meaning" in head(out, "cfl_mgd_a7_step_at_least_printed")
     assert "says nothing about the algorithm: a pair" in head(
         tmp_path, "fpfc_theorem_1_mapping_theta_beyond_lambda"
@@ -131,7 +137,9 @@ def test_the_theorem_is_stated_in_words(out: Path) -> None:
         "- 1 - P lambda_5 > 0: has_positive_probability(2 * 4, min(own, clients - own))\n",
         "and at which the line is false:",
         "- after <= contraction + mismatch\n",
-        "- mismatch = c_4 * smallest *)\n",
+        "- mismatch = c_4 * smallest\n",
+        "The theorem shows this at\n",
+        "- momentum = 2/3\n",
     ):
         assert said in words
 

@@ -111,7 +111,7 @@ def _value(value: Any) -> str:
 def program_of(text: str) -> Program:
     """A program with all definitions of a text."""
     names = re.findall(r"^(?:def |class )?(\w+)(?=\(|:| = )", text, re.MULTILINE)
-    return Program(f"{text}\nstatement('', ({', '.join(names)},), {{}}, {{}})", "")
+    return Program(f"{text}\nstatement('', ({', '.join(names)},), {{}}, {{}})", "", "")
 
 
 def test_rocq_computes_what_python_does(language: Path) -> None:
