@@ -54,12 +54,14 @@ def definitions_of(tree: ClaimTree, statement: str, line: str, function: str | N
     found += [text for node in nodes if name_of(node) == own for text in _inside(_body(node), "")]
     found += [text for node in nodes if name_of(node) != own for text in _definition(node, "")]
     if function is not None:
-        attributes = {each.attr for node in nodes for each in ast.walk(node) if isinstance(each, ast.Attribute)}
+        attributes = {
+            each.attr for node in nodes for each in ast.walk(node) if isinstance(each, ast.Attribute)
+        }
         found += [text.format(f=function) for name, text in OF_FUNCTIONS.items() if name in attributes]
-    called = {
+    words = {
         name for name in OF_WORDS if any(_calls(each, name) for node in nodes for each in ast.walk(node))
     }
-    return found + [text for name, text in OF_WORDS.items() if name in called]
+    return found + [text for name, text in OF_WORDS.items() if name in words]
 
 
 def plain(node: ast.AST) -> str:
