@@ -33,15 +33,16 @@ def equation_7_empty(away: int = Z[3:], pinned: int = among(-1, 1)) -> Sides:
     """The model of each cluster is the mean of the models of its clients.
 
     Hypotheses
-        Some cluster has no client, as Section II-C allows: its model is at ``away``, the clients are at -1 and 1, and
-        alpha = 1/2. Section II-C sends this model one client, the client at ``pinned``.
+        Some cluster has no client, as Section II-C allows. Its model is ``away``, the clients have the minimisers -1
+        and 1, and alpha = 1/2. Section II-C allocates one client to this cluster, the client with the minimiser
+        ``pinned``.
 
     Statement
-        w_k^(t+1) = (1 / |M_k|) sum over M_k of w_i^(t+1), for all k; M_k are the clients that chose k.
+        w_k^(t+1) = (1 / |M_k|) sum over M_k of w_i^(t+1), for all k, where M_k contains the clients that chose k.
 
     Source
-        Lin et al. (2023), (7). With |M_k| = 0, the mean is 0 / 0. In our reading, the model then does not change, as in
-        Section II-C, unless it receives clients by pinning.
+        Lin et al. (2023), (7). With |M_k| = 0, the mean is 0 / 0. In our reading, the model of an empty cluster does
+        not change, as in Section II-C, unless clients are pinned to the cluster.
     """
     return equal(
         (away, away - Fraction(away - pinned, 2)),
@@ -63,7 +64,8 @@ def empty_cluster_rule(allocation: int = Z[0:99], away: int = Z[3:]) -> Sides:
     """K random clients are allocated, one to each cluster, so that no cluster is empty.
 
     Hypotheses
-        Models at 0 and ``away``, two clients at -1 and two at 1; ``allocation`` is the seed of the run.
+        The models are 0 and ``away``. Two clients have the minimiser -1, and two have the minimiser 1. ``allocation``
+        is the seed of the run.
 
     Statement
         "we can randomly select K devices and allocate one device to one cluster .. we only need to make
@@ -71,9 +73,9 @@ def empty_cluster_rule(allocation: int = Z[0:99], away: int = Z[3:]) -> Sides:
 
     Source
         Lin et al. (2023), Section II-C. The text does not state in which rounds clients are allocated, or whether
-        before or after the vote. The text also does not state whether purity counts the allocated or the voted cluster,
-        or whether the baseline has the rule. In our reading, clients are allocated after the vote, in rounds with an
-        empty cluster (``"when-empty"``) or in all rounds (``"always"``), and purity counts the votes.
+        before or after the vote. It also does not state whether purity uses the allocated cluster or the cluster of
+        the vote, or whether the baseline has the rule. In our reading, clients are allocated after the vote, in
+        rounds with an empty cluster (``"when-empty"``) or in all rounds (``"always"``), and purity uses the votes.
     """
     task = scalar_task([Fraction(b) for b in (-1, -1, 1, 1)])
     start, rules = np.array([[0.0], [float(away)]]), ("when-empty", "always")
@@ -106,12 +108,12 @@ def empty_for_good(
     start_1: Fraction = Q[-4:4:2],
     step: Fraction = among(Fraction(1, 2), Fraction(1, 4), Fraction(1)),
 ) -> Sides:
-    """A cluster without clients in one iteration has no clients in any later iteration.
+    """A cluster that has no clients in one iteration has no clients in any later iteration.
 
     Hypotheses
         There are two models, ``left`` clients with minimiser -1 and ``right`` clients with minimiser 1. lambda = 0.2,
-        without pinning or ties. The run has 8 iterations, and (3) may have either sign. If (3) is 0 / 0, S is 0, 1 or
-        -1, whichever makes the claim true.
+        without pinning or ties. The run has 8 iterations, and (3) may have either sign. If (3) is 0 / 0, the check
+        takes the value 0, 1 or -1 for S that makes the claim true.
 
     Statement
         No client chooses a model that was not updated in an earlier iteration.
@@ -119,8 +121,8 @@ def empty_for_good(
     Source
         Lin et al. (2023), Section II-C: "When the FL model is not updated, the gradient vector calculated by each
         device may not be correct such that the device will not select the cluster without updated FL model in the
-        following iterations. In consequence, the number of clusters considered in our algorithm will be reduced."
-        The reading applies the sentence to every run and all later iterations; the sentence has "may".
+        following iterations. In consequence, the number of clusters considered in our algorithm will be reduced." The
+        reading applies the sentence to every run and all later iterations, although the sentence has "may".
     """
     centers, returned = [Fraction(-1)] * left + [Fraction(1)] * right, []
     for printed, undefined in product((False, True), (0, 1, -1)):
@@ -154,11 +156,11 @@ def pinning(
         There are at least K participants, the gradients of the clients at the models do not vanish, and alpha L < 1.
 
     Statement
-        If some cluster has no client after the vote, K distinct random clients are sent to clusters 1 ..
-        K, one to each: no cluster is empty, and every model moves.
+        If some cluster has no client after the vote, K distinct random clients are allocated to the clusters 1 .. K,
+        one to each. So no cluster is empty, and every model changes.
 
     Source
-        Ours; this is the rule of Section II-C, with our choices where the paper leaves details open.
+        Ours. This is the rule of Section II-C, with our choices for the details that the paper does not state.
     """
     seed = int(stream.integers(2**31))
     task = QuadraticMixture.random(

@@ -27,7 +27,7 @@ OF_ROWS: Any = sequences(Q[::2], lambda rows: rows)
 def summed_scores(
     models: Sequence[Fraction], moves: Sequence[int], weight: Fraction, rows: int
 ) -> list[Fraction]:
-    """Return the argument of (4) for each model, with the summed loss on ``rows`` samples x = 1, y = 0."""
+    """Return the score in (4) of each model, with the summed loss on ``rows`` samples x = 1, y = 0."""
     pairs = zip(models, moves, strict=True)
     return [score(weight, -sign(w) * sign(Fraction(move)), rows * w**2 / 2) for w, move in pairs]
 
@@ -53,20 +53,21 @@ def equation_1(
     weight: Fraction = WEIGHT,
     rows: int = Z[1:],
 ) -> Sides:
-    """By (4) with the summed loss of (1), a client makes the same choice on a mini-batch and on copies of it.
+    """By (4) with the summed loss of (1), copying every sample of a mini-batch does not change a client's choice.
 
     Hypotheses
-        The similarity has the descent sign, no gradient is 0, and lambda is in [0.1, 0.5], as in Fig. 4. With the
-        printed sign of (3), the scores are those of the opposite moves. The dimension is one, and the mini-batch has
-        ``rows`` copies of the sample x = 1, y = 0.
+        The similarity has the descent sign, no gradient is 0, and lambda is in [0.1, 0.5], as in Fig. 4. The printed
+        sign of (3) corresponds to moves with the opposite sign. The dimension is one, and the mini-batch has ``rows``
+        copies of the sample x = 1, y = 0.
 
     Statement
         The maximiser of lambda S_ik - (1 - lambda) L_ik is the same on the mini-batch and on its copies.
 
     Source
         Lin et al. (2023), (1), a sum over the mini-batch, and after (4): "lambda is a weight parameter that controls
-        the importance of the gradient similarity and the training loss". The reading adds that copies of the data
-        change nothing; the paper does not claim it. The sum grows with the mini-batch, but S_ik does not.
+        the importance of the gradient similarity and the training loss". The reading adds that copies of the data do
+        not change the choice. The paper does not claim this. The summed loss is proportional to the size of the
+        mini-batch, but S_ik is not.
     """
     suppose("no gradient is 0", model_0 != 0 and model_1 != 0)
     few, many = (summed_scores((model_0, model_1), (move_0, move_1), weight, count) for count in (1, rows))
@@ -89,15 +90,15 @@ def equation_1_mean(
     weight: Fraction = Q[0:1],
     similarity: Fraction = Q[-1:1:4],
 ) -> Sides:
-    """With the mean loss, a mini-batch and several copies of it give the same scores.
+    """With the mean loss, copying every sample of a mini-batch does not change the scores in (4).
 
     Statement
-        L_ik = (1 / |Z_i|) sum over Z_i of l(w_k, z) and its gradient do not change when Z_i is copied. So lambda S_ik -
-        (1 - lambda) L_ik does not change, and neither does the choice. The samples may have any losses, and the
-        gradients any coordinates. S_ik does not change because the gradient does not.
+        L_ik = (1 / |Z_i|) sum over Z_i of l(w_k, z) and its gradient do not change when Z_i is copied. So lambda S_ik
+        - (1 - lambda) L_ik does not change, and neither does the choice. The losses of the samples and the
+        coordinates of the gradients are arbitrary. S_ik does not change because the gradient does not change.
 
     Source
-        Ours; the mean replaces the sum in (1). The claim is an identity.
+        Ours. The mean replaces the sum in (1).
     """
     loss, gradient = total(losses), total(gradients)
     once = loss / rows, gradient / rows

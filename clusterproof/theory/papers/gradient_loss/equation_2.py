@@ -1,4 +1,4 @@
-"""Claims on (2): the last move of a cluster's model, and its relation to gradients."""
+"""Claims on (2): the last change of a cluster's model, and its relation to gradients."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ PACE, SHARE = Q[Fraction(1, 20) : 1 : 20], Q[0:1:10]
 def equation_2(
     first: Fraction = POINT, second: Fraction = POINT, start: Fraction = POINT, step: Fraction = STEP
 ) -> Sides:
-    """The last move of a cluster's model is the average gradient of its clients.
+    """The last change of a cluster's model is the average gradient of its clients.
 
     Hypotheses
         The models are updated by (5) and (7). There is one cluster, with two clients whose minimisers are ``first`` and
@@ -78,7 +78,7 @@ def equation_2_descent(
     step: Fraction = POINT,
     model: Fraction = POINT,
 ) -> Sides:
-    """The last move of a cluster's model is minus the learning rate times the average gradient.
+    """The last change of a cluster's model is minus the learning rate times the average gradient.
 
     Hypotheses
         Clients make one local step (5), and the server takes the uniform average (7).
@@ -88,7 +88,7 @@ def equation_2_descent(
         each coordinate, for any gradients of the clients in M_k.
 
     Source
-        Ours; the claim follows from (5) and (7), and is an identity.
+        Ours. The claim follows from (5) and (7).
     """
     gradient, points = iterate(
         lambda sums, one: (sums[0] + one, sums[1] + (model - step * one)),
@@ -103,7 +103,7 @@ def equation_2_descent(
 def plain_round(
     task: QuadraticMixture, algorithm: GradientLoss, models: np.ndarray, moves: np.ndarray
 ) -> tuple[np.ndarray, list[int]]:
-    """Return models after a round and choices, by loops over clients and models in (1)-(7); mean loss."""
+    """Compute a round of (1)-(7) in loops over clients and models; return models and choices. The mean replaces (1)."""
     choices, points = [], []
     for hessian, center in zip(task.hessians, task.centers, strict=True):
         gradients = [hessian @ (w - center) for w in models]
@@ -141,12 +141,12 @@ def equations_4_7(
     weight: Fraction = SHARE,
     sign: str = among("descent", "as-printed"),
 ) -> dict[str, Sides]:
-    """A round is the clients' choice, one gradient step of each, and the mean of each cluster.
+    """In a round, every client chooses a model and takes one gradient step, and the server averages each cluster.
 
     Hypotheses
         The mean loss replaces the sum in (1). M_k contains the clients that chose cluster k in this round, and a
-        cluster without clients keeps its model. S = 0 if (3) is 0 / 0 and in the first round, ties go to the smallest
-        index, alpha <= 1/L.
+        cluster without clients keeps its model. S = 0 in the first round and if (3) is 0 / 0. Ties go to the smallest
+        index, and alpha <= 1/L.
 
     Statement
         s_i = argmax_k (lambda S_ik - (1 - lambda) L_ik); w_i = w_(s_i) - alpha grad L_(i s_i);
@@ -158,7 +158,7 @@ def equations_4_7(
             and one local step, if both see the same data.
 
     Source
-        Lin et al. (2023), (4)-(7). This is a definition. S_ik by (3) with either sign, and 0 where (3) is 0 / 0.
+        Lin et al. (2023), (4)-(7). This is a definition. S_ik is (3) with either sign, and 0 where (3) is 0 / 0.
     """
     task = draw_task(stream)
     algorithm = GradientLoss(step_size=float(step), weight=float(weight), sign=sign)
@@ -175,7 +175,7 @@ def equations_4_7(
 def same_runs(
     choices: tuple[np.ndarray, np.ndarray], models: tuple[np.ndarray, np.ndarray]
 ) -> dict[str, Sides]:
-    """State the conclusion that two runs have the same choices and the same models, up to rounding."""
+    """State that two runs have the same choices, and the same models up to rounding."""
     return {
         "choices": equal((choices[0].astype(object), choices[1].astype(object))),
         "models": equal(models, rounding=1e-10 * (1 + float(np.abs(models[1]).max()))),
@@ -184,7 +184,7 @@ def same_runs(
 
 @equations_4_7.line("lambda = 0", evaluations=50)
 def ifca_at_weight_zero(stream: Stream, step: Fraction = PACE) -> dict[str, Sides]:
-    """Compare with IFCA."""
+    """Compare GL-CFL with weight 0 with IFCA."""
     task = draw_task(stream)
     start = task.pooled_optimum + stream.standard_normal((task.clusters, task.dimension))
     kinds = (GradientLoss(step_size=float(step), weight=0.0), IFCA(step_size=float(step), averaging="model"))

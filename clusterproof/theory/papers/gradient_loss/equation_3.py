@@ -1,4 +1,4 @@
-"""Claims on (3) and the next sentence: the similarity with the printed and with the descent sign, and distances."""
+"""Claims on (3) and the next sentence: similarities with the printed and with the descent sign, and distances."""
 
 from __future__ import annotations
 
@@ -65,7 +65,7 @@ def equation_3(
     """By (4) with the printed similarity, clients that chose their own cluster in round 1 choose it again in round 2.
 
     Hypotheses
-        There are two clients with minimisers -1/2 and 1/2, one per cluster, and a model next to each minimiser. There
+        There are two clients with minimisers -1/2 and 1/2, one per cluster, and one model near each minimiser. There
         is no noise, curvatures are equal, and lambda = 0.2, as in Section III-B.
 
     Statement
@@ -73,10 +73,10 @@ def equation_3(
         k, is at its largest for the client's own cluster k.
 
     Source
-        Lin et al. (2023), (3) and (4), by which "the cluster identity is estimated". The reading adds that the estimate
-        is right for these clients. This is the purpose of (4), but the paper does not claim it for every round. Delta w
-        points against the gradients, see ``gradient-loss/equation-2``, so that the own cluster has the least S, and
-        another cluster may have the largest.
+        Lin et al. (2023), (3) and (4), by which "the cluster identity is estimated". The reading adds that the
+        estimate is right for these clients. This is the purpose of (4), but the paper does not claim it for every
+        round. Delta w is opposite to the gradients, see ``gradient-loss/equation-2``. So the client's own cluster has
+        the smallest S, and another cluster may have the largest.
     """
     starts = (start_0, start_1)
     (first,) = exact_rounds(CENTERS, starts, step=step, rounds=1)
@@ -100,9 +100,9 @@ PACE = Q[Fraction(1, 20) : Fraction(19, 20) : 20]
 def second_round(
     stream: np.random.Generator, step: Fraction, condition: float = 1.0, sign: str = "descent"
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Return S_(i, true), the gradient and the last move of each client in round 2, after correct choices in round 1.
+    """Return S_(i, true), the gradient and the last model change for each client in round 2, after correct choices.
 
-    The clients of a cluster are equal, L = 1; the run starts in the clusters' basins.
+    The clients of a cluster are equal, and L = 1. The initial models are in the basins of the clusters.
     """
     clusters, dimension, seed = (int(stream.integers(*ends)) for ends in ((2, 5), (1, 7), (0, 2**31)))
     task = QuadraticMixture.random(
@@ -133,23 +133,23 @@ def second_round(
     headline=True,
 )
 def equation_3_descent(stream: Stream, condition: Fraction = Q[1:30:2], step: Fraction = PACE) -> Sides:
-    """With the descent sign the own cluster's similarity is near its largest value, 1; as printed, near -1.
+    """The similarity to the client's own cluster is near 1 with the descent sign, and near -1 with the printed sign.
 
     Hypotheses
         The clients of a cluster have one minimiser and one Hessian, with eigenvalues in [mu, L], and alpha L < 1. In
-        the last round, all clients chose their own cluster's model, and the models had not yet converged.
+        the previous round, all clients chose the model of their own cluster, and the models had not yet converged.
 
     Statement
         cos(-G_ik, Delta w_k) >= 2 sqrt(r s) / (r + s) with r = 1 - alpha L and s = 1 - alpha mu for the client's own
-        cluster: exactly 1 where L = mu, and then no cluster scores higher.
+        cluster. If L = mu, the similarity is exactly 1, and no cluster has a higher score.
 
     Lines
         (as printed)
-            If L = mu, S_(i, true) = -1, the least possible value.
+            If L = mu, S_(i, true) = -1, the smallest possible value.
 
     Source
-        Ours; the claim replaces (3). With e = w - b, Delta w = -alpha A e, and the next gradient is (I - alpha A) A e.
-        The bound is Kantorovich's inequality for I - alpha A.
+        Ours. The claim replaces (3). With e = w - b, Delta w = -alpha A e, and the next gradient is (I - alpha A) A
+        e. The bound is Kantorovich's inequality for I - alpha A.
     """
     own, _, _ = second_round(stream, step, float(condition))
     r, s = 1 - float(step), 1 - float(step / condition)
@@ -204,21 +204,22 @@ def equation_3_worst_similarity(stream: Stream, step: Fraction = PACE) -> Sides:
 def equation_3_euclidean(
     own: Fraction = POINT, other: Fraction = POINT, other_average: Fraction = POINT, step: Fraction = STEP
 ) -> Sides:
-    """Minus the distance between a gradient and Delta w is largest in the cluster with this average gradient.
+    """-||G_ik - Delta w_k|| is largest in the cluster whose average gradient is the client's gradient.
 
     Hypotheses
         ``own`` and ``other`` are the client's gradients at two models. The first cluster's last average gradient was
-        also ``own``. The second cluster's last average gradient, ``other_average``, points against ``other``.
+        also ``own``. The second cluster's last average gradient, ``other_average``, has a negative inner product with
+        ``other``.
 
     Statement
-        S_ik = -||G_ik - Delta w_k|| is largest in a cluster whose average gradient of the last round is the client's
-        own gradient; in the other cluster it is no larger.
+        S_ik = -||G_ik - Delta w_k|| is largest in a cluster whose average gradient in the last round is the client's
+        own gradient.
 
     Source
         Lin et al. (2023), after (3): "if we consider both the magnitude and direction, we can use euclidean metric",
         and after (2): Delta w "is the average gradient of all devices in cluster k". The reading combines the two
-        sentences. The first sentence is true of G and Delta w themselves, but Delta w is -alpha times the average
-        gradient, see ``gradient-loss/equation-2``.
+        sentences. The first sentence would be true if Delta w were the average gradient, but Delta w is -alpha times
+        the average gradient, see ``gradient-loss/equation-2``.
     """
     suppose("gradient and average gradient of the other cluster are opposite", other * other_average < 0)
     return at_most(-abs(other + step * other_average) + abs(own + step * own), zero=0)
@@ -234,14 +235,14 @@ def equation_3_euclidean(
 def equation_3_euclidean_descent(
     stream: Stream, models: int = Z[2:4], dimension: int = Z[1:5], step: Fraction = Q[Fraction(1, 1000) : 1]
 ) -> Sides:
-    """Minus the distance between the gradient and the average gradient is largest if the two are equal.
+    """Minus the distance between a gradient and the average gradient is largest if both gradients are equal.
 
     Statement
-        S_ik = -||G_ik + Delta w_k / alpha|| is minus the distance of G_ik from the average gradient of
-        cluster k in the last round: 0 if they are equal, otherwise below 0.
+        S_ik = -||G_ik + Delta w_k / alpha|| is minus the distance of G_ik from the average gradient of cluster k in
+        the last round. It is 0 if both are equal, and otherwise below 0.
 
     Source
-        Ours; the claim replaces the printed distance. Delta w_k / alpha is minus the average gradient, by
+        Ours. The claim replaces the printed distance. Delta w_k / alpha is minus the average gradient, by
         ``gradient-loss/equation-2-descent``.
     """
     gradients, averages = stream.standard_normal((2, models, dimension))
@@ -277,7 +278,7 @@ def equation_3_inverse(
 
     Source
         Lin et al. (2023), text after (3). The words "inverse of distance" mean 1 / d, but the formula is -d. Our
-        reading is -d, because 1 / d is infinite if gradient and move are equal.
+        reading is -d, because 1 / d is infinite if G_ik = Delta w_k.
     """
     pairs = ((distance_0, loss_0), (distance_1, loss_1))
     minus = [score(weight, -d, loss) for d, loss in pairs]

@@ -35,15 +35,16 @@ def loss_margin(
     reduction: str = among("mean", "sum"),
     sign: str = among("descent", "as-printed"),
 ) -> Sides:
-    """A client never chooses a model whose loss is more than 2 lambda / (1 - lambda) above the least.
+    """A client never chooses a model whose loss is more than 2 lambda / (1 - lambda) above the smallest loss.
 
     Hypotheses
         The similarity is the cosine with either sign, and lambda < 1. The task is a regression with 20 clients and
         batches of ``rows`` samples.
 
     Statement
-        L_(i, s_i) - min_k L_ik <= 2 lambda / (1 - lambda) for mean losses, which is 1/2 for lambda = 0.2. With the sum
-        of (1) over B samples, the mean losses differ by at most this bound divided by B, which is 1/100 for B = 50.
+        L_(i, s_i) - min_k L_ik <= 2 lambda / (1 - lambda) for mean losses, which is 1/2 for lambda = 0.2. If the loss
+        is the sum (1) over B samples, the mean losses differ by at most this bound divided by B, which is 1/100 for B
+        = 50.
 
     Source
         Ours. The similarities of two models differ by at most 2.
@@ -72,7 +73,7 @@ def loss_margin(
 def equation_3_first_round(
     center: Fraction = POINT, model_0: Fraction = POINT, model_1: Fraction = POINT, weight: Fraction = WEIGHT
 ) -> Sides:
-    """In every iteration, the first included, a client compares its gradient with the last move.
+    """In every iteration, also the first, a client compares its gradient with the last model change.
 
     Hypotheses
         t = 0, where Algorithm 1 begins.
@@ -82,7 +83,8 @@ def equation_3_first_round(
 
     Source
         Lin et al. (2023), (2), (3) and Algorithm 1, line 2. There is no w^(-1). (3) is also 0 / 0 if a model did not
-        move or a gradient vanishes. In our reading, S = 0 in all three cases, so the first round is a round of IFCA.
+        change, or if a gradient is 0. In our reading, S = 0 in all three cases, so the first round is a round of
+        IFCA.
     """
     pairs = [(w, (w - center) ** 2 / 2) for w in (model_0, model_1)]
     without = [score(weight, 0, loss) for _, loss in pairs]
@@ -112,13 +114,13 @@ def equation_5_batch(
         l(w, z) = (w - z)^2 / 2, all samples equal the minimiser 0, w = 1, and 1/10 <= alpha <= 19/10.
 
     Statement
-        w - alpha grad L with L of (1) is w - alpha |Z| grad (L / |Z|). The step does not lead away from the minimiser
-        if and only if alpha <= 2 / |Z|, because w^2 changes by alpha |Z| (alpha |Z| - 2). So a learning rate for the
-        mean must be divided by |Z| for use with the sum.
+        w - alpha grad L with L of (1) is w - alpha |Z| grad (L / |Z|). The step does not increase the distance from
+        the minimiser if and only if alpha <= 2 / |Z|, because w^2 changes by alpha |Z| (alpha |Z| - 2). So a learning
+        rate for the mean must be divided by |Z| for use with the sum.
 
     Source
-        Ours on Lin et al. (2023), (1) and (5); the paper states neither its batches nor its learning rates. The
-        algorithm takes the mean in the step for either ``loss_reduction``.
+        Ours, about (1) and (5) of Lin et al. (2023). The paper states neither its batch sizes nor its learning rates.
+        The algorithm uses the mean loss in the step for either ``loss_reduction``.
     """
     after = 1 - step * (rows * 1)
     (of_mean,) = exact_rounds([Fraction(0)], [Fraction(1)], step=step * rows, rounds=1)
@@ -145,16 +147,16 @@ def algorithm_line_12(center: Fraction = POINT, start: Fraction = POINT, step: F
     """The clients upload w_i^t, and the server averages by (7).
 
     Hypotheses
-        One client, two rounds; w_i^0, which is not defined, is w^0.
+        There are one client and two rounds. The paper does not define w_i^0, and the check takes w_i^0 = w^0.
 
     Statement
-        Line 11 updates the local model by (5), line 12 uploads s_i^t and w_i^t, line 14 averages by (7),
-        which prints w_i^(t+1), the update in iteration t: the two give the same models.
+        Line 11 updates the local model by (5), line 12 uploads s_i^t and w_i^t, and line 14 averages by (7). In (7),
+        w_i^(t+1) is the update of iteration t. The claim is that w_i^t and w_i^(t+1) lead to the same models.
 
     Source
-        Lin et al. (2023), Algorithm 1, line 12: "Upload s_i^t and w_i^t", against Section II-B3: the client
-        "transmits its updated FL model parameters w_i^(t+1)": a misprint. w_i^0 is not defined; with w_i^0 = w^0 the
-        models move at half the speed. In our reading, clients upload w_i^(t+1).
+        Lin et al. (2023), Algorithm 1, line 12: "Upload s_i^t and w_i^t", but in Section II-B3 the client "transmits
+        its updated FL model parameters w_i^(t+1)". Line 12 has a misprint: with w_i^0 = w^0, every second round would
+        leave the models unchanged. In our reading, clients upload w_i^(t+1).
     """
     model = update = start
     for _ in range(2):  # line 12 uploads the update of the previous round

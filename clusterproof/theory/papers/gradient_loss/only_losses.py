@@ -19,11 +19,11 @@ WARM_UP = 2
 HALF: Any = integers(2, 5, upwards=True)
 PULL = among(Fraction(1), Fraction(1, 2), Fraction(4))
 MODELS = np.array([[1.0, 0.0], [-1.0, 0.0]])
-"""The two models of IFCA. The second coordinates of clients do not affect the order of their losses."""
+"""The two models of IFCA. They differ only in the first coordinate."""
 
 
 def devices_at(centers: np.ndarray, labels: np.ndarray, curvature: float = 1.0) -> QuadraticMixture:
-    """Return clients with these minimisers (m, d) and with Hessians that have a single curvature."""
+    """Return clients with the given minimisers (m, d), whose Hessians are multiples of the identity."""
     clients, dimension = centers.shape
     hessians = np.broadcast_to(curvature * np.eye(dimension), (clients, dimension, dimension))
     return QuadraticMixture(hessians=hessians, centers=centers, labels=labels.astype(int))
@@ -32,7 +32,7 @@ def devices_at(centers: np.ndarray, labels: np.ndarray, curvature: float = 1.0) 
 def pulled(signs: np.ndarray, pull: Fraction, stretch: float = 1.0) -> QuadraticMixture:
     """Return scalar clients with minimisers +-pull. Their losses at w = 0 are equal for all signs.
 
-    ``stretch`` is the factor by which the minimisers are farther away, and the losses flatter.
+    ``stretch`` multiplies the minimisers, and divides the curvatures.
     """
     return devices_at(float(pull) * stretch * signs[:, None], signs < 0, 1 / stretch)
 
@@ -47,7 +47,7 @@ def clusters_of(task: QuadraticMixture) -> np.ndarray:
 
 
 def sent(task: QuadraticMixture, models: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Return the losses and the gradients of all clients at some models."""
+    """Return the losses and the gradients of all clients at the given models."""
     return task.losses_and_gradients(models, np.arange(task.clients), np.random.default_rng(0))
 
 
@@ -79,21 +79,21 @@ def labels_of(minimisers: Sequence[Fraction]) -> list[int]:
     places="section 1",
 )
 def only_losses(half: int = HALF, pull: Fraction = PULL) -> Sides:
-    """The method of [4] uses only loss values to cluster clients.
+    """The method of reference [4] uses only loss values to cluster clients.
 
     Hypotheses
-        [4] is CFL (Sattler, Mueller and Samek, 2020), Algorithm 2, at a model that is stationary for the mean: w = 0
-        with 2 ``half`` clients with losses (w -+ ``pull``)^2 / 2. One local step, alpha = 0.1, no split in the first
-        two rounds, thresholds 10^-6 for the mean and 10^-3 for the largest update.
+        [4] is CFL (Sattler, Mueller and Samek, 2020), Algorithm 2, at a stationary point of the mean loss: w = 0, for
+        2 ``half`` clients with losses (w -+ ``pull``)^2 / 2. CFL has one local step, alpha = 0.1, no split in the
+        first two rounds, and the thresholds 10^-6 for the mean update and 10^-3 for the largest update.
 
     Statement
-        Two sets of clients with the same loss values at the model have the same clusters.
+        If two sets of clients have the same loss values at the model, the method finds the same clusters.
 
     Source
-        Lin et al. (2023), Section I: "these works [2]-[10] considered the use of only local loss values of edge devices
-        for device clustering without using other information (i.e., gradient vectors)". The same paragraph states of
-        [2] and [3] that they cluster by models. CFL cuts by the cosines of updates and evaluates no loss. [5], IFCA,
-        does use only losses. One counterexample refutes the sentence about "these works".
+        Lin et al. (2023), Section I: "these works [2]-[10] considered the use of only local loss values of edge
+        devices for device clustering without using other information (i.e., gradient vectors)". By the same
+        paragraph, [2] and [3] cluster by models. CFL splits clusters by the cosines of updates, and evaluates no
+        loss. IFCA, reference [5], uses only losses. One counterexample refutes the sentence about "these works".
     """
     first, second = [pull] * half + [-pull] * half, [pull, -pull] * half
     losses = [[b**2 / 2 for b in minimisers] for minimisers in (first, second)]
@@ -121,15 +121,15 @@ def ifca_by_losses(half: int = HALF, pull: Fraction = PULL) -> Sides:
     """Among earlier methods, IFCA uses only loss values to cluster clients, and CFL uses only updates.
 
     Hypotheses
-        [5] is IFCA (Ghosh et al., 2020); [4] is CFL with one local step, at a model that is stationary for the mean.
+        [5] is IFCA (Ghosh et al., 2020). [4] is CFL with one local step, at a stationary point of the mean loss.
 
     Statement
-        Two sets of clients with the same losses at IFCA's models have the same clusters, for any gradients. Two sets
-        with the same updates have the same clusters of CFL, for any losses.
+        If two sets of clients have the same losses at IFCA's models, IFCA finds the same clusters, for any gradients.
+        If two sets of clients have the same updates, CFL finds the same clusters, for any losses.
 
     Source
-        Ours; the true part of Lin et al. (2023), Section I, see ``gradient-loss/only-losses``. The sentence is true of
-        [5], the baseline of the paper's experiments, and false of [4].
+        Ours. This is the true part of a sentence in Lin et al. (2023), Section I, see ``gradient-loss/only-losses``.
+        The sentence is true for [5], the baseline of the paper's experiments, and false for [4].
     """
     along = np.resize([1.0, -1.0], 2 * half)
     first, second = (

@@ -1,4 +1,4 @@
-"""Claims on purity and on the printed numbers about data sets."""
+"""Claims on purity, and on the number of classes that clusters share."""
 
 from __future__ import annotations
 
@@ -36,22 +36,23 @@ FOUND = ["".join(each) for size, names in ((6, "012"), (4, "01")) for each in pr
     places="section 3-A3",
 )
 def purity_as_accuracy(true: str = among("001122", "000111", "0011"), found: str = among(*FOUND)) -> Sides:
-    """Purity is the share of clients in their true cluster under the best one-to-one naming of clusters.
+    """Purity is the share of correct clients under the best one-to-one assignment of clusters to true clusters.
 
     Hypotheses
-        ``true`` and ``found`` have a cluster for each client, such as "000012". True clusters are of equal size, as in
-        Section III-A1. There are at most as many clusters as true clusters, and the naming maximises the share.
+        ``true`` and ``found`` have a cluster for each client, such as "000012". True clusters are of equal size, as
+        in Section III-A1. There are at most as many clusters as true clusters, and the assignment maximises the
+        share.
 
     Statement
-        P = (1 / M) sum_k max_j |M*_j and M_k|, with M_k the clients of cluster k and M*_j the clients of true cluster
-        j, is at most the share of correct clients for the best one-to-one naming. A client is correct if its cluster
-        has the name of its true cluster.
+        P = (1 / M) sum_k max_j |M*_j and M_k| is at most the share of correct clients for the best one-to-one
+        assignment. M_k contains the clients of cluster k, and M*_j contains the clients of true cluster j. A client
+        is correct if its cluster is assigned to its true cluster.
 
     Source
         Lin et al. (2023), Section III-A3: "purity which is defined as the percentage of devices that are classified
-        correctly". By the formula there, "correctly" refers to the majority of the cluster; the reading adds one-to-one
-        naming. Several clusters may have the same true cluster as their majority. Then the clients of this true cluster
-        count in all of them. With two true clusters of equal size the two meanings agree.
+        correctly". By the paper's formula, a client is correct if most clients of its cluster have the same true
+        cluster as the client. The reading adds a one-to-one assignment. The two definitions differ because one true
+        cluster may be the majority in several clusters. With two true clusters of equal size they agree.
     """
     suppose("both name a cluster for each device", len(true) == len(found))
     suppose("there are no more clusters than true ones", all(each in true for each in found))
@@ -79,10 +80,11 @@ def purity_bound(counts: tuple[int, ...] = TABLE) -> dict[str, Sides]:
     """Purity is at least the share of correct clients, and never decreases when clusters are split.
 
     Statement
-        P >= max over one-to-one namings of the share of correct clients; P of a refinement is at least
-        P, and 1 for singletons. P is informative only together with the number of clusters. The check uses four
-        clusters and four true clusters, some possibly empty, with any ``counts`` of clients in both. Both sides are
-        multiplied by the number of clients.
+        P is at least the largest share of correct clients over one-to-one assignments. Splitting clusters does not
+        decrease P, and P = 1 if every client is a cluster. So P is informative only together with the number of
+        clusters. The check uses four clusters and four true clusters, which may be empty. ``counts`` are arbitrary
+        numbers of clients in each pair of a cluster and a true cluster. Both sides are multiplied by the number of
+        clients.
 
     Source
         Ours.
@@ -94,7 +96,7 @@ def purity_bound(counts: tuple[int, ...] = TABLE) -> dict[str, Sides]:
 
 
 def most(row: Sequence[Any], bound: Any = None) -> Any:
-    """Return the largest count, which an upper bound replaces in a proof."""
+    """Return the largest count. A proof replaces it by an upper bound."""
 
     def says(largest: Any) -> tuple[Any, ...]:
         return tuple(largest >= each for each in row) + (() if bound is None else (largest <= bound,))
@@ -106,7 +108,7 @@ def most(row: Sequence[Any], bound: Any = None) -> Any:
 def of_a_refinement(
     first: tuple[int, ...] = OF_CLUSTER, second: tuple[int, ...] = OF_CLUSTER, others: int = COUNT
 ) -> Sides:
-    """Split one cluster in two. The largest counts of the other clusters add up to ``others``."""
+    """Check the split of one cluster in two. The sum of the largest counts of all other clusters is ``others``."""
     split = most(first) + most(second)
     whole = most([one + other for one, other in zip(first, second, strict=True)], split)
     return at_least(others + split, whole=others + whole)
@@ -114,7 +116,7 @@ def of_a_refinement(
 
 @purity_bound.line("singletons")
 def of_singletons(devices: int = Z[1:]) -> Sides:
-    """Put each client in a cluster of its own."""
+    """Check the purity if each client is a cluster."""
     correct = iterate(
         lambda sum_: sum_ + max(1, 0), Fraction(0), devices, invariant=lambda sum_, n: sum_ == n
     )
@@ -137,8 +139,8 @@ def class_overlap(data: str = among(*OVERLAPS), unused: int = Z[0:]) -> Sides:
         each of 8 clusters has 40 classes.
 
     Statement
-        Any two clusters share at least 6 classes. For EMNIST 47 classes remain, and any two clusters share at least 33.
-        In EMNIST each of 8 clusters drops 7 of 47 classes, so that some class is dropped twice.
+        Any two clusters share at least 6 classes. For EMNIST 47 classes remain, and any two clusters share at least
+        33. In EMNIST each of 8 clusters lacks 7 of 47 classes, so at least two clusters lack a common class.
 
     Source
         Lin et al. (2023), Section III-A1 (MNIST, Fashion-MNIST, CIFAR10; 33 is ours).
@@ -149,6 +151,6 @@ def class_overlap(data: str = among(*OVERLAPS), unused: int = Z[0:]) -> Sides:
 
 @class_overlap.step("dropped twice")
 def dropped_twice() -> Sides:
-    """Together, 8 clusters of EMNIST drop more classes than there are."""
+    """Check that 8 clusters of EMNIST together lack more than 47 classes."""
     classes, kept, _ = OVERLAPS["EMNIST"]
     return at_least(8 * (classes - kept), classes=classes, one=1)

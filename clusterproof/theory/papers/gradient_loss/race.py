@@ -1,4 +1,4 @@
-"""Claims on Section III-B: which method separates the clusters sooner, by how much, and what an iteration costs."""
+"""Claims on Section III-B: the number of iterations until clusters are separated, and the cost of an iteration."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ from clusterproof.synthetic import QuadraticMixture, RegressionMixture
 from clusterproof.theory.exact.algebra import NotNegative
 
 LIMIT = 60
-"""Number of rounds after which a comparison stops. A run that has not reached the purity counts as LIMIT + 1."""
+"""Number of rounds after which a comparison stops. A run that has not reached the purity gets LIMIT + 1 rounds."""
 
 
 @dataclass(frozen=True)
@@ -42,8 +42,8 @@ class Setting:
     Attributes
     ----------
     distance
-        Typical distance of each model from the pooled optimum, in units of the separation of the clusters. For a
-        distance near 0 the models start from nearly one point.
+        Typical distance of each initial model from the pooled optimum, in units of the separation of the clusters.
+        For a distance near 0 the initial models are nearly equal.
     step_size
         The step size alpha. The largest curvature is 1.
     rows
@@ -108,7 +108,7 @@ def arrival(setting: Setting, weight: float, seed: int, replicates: int) -> np.n
 def race(
     setting: Setting, stream: np.random.Generator, replicates: int, weight: float = 0.2
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Return the rounds that IFCA and GL-CFL need for purity 0.9, (replicates,), with the same starts and data."""
+    """Return the rounds that IFCA and GL-CFL need for purity 0.9, (replicates,), for the same models and data."""
     seed = int(stream.integers(2**31))
     return arrival(setting, 0.0, seed, replicates), arrival(setting, weight, seed, replicates)
 
@@ -117,7 +117,7 @@ APART, ONE_POINT = 1.0, 0.01
 """Distance of the initial models from the pooled optimum, in units of the clusters' separation."""
 
 FEW = 2
-"""Largest number of saved rounds that the claim allows if all models start from one point."""
+"""Largest number of saved rounds that the claim allows if all initial models are nearly equal."""
 
 
 @claim(
@@ -130,13 +130,14 @@ FEW = 2
     places="section 3-B",
 )
 def sooner(stream: Stream, replicates: Replicates) -> dict[str, Frequency]:
-    """If models start far apart, gradients and losses reach purity 0.9 no later than losses only.
+    """If initial models are far apart, GL-CFL reaches purity 0.9 no later than IFCA.
 
     Hypotheses
-        The task is a regression mixture with 40 clients in 4 clusters, batches of 20 samples, and alpha = 0.1. Models
-        start independently at about the clusters' separation from the pooled optimum. GL-CFL has the descent sign, the
-        mean loss and lambda = 0.2; both methods pin clients to empty clusters. There are 20 dimensions, noise 0.5 and
-        separation 1. A run that has not reached the purity after 60 iterations counts as 61.
+        The task is a regression mixture with 40 clients in 4 clusters, batches of 20 samples, and alpha = 0.1.
+        Initial models are independent, and their distance from the pooled optimum is about the separation of the
+        clusters. GL-CFL has the descent sign, the mean loss and lambda = 0.2. Both methods pin clients to empty
+        clusters. There are 20 dimensions, noise 0.5 and separation 1. If a run has not reached the purity after 60
+        iterations, its number of iterations is 61.
 
     Statement
         P(T > T_IFCA) <= 1/2 for the first iterations T and T_IFCA with purity at least 0.9.
@@ -168,25 +169,26 @@ def sooner(stream: Stream, replicates: Replicates) -> dict[str, Frequency]:
     places="section 3-B",
 )
 def same_start(stream: Stream, replicates: Replicates) -> dict[str, Frequency]:
-    """If the models start from one point, the similarity saves almost no iterations.
+    """If the initial models are nearly equal, the similarity saves almost no iterations.
 
     Hypotheses
-        The hypotheses of ``gradient-loss/sooner``, but the models start within 0.01 of the separation of one point.
+        The hypotheses of ``gradient-loss/sooner`` hold, except that the initial models are within 0.01 of the
+        separation of one point.
 
     Statement
-        P(T_IFCA - T > 2) <= 1/2 for the first iterations with purity at least 0.9. So the method saves iterations only
-        when its baseline starts slowly. Independent initial models make the baseline slow, because their losses differ
-        for reasons other than the cluster.
+        P(T_IFCA - T > 2) <= 1/2 for the first iterations with purity at least 0.9. So the method saves iterations
+        only if its baseline is slow at the beginning. Independent initial models make the baseline slow, because most
+        of the difference between their losses has nothing to do with the clusters.
 
     Lines
         (at most one), (none lost)
-            The median saving is none or one iteration.
+            The median number of saved iterations is 0 or 1.
         (any step and batch)
             The statement for alpha = 0.03, 0.1 and 0.3 and batches of 10, 20 and 100 samples.
 
     Source
-        Ours; the claim identifies the iterations that Section III-B saves. The paper does not state how
-        the K models are initialised.
+        Ours. The claim shows which iterations the method saves in Section III-B. The paper does not state how the K
+        models are initialised.
     """
     baseline, proposed = race(Setting(distance=ONE_POINT), stream, replicates)
     return {
@@ -203,13 +205,13 @@ def same_start_of_any_batch(
     step_size: float = among(0.03, 0.1, 0.3),
     rows: int = among(10, 20, 100),
 ) -> Frequency:
-    """For these step sizes and batches, the method saves at most two iterations."""
+    """Check that the method saves at most two iterations for three step sizes and three batch sizes."""
     baseline, proposed = race(Setting(ONE_POINT, step_size, rows), stream, replicates)
     return probability(baseline - proposed > FEW, at_most=0.5)
 
 
 def mean_purity(weight: float, seed: int, replicates: int) -> np.ndarray:
-    """Return the mean purity of rounds 2 to 4 in each replicate. Models start at a distance of 0.3 separations."""
+    """Return the mean purity of rounds 2 to 4 in each replicate. Initial models have a distance of 0.3 separations."""
     rounds = islice(Setting(distance=0.3).rounds(weight, seed, replicates), 1, 4)
     return np.asarray(np.mean([purities(*played) for played in rounds], axis=0))
 
@@ -223,10 +225,11 @@ def mean_purity(weight: float, seed: int, replicates: int) -> np.ndarray:
     places="section 3-B",
 )
 def weight_at_start(stream: Stream, replicates: Replicates) -> dict[str, Frequency]:
-    """The weight 0.5 of the similarity gives a higher purity at the beginning than the weight 0.1.
+    """In the first iterations, the purity is higher with the weight 0.5 of the similarity than with the weight 0.1.
 
     Hypotheses
-        The hypotheses of ``gradient-loss/sooner``, but the models start at 0.3 separations.
+        The hypotheses of ``gradient-loss/sooner`` hold, except that the distance of the initial models is 0.3
+        separations.
 
     Statement
         P(mean purity of iterations 2-4 with lambda = 0.5 < the same mean with lambda = 0.1) <= 1/2.
@@ -236,9 +239,9 @@ def weight_at_start(stream: Stream, replicates: Replicates) -> dict[str, Frequen
             The median difference is between 0.03 and 0.1.
 
     Source
-        Lin et al. (2023), Section III-B: "when lambda changes from 0.1 to 0.5, the proposed algorithm can
-        achieve higher purity at the beginning". Later the higher weight lowers the accuracy: near the optima the
-        gradient, and so its direction, is only noise. The interval is ours.
+        Lin et al. (2023), Section III-B: "when lambda changes from 0.1 to 0.5, the proposed algorithm can achieve
+        higher purity at the beginning". In later iterations the higher weight decreases the accuracy, because near
+        the optima the direction of a gradient is only noise. The interval is ours.
     """
     seed = int(stream.integers(2**31))
     low, high = (mean_purity(weight, seed, replicates) for weight in (0.1, 0.5))
@@ -266,8 +269,8 @@ def reduction_ceiling(
     """The reduction of iterations is at most 1 - 2 / T for a baseline that needs T iterations.
 
     Hypotheses
-        S = 0 in the first iteration, because no model has moved. The baseline has the same data and starts. T is the
-        first iteration with purity at least 0.9, counted from 1.
+        S = 0 in the first iteration, because no model has moved. The baseline has the same data and initial models. T
+        is the first iteration with purity at least 0.9, counted from 1.
 
     Statement
         The first iteration is the same as the baseline's, so T_new >= min(2, T_IFCA). For T_IFCA >= 2 the reduction is
@@ -282,7 +285,7 @@ def reduction_ceiling(
 
 @reduction_ceiling.step("algebra", needed=False)
 def reduction_ceiling_on_symbols(later: NotNegative, baseline: int = Z[2:]) -> Sides:
-    """Check T_new = 2 + later: the methods agree in the first iteration, which does not reach the purity."""
+    """Check T_new = 2 + ``later``. Both methods agree in the first iteration, which does not reach the purity."""
     return at_most(1 - Fraction(2 + later, baseline), ceiling=1 - Fraction(2, baseline))
 
 
@@ -304,17 +307,18 @@ def reduction_up_to(stream: Stream, replicates: Replicates, weight: float = amon
     """The method reduces the iterations to purity 0.9 by up to 98 %, 21 % and 97 %.
 
     Hypotheses
-        The paper states none: neither lambda nor seeds, batch size, learning rate or initial models. The claim is
-        tested in the setting of ``gradient-loss/sooner``, with lambda 0.2 or 0.5. "Up to" would be well defined if the
-        reductions of two pairs of runs with one setting rarely differed by more than 0.2.
+        The paper states neither lambda nor seeds, batch size, learning rate or initial models. The check uses the
+        setting of ``gradient-loss/sooner``, with lambda 0.2 or 0.5. "Up to" would be well defined if the reductions
+        in two pairs of runs with the same setting rarely differed by more than 0.2.
 
     Statement
         "reduces iterations required to achieve 0.9 clustering purity by up to 98 %, 21 % and 97 %": P(two reductions
         differ by more than 0.2) <= 1/20.
 
     Source
-        Lin et al. (2023), Section III-B and Fig. 5 (Fashion-MNIST, CIFAR10, EMNIST). "Up to" is a largest value over an
-        unknown number of runs. In our reading, a printed reduction is the median over runs, with its interval.
+        Lin et al. (2023), Section III-B and Fig. 5 (Fashion-MNIST, CIFAR10, EMNIST). "Up to" is the largest value in
+        an unknown number of runs. In our reading, a printed reduction is the median over runs, with a confidence
+        interval.
     """
     baseline, proposed = race(Setting(distance=APART), stream, replicates, weight=weight)
     saved = 1 - proposed / baseline
@@ -344,11 +348,12 @@ def units(clusters: int) -> tuple[int, int]:
     places="algorithm 1, line 3; algorithm 1, line 5; algorithm 1, line 7; algorithm 1, line 9",
 )
 def cost_of_an_iteration(clusters: Annotated[int, integers(1, 8, upwards=True)]) -> Sides:
-    """An iteration costs a client 3 K forward passes; an iteration of the baseline costs K + 2.
+    """An iteration of GL-CFL costs a client 3 K forward passes, and an iteration of the baseline costs K + 2.
 
     Hypotheses
-        A client uses one mini-batch in an iteration, a backward pass costs two forward passes, and no pass is repeated.
-        The chosen model's step uses the gradient, or the forward pass, that is already computed.
+        A client uses one mini-batch in an iteration, a backward pass costs two forward passes, and no pass is
+        repeated. The gradient step on the chosen model reuses the gradient or the forward pass that the client has
+        already computed.
 
     Statement
         GL-CFL needs K forward and K backward passes, K + 2 K forward passes in total; the baseline needs K forward
@@ -357,8 +362,8 @@ def cost_of_an_iteration(clusters: Annotated[int, integers(1, 8, upwards=True)])
 
     Source
         Lin et al. (2023), Algorithm 1, lines 5 to 9, and its baseline, IFCA. Every percentage of Section III-B counts
-        iterations. The server sends the K models, and to new clients also the models' last moves. A client sends one
-        model back.
+        iterations. The server sends the K models, and to new clients also the last changes of the models. A client
+        sends one model back.
     """
     return equal((units(clusters)[0], 3 * clusters), (units(clusters)[1], clusters + 2))
 
@@ -375,7 +380,7 @@ def cost_of_an_iteration(clusters: Annotated[int, integers(1, 8, upwards=True)])
     places="section 3-B",
 )
 def fewer_passes(stream: Stream, replicates: Replicates) -> Frequency:
-    """With the similarity, clients need no more passes for purity 0.9 than with only the loss.
+    """Clients of GL-CFL need no more passes for purity 0.9 than clients of IFCA.
 
     Hypotheses
         The hypotheses of ``gradient-loss/sooner``; passes are counted as in ``gradient-loss/cost-of-an-iteration``.
@@ -385,9 +390,9 @@ def fewer_passes(stream: Stream, replicates: Replicates) -> Frequency:
 
     Source
         Lin et al. (2023), abstract: "can reduce clustering iterations by up to 99%"; Section III-B: "can reduce 99%
-        iterations to achieve 0.9 clustering purity" on MNIST. The reading counts passes, where the paper counts
-        iterations, and uses other data. The method saves about a third of the iterations, see ``gradient-loss/sooner``,
-        but each iteration costs twice as much.
+        iterations to achieve 0.9 clustering purity" on MNIST. The reading counts passes, whereas the paper counts
+        iterations, and it uses other data. The method saves about a third of the iterations, see
+        ``gradient-loss/sooner``, but each iteration costs twice as much.
     """
     baseline, proposed = race(Setting(distance=APART), stream, replicates)
     proposed_units, baseline_units = units(4)
@@ -421,11 +426,12 @@ def training_loss(stream: Stream, replicates: Replicates) -> Frequency:
     """In the first iterations, the training loss is lower than the baseline's training loss.
 
     Hypotheses
-        The hypotheses of ``gradient-loss/sooner``: models start apart, and lambda = 0.2. The training loss is the mean
-        over clients of the expected loss of the model that each has chosen.
+        The hypotheses of ``gradient-loss/sooner`` hold. The training loss is the mean over clients of the expected
+        loss of the model that the client has chosen.
 
     Statement
-        P(mean over iterations 1 to 12 of the training loss > the baseline's) <= 1/2.
+        P(mean training loss over iterations 1 to 12 > mean training loss of the baseline over these iterations) <=
+        1/2.
 
     Source
         Lin et al. (2023), Fig. 4 and Section III-B: "the cluster performance and training efficiency of the proposed
@@ -453,12 +459,14 @@ def training_loss_in_passes(stream: Stream, replicates: Replicates) -> Frequency
         ``gradient-loss/cost-of-an-iteration``.
 
     Statement
-        P(mean over iterations 1 to 6 of the training loss > the baseline's over iterations 2, 4, ..., 12) <= 1/2.
+        P(mean training loss over iterations 1 to 6 > mean training loss of the baseline over iterations 2, 4, ...,
+        12) <= 1/2.
 
     Source
-        Lin et al. (2023), Section III-B, of Fig. 4: "when CNN is used as FL model, the cluster performance and training
-        efficiency of the proposed algorithm is also better". In the reading, efficiency refers to work, where the
-        figure counts iterations, and the task is a regression mixture, where the paper trains networks on MNIST.
+        Lin et al. (2023), Section III-B, about Fig. 4: "when CNN is used as FL model, the cluster performance and
+        training efficiency of the proposed algorithm is also better". In our reading, efficiency is measured in
+        passes, whereas the figure counts iterations. The task is a regression mixture, whereas the paper trains
+        networks on MNIST.
     """
     proposed_units, baseline_units = units(4)
     ratio = proposed_units // baseline_units

@@ -1,4 +1,4 @@
-"""Computes GL-CFL exactly in one dimension, for clients with loss (w - b)^2 / 2 in rational arithmetic.
+"""Exact computation of GL-CFL in one dimension, for clients with losses (w - b)^2 / 2, in rational arithmetic.
 
 The cosine of two numbers is the product of their signs, so every score is rational. Texts of claims print these lines,
 which are independent of the class in ``algorithms`` and of the definition for ``conform``.
@@ -16,7 +16,7 @@ from clusterproof.checker.claims import Q
 from clusterproof.synthetic import QuadraticMixture
 
 POINT, STEP = Q[::2], Q[Fraction(1, 10) : 1 : 5]
-"""Ranges of a model, a minimiser or a gradient, and of alpha, which is at most one over the curvature."""
+"""Range of a model, a minimiser or a gradient, and range of alpha, which is at most 1 divided by the curvature."""
 WEIGHT = Q[Fraction(1, 10) : Fraction(1, 2) : 4]
 """The values of lambda in Fig. 4."""
 FIFTH = Fraction(1, 5)
@@ -43,7 +43,7 @@ def score(weight: Fraction, similarity: Fraction | int, loss: Fraction) -> Fract
 
 
 def best(scores: Sequence[Fraction]) -> int:
-    """Return the model with the largest score in (4); ties go to the smallest index."""
+    """Return the index of the model with the largest score in (4). Ties go to the smallest index."""
     return max(range(len(scores)), key=lambda k: (scores[k], -k))
 
 
@@ -90,7 +90,7 @@ def exact_rounds(
 
 
 def scalar_task(centers: Sequence[Fraction]) -> QuadraticMixture:
-    """Return the clients with these minimisers and curvature 1; equal minimisers form a true cluster."""
+    """Return clients with the given minimisers and curvature 1. Clients with equal minimisers form a true cluster."""
     points = np.array([float(center) for center in centers])
     labels = np.unique(points, return_inverse=True)[1].astype(np.int64)
     return QuadraticMixture(hessians=np.ones((len(points), 1, 1)), centers=points[:, None], labels=labels)

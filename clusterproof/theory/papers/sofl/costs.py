@@ -28,15 +28,15 @@ def task(clusters: int) -> QuadraticMixture:
     places="algorithm 1, line 7; algorithm 1, line 26",
 )
 def no_extra_communication(clusters: int = CLUSTERS, local_steps: int = STEPS) -> Sides:
-    """In a round, SoFL sends and computes no more than FedAvg.
+    """In every round, clients of SoFL send, receive and compute no more than clients of FedAvg.
 
     Hypotheses
-        All clients take part, as in the paper's experiments. With fewer participants, the clustering round still needs
-        all clients, which are 1 / participation times as many.
+        All clients take part, as in the paper's experiments. With partial participation, the clustering round would
+        still need all clients, which are 1 / participation times as many as in other rounds.
 
     Statement
-        The numbers sent to and from clients, and the clients' passes, are the same as in FedAvg. The server computes
-        the map and the second clustering.
+        SoFL and FedAvg send equally many numbers to and from clients, and their clients compute equally many passes.
+        In SoFL, the server also computes the map and the second clustering.
 
     Source
         Zhang and Qiao (2024), Sections 3 and 4: the clusters are computed from the updates that clients send anyway.
@@ -61,13 +61,14 @@ def ifca_consumption(clusters: int = CLUSTERS, local_steps: int = STEPS) -> Side
         There are K models, E local steps and model averaging. A backward pass costs two forward passes.
 
     Statement
-        An IFCA client receives K models and sends one back, (K + 1) / 2 times SoFL's numbers. It makes K - 1 more
-        forward passes, (3 E + K - 1) / (3 E) times SoFL's work: twice for K = 4 and E = 1, 1.02 times for E = 50. In
-        our reading, "several times" means K times the models sent to a client. We do not check it for the work.
+        A client of IFCA receives K models and sends one back, so it exchanges (K + 1) / 2 times as many numbers as a
+        client of SoFL. It computes K - 1 more forward passes. Its total computation is (3 E + K - 1) / (3 E) times as
+        large: twice for K = 4 and E = 1, and 1.02 times for K = 4 and E = 50. In our reading, "several times" means K
+        times the models sent to a client. We do not check it for the computation.
 
     Source
-        Zhang and Qiao (2024), on IFCA: "several times" is true for the models sent to clients, which are K times as
-        many. It is false for the work if clients make many local steps.
+        Zhang and Qiao (2024), on IFCA. "Several times" is true for the number of models that the server sends to a
+        client. It is false for the total computation if clients take many local steps.
     """
     ours = cost_of_a_round(SoFL(step_size=0.1, local_steps=local_steps), task(clusters))
     theirs = cost_of_a_round(IFCA(step_size=0.1, averaging="model", local_steps=local_steps), task(clusters))
@@ -92,23 +93,25 @@ def ifca_consumption(clusters: int = CLUSTERS, local_steps: int = STEPS) -> Side
 def clustering_condition(
     largest: Fraction = Q[Fraction(1, 10) :: 2], factor: Fraction = Q[1 : Fraction(99, 10) : 10]
 ) -> Sides:
-    """Clients are clustered if (a) the global update is small and (b) the clients' updates still fluctuate.
+    """The server clusters the clients if (a) the global update is small and (b) the clients' updates are still large.
 
     Hypotheses
-        The recommended delta_1 = max ||Delta w_i|| / 10 and delta_2 in [delta_1, 10 delta_1]. delta_1 is exactly a
-        tenth of the largest update, and delta_2 < 10 delta_1: at delta_2 = 10 delta_1 (b) is false. The check has a
-        largest update of at least 1/10 and delta_2 <= 99/10 delta_1.
+        The thresholds are as recommended: delta_1 = max ||Delta w_i|| / 10 and delta_2 in [delta_1, 10 delta_1]. For
+        delta_2 = 10 delta_1, (b) would be false. The check has a largest update of at least 1/10, and delta_2 <=
+        99/10 delta_1.
 
     Statement
         (a) 0 < ||sum_i Delta w_i|| < delta_1 and (b) max_i ||Delta w_i|| > delta_2 > 0.
 
     Source
-        Zhang and Qiao (2024), Section 4.1. In our reading, clients are clustered if (a) is true with the mean instead
-        of the sum, as in Sattler et al. With thresholds that are fixed before training, (b) would be a real condition,
-        but the paper gives no value. The paper's alternative, a fixed round, is ``trigger="round"``.
+        Zhang and Qiao (2024), Section 4.1. In our reading, the server clusters the clients if (a) is true with the
+        mean instead of the sum, as in Sattler et al. If the thresholds were fixed before training, (b) could be true
+        or false, but the paper states no values for them. As an alternative, the paper clusters in a fixed round
+        (``trigger="round"``).
 
     Proof
-        10 delta_1 = max ||Delta w_i||, so (b) is true for every delta_2 < 10 delta_1 and false at the end.
+        10 delta_1 = max ||Delta w_i||, so (b) is true for every delta_2 < 10 delta_1, and false for delta_2 = 10
+        delta_1.
     """
     delta_2 = factor * largest / 10
     suppose("(b) is false, max ||Delta w_i|| <= delta_2", largest <= delta_2)

@@ -1,4 +1,4 @@
-"""Claims on line 14 of Algorithm 1: the number of clusters by the elbow, or by the silhouette with a minimum."""
+"""Claims on line 14 of Algorithm 1: the number of clusters, from the elbow or from the silhouette with a threshold."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ def chord(curve: Sequence[Fraction]) -> list[Fraction]:
 
 
 def elbow(curve: Sequence[Fraction]) -> int:
-    """Return the number of clusters at which the curve is farthest below its chord, or 1 if no point is below it."""
+    """Return the number of clusters at which the curve is farthest below its chord, or 1 if it is nowhere below it."""
     depths = [above - value for above, value in zip(chord(curve), curve, strict=True)]
     return depths.index(max(depths)) + 1
 
@@ -59,8 +59,8 @@ def elbow_exact_winners(
     """If the map returns exactly the true clusters, the curve is farthest below its chord at the number of clusters.
 
     Hypotheses
-        Clients are equal within each of K >= 3 clusters, and the map has one winner for each cluster, as it has at a
-        common stationary point of losses with equal Hessians. The winners have different directions.
+        Clients are equal within each of K >= 3 clusters, and the map has one winner for each cluster. (This happens
+        at a common stationary point of losses with equal Hessians.) The winners have different directions.
 
     Statement
         K = elbow(M), where M is the set of winners and the curve is WCSS_1 .. WCSS_z of (6), z = |M|.
@@ -68,14 +68,14 @@ def elbow_exact_winners(
     Source
         Zhang and Qiao (2024), Section 4.1 (b): "By analyzing the WCSS curves of the winning neurons, the accuracy of
         the K value of the number of clusters is ensured", and Algorithm 1, line 14, K = elbow(M). The paper does not
-        define the elbow. In the reading, it is the point farthest below the chord between the ends of the curve. Every
-        definition that needs a point on both sides behaves in the same way. Section 5.2.2 allows maps with as many
-        winners as clusters: "a closer resolution can be taken, when the SOM will degenerate into a K-means algorithm".
-        ``sofl/guarded-count`` has a count without this flaw.
+        define the elbow. Our reading defines it as the point farthest below the chord between the ends of the curve.
+        Every definition that excludes the ends of the curve has the same flaw. Section 5.2.2 allows maps with as many
+        winners as clusters: "a closer resolution can be taken, when the SOM will degenerate into a K-means
+        algorithm". ``sofl/guarded-count`` defines a number of clusters without this flaw.
 
     Proof
-        WCSS_z = 0 is the end of the curve, where the distance to the chord is zero. So the elbow is below z, and with z
-        = K winners it gives fewer than K clusters.
+        The last point of the curve is WCSS_z = 0, where the distance to the chord is zero. So the elbow is below z,
+        and for z = K winners it is below K.
     """
     winners = [(x1, y1), (x2, y2), (x3, y3)]
     apart = all(p[0] * q[1] != q[0] * p[1] for p, q in combinations(winners, 2))
@@ -101,26 +101,26 @@ def elbow_below_chord(
     y: tuple[int, ...] = COORDINATES,
     z: tuple[int, ...] = COORDINATES,
 ) -> dict[str, Sides]:
-    """The curve of within-cluster sums lies below its chord, and on its chord only for a regular simplex.
+    """The curve of within-cluster sums lies below its chord, and equals its chord only for a regular simplex.
 
     Hypotheses
-        There are z >= 3 distinct points, here ``count`` points in space. The curve WCSS_1 .. WCSS_z has the least sums.
+        There are z >= 3 distinct points, here ``count`` points in space. The curve WCSS_1 .. WCSS_z contains the
+        smallest sums over all partitions.
 
     Statement
-        WCSS_k <= WCSS_1 (z - k) / (z - 1) for k = 1 .. z, with equality for all k exactly where all pairs
-        of points have the same distance. So for z >= 3 winners, the elbow is 1 only for a regular simplex, and it is
-        never z.
+        WCSS_k <= WCSS_1 (z - k) / (z - 1) for k = 1 .. z, with equality for all k exactly if all pairs of points have
+        the same distance. So for z >= 3 winners, the elbow is 1 only for a regular simplex, and it is never z.
 
     Source
-        Ours on Zhang and Qiao (2024), Algorithm 1, line 14 and (6). Equality can occur. So the elbow returns one
-        cluster exactly for the sets of winners that most clearly form z clusters.
+        Ours on Zhang and Qiao (2024), Algorithm 1, line 14 and (6). Equality can occur. So for the winners that most
+        clearly form z clusters, the corners of a regular simplex, the elbow returns one cluster.
 
     Proof
-        Put k - 1 random points in clusters of their own, and all other points in one cluster. The sum of this cluster
-        is the sum of the squared distances of its pairs, divided by z - k + 1. The mean over the choices is WCSS_1 (z -
-        k) / (z - 1), and the least sum is at most the mean. At k = z - 1 the sum is half of one pair's squared
-        distance. If the least sum equals the mean, all pairs have the same distance, and then every partition has the
-        least sum.
+        Put each of k - 1 random points in a cluster of its own, and all other points in one cluster. The sum of
+        squares of this last cluster is the sum of the squared distances of its pairs, divided by z - k + 1. Its mean
+        over the random choice is WCSS_1 (z - k) / (z - 1), and the smallest sum is at most this mean. For k = z - 1
+        the sum is half of the squared distance of one pair. So if the smallest sum equals the mean, all pairs have
+        the same distance. Then every partition has the smallest sum.
     """
     points: list[Point] = [tuple(map(Fraction, each)) for each in zip(x, y, z, strict=True)]
     distances = [squared_distance(p, q) for p, q in combinations(points, 2)]
@@ -139,7 +139,7 @@ DIMENSION = 40
 """Dimension of the models."""
 
 ALLOWED = 0.05
-"""Largest share of runs for which the claim allows a wrong number."""
+"""Largest share of runs in which the claim allows a wrong number of clusters."""
 
 COUNTS = (1, 2, 4, 8)
 """True numbers of clusters in the check."""
@@ -180,21 +180,22 @@ def counted(task: QuadraticMixture, seed: int) -> int:
     headline=True,
 )
 def guarded_count(stream: Stream, replicates: Replicates) -> Frequency:
-    """The silhouette of the clients finds 1, 2, 4 and 8 clusters if one cluster is also allowed.
+    """The silhouette of the clients, with a threshold for a single cluster, finds 1, 2, 4 and 8 clusters.
 
     Hypotheses
-        There are 24 clients in K equal clusters. Their updates have a cosine of about 0.8 within a cluster and 0 across
-        clusters; for K = 1, the cosine is about 0.1. The map has 5 x 5 neurons, which start at samples, and SoFL's
-        schedule.
+        There are 24 clients in K clusters of equal size. Updates have a cosine of about 0.8 within a cluster and 0
+        across clusters. For K = 1, the cosine is about 0.1. The map has 5 x 5 neurons, which are initialised with
+        samples, and SoFL's schedule.
 
     Statement
         P(K_hat != K) <= 0.05. K_hat is the number k among 2 .. z whose partition of the clients, by k-means on the z
         winners, has the largest mean cosine silhouette. It is 1 if this silhouette is below 0.25.
 
     Source
-        Ours on Zhang and Qiao (2024), Algorithm 1, line 14. Clusters with a large cosine between them may be merged, so
-        0.25 is not a good value for every task. The claim needs scikit-learn, the extra ``cluster``. This count
-        replaces the elbow, which never returns z and hardly ever returns 1, see ``sofl/elbow-below-chord``.
+        Ours on Zhang and Qiao (2024), Algorithm 1, line 14. The rule may merge clusters whose updates have a large
+        cosine, so the threshold 0.25 does not suit every task. The claim needs scikit-learn, the extra ``cluster``.
+        This count replaces the elbow, which never returns z and hardly ever returns 1, see
+        ``sofl/elbow-below-chord``.
     """
     wrong = []
     for clusters in stream.choice(COUNTS, replicates):

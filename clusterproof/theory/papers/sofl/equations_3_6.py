@@ -1,4 +1,4 @@
-"""Claims on (3)-(6), the objective of the clustering over all partitions, on K, and on weights (5 and line 30)."""
+"""Claims on the objectives (3)-(6) of the clustering, on the choice of K, and on the weights in (5) and line 30."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ Labels = tuple[int, ...]
 
 
 def partitions(size: int) -> list[Labels]:
-    """Return all partitions of 0, ..., size - 1 as the group of each element.
+    """Return all partitions of 0, ..., size - 1, each as a list with the group of each element.
 
     Groups are numbered by first appearance.
     """
@@ -61,7 +61,7 @@ def within_sum(points: Sequence[Point], labels: Labels) -> Fraction:
 
 
 def exact_curve(points: Sequence[Point]) -> list[Fraction]:
-    """Return the least within-cluster sum of squares for 1 .. n clusters, by enumeration of all partitions."""
+    """Return the smallest within-cluster sum of squares for 1 .. n clusters, by enumeration of all partitions."""
     found = [(max(labels), within_sum(points, labels)) for labels in partitions(len(points))]
     return [min(total for groups, total in found if groups == k) for k in range(len(points))]
 
@@ -89,13 +89,13 @@ def equation_3(
         min over W = {w_1 .. w_K} and C = {C_1 .. C_K} of sum_k sum_(i in C_k) L(w_k, D_i).
 
     Source
-        Zhang and Qiao (2024), (3) and Section 4. This is a definition. The sum has no weights p_i, which (1) and (5)
-        have. In our reading, K is given as the number of true clusters, and (6) is minimised for this K, see
+        Zhang and Qiao (2024), (3) and Section 4. (3) is a definition. Unlike (1) and (5), it has no weights p_i. In
+        our reading, K is the given number of true clusters, and the method minimises (6) for this K, see
         ``sofl/equation-6``.
 
     Proof
-        Splitting a cluster never increases the sum, because both parts may keep its model. So one cluster per client
-        minimises the sum over K, and nothing else does if all minimisers differ.
+        Splitting a cluster does not increase the smallest sum, because both parts may have the old model. So one
+        cluster per client minimises the sum over K. If all minimisers differ, no other partition does.
     """
     centres: list[Point] = [(Fraction(coordinate),) for coordinate in (b1, b2, b3, b4)]
     best = min((within_sum(centres, labels), labels) for labels in partitions(4))[1]
@@ -108,7 +108,7 @@ def equation_3(
 
 
 def pair_sum(points: Sequence[Point], labels: Labels, squared: bool) -> Fraction:
-    """Return (4), the distances of all ordered pairs within the groups of points on a line, or their squares."""
+    """Return (4) for points on a line: the sum of distances, or of their squares, over ordered pairs within groups."""
     pairs = [(x[0] - y[0]) for group in groups_of(points, labels) for x in group for y in group]
     return sum((gap**2 if squared else abs(gap) for gap in pairs), Fraction(0))
 
@@ -138,20 +138,21 @@ def equation_4(b1: int = LINE[0], b2: int = LINE[1], b3: int = LINE[2], b4: int 
     """Minimising the distances within clusters (4), and then each cluster's loss (5), minimises (3).
 
     Hypotheses
-        K = 2 is given, and theta_i are the clients' own minimisers (as variables of (4) they would all be equal).
-        Weights are equal, and all losses have the same Hessian. dist is the Euclidean distance or its square. The claim
-        uses whichever makes it true, and breaks ties in the same way.
+        K = 2 is given, and theta_i are the clients' own minimisers. (If (4) were minimised over the theta_i, they
+        would all be equal.) Weights are equal, and all losses have the same Hessian. dist is the Euclidean distance
+        or its square. The check chooses the distance, and the partition among ties in (4), for which the claim is
+        true, if such a choice exists.
 
     Statement
-        A partition that minimises sum_k sum_(i,j in C_k) dist(theta_i, theta_j) has, with the best
-        model of each cluster, the least sum of losses (3).
+        A partition that minimises sum_k sum_(i,j in C_k) dist(theta_i, theta_j) also minimises the sum of losses (3),
+        with the best model of each cluster.
 
     Source
         Zhang and Qiao (2024), Section 4: "we can decompose Equation (3) into two distinct optimization stages: the
         clustering stage with the optimization objective, as shown in Equation (4), and the model fusion stage". The
-        reading adds that the stages together minimise (3), the meaning of theta_i and dist, and that K is given. Since
-        sum_(i,j in C) ||theta_i - theta_j||^2 = 2 |C| sum_i ||theta_i - mean||^2, (4) gives more weight to a client of
-        a large cluster. The sum (6) does not, see ``sofl/equation-6``.
+        reading adds three things: the two stages together minimise (3), theta_i and dist have the meaning above, and
+        K is given. Since sum_(i,j in C) ||theta_i - theta_j||^2 = 2 |C| sum_i ||theta_i - mean||^2, clients of a
+        large cluster have a larger weight in (4). In (6) they have equal weights, see ``sofl/equation-6``.
     """
     points: list[Point] = [(Fraction(coordinate),) for coordinate in (b1, b2, b3, b4)]
     sums = {labels: within_sum(points, labels) for labels in partitions(4) if max(labels) == 1}
@@ -172,19 +173,19 @@ def equation_6(
     theta: tuple[Fraction, ...] = MINIMISERS,
     model: Fraction = Q[::2],
 ) -> dict[str, Sides]:
-    """With equal Hessians, (3) at the best models is half the within-cluster sum of squares (6).
+    """For losses with equal Hessians, (3) at the best models is half the within-cluster sum of squares (6).
 
     Hypotheses
-        phi_i(w) = ||w - theta_i||^2 / 2; the partition is given. The check has one cluster and one coordinate, because
-        both sides are sums over clusters and coordinates.
+        phi_i(w) = ||w - theta_i||^2 / 2, and the partition is given. Both sides are sums over clusters and
+        coordinates, so the check has one cluster and one coordinate.
 
     Statement
         min_W sum_k sum_(i in C_k) phi_i(w_k) = WCSS / 2 = (1/2) sum_k sum_(i in C_k) ||theta_i - mu_k||^2, since
-        sum_i phi_i(w) = WCSS / 2 + |C| ||w - mu||^2 / 2; and the sum over ordered pairs of (4) is sum_k 2 |C_k| WCSS_k.
+        sum_i phi_i(w) = WCSS / 2 + |C| ||w - mu||^2 / 2. The sum over ordered pairs in (4) is sum_k 2 |C_k| WCSS_k.
 
     Source
-        Zhang and Qiao (2024), (3), (4) and (6). The identity is ours. For given K, (3) and (6) therefore have the same
-        minimisers, and k-means on the clients' models minimises (3).
+        Zhang and Qiao (2024), (3), (4) and (6). The identity is ours. It implies that, for given K, (3) and (6) have
+        the same minimisers, so that a partition of the clients' models with the smallest (6) minimises (3).
     """
     mean = sum(theta) / clients
     within = sum((each - mean) ** 2 for each in theta)
@@ -210,20 +211,21 @@ def equation_6(
     places="(1)",
 )
 def algorithm_line_30(first: int = Z[1:], second: int = Z[1:], other: int = Z[1:]) -> Sides:
-    """A cluster's model is the sum of its clients' models with weights n_m / n.
+    """The model of a cluster is the sum of its clients' models with weights n_m / n.
 
     Hypotheses
         n is "the amount of data" in the input. The cluster has two clients, with ``first`` and ``second`` samples. A
         client outside the cluster has ``other`` samples.
 
     Statement
-        M = |C_i|, W_i = sum_(m=1)^M (n_m / n) w_m, n_m the data of client m: the weights sum to 1.
+        M = |C_i|, W_i = sum_(m=1)^M (n_m / n) w_m, where n_m is the number of samples of client m. The weights sum to
+        1.
 
     Source
-        Zhang and Qiao (2024), Algorithm 1, lines 1 and 27-31. With this n, the weights of a cluster sum to its share of
-        the data, so the model becomes smaller in each round. Before the clustering, the same line is an average. Line
-        29 takes all clients of the cluster, but line 8 trains only m clients. In our reading, n is the amount of data
-        of the cluster, and all its clients take part, see ``sofl/aggregation-in-cluster``.
+        Zhang and Qiao (2024), Algorithm 1, lines 1 and 27-31. With this n, the weights in a cluster sum to the
+        cluster's share of the data, so the model shrinks in each round. Before the clustering, the same line is an
+        average. Line 29 uses all clients of the cluster, but line 8 trains only m clients. In our reading, n is the
+        amount of data of the cluster, and all its clients take part, see ``sofl/aggregation-in-cluster``.
     """
     everything = first + second + other
     return equal(
@@ -244,18 +246,17 @@ def algorithm_line_30(first: int = Z[1:], second: int = Z[1:], other: int = Z[1:
 def aggregation_in_cluster(
     stream: Stream, clients: int = Z[2:12], dimension: int = Z[1:3]
 ) -> dict[str, Sides]:
-    """A cluster's model is the mean of its clients' models.
+    """The model of a cluster is the mean of its clients' models.
 
     Hypotheses
-        The clients have equal amounts of data and are clustered.
+        The clients have equal amounts of data, and the clustering has taken place.
 
     Statement
-        W_i = (1 / |C_i|) sum_(m in C_i) w_m. So W_i is in the convex hull of the models, and equal models do not
-        change.
+        W_i = (1 / |C_i|) sum_(m in C_i) w_m. So W_i is in the convex hull of the models, and equal models stay
+        unchanged.
 
     Source
-        Zhang and Qiao (2024), (5) and Algorithm 1, line 30, where n is the amount of data of the cluster. The claim is
-        an identity.
+        Zhang and Qiao (2024), (5) and Algorithm 1, line 30, where n is the amount of data of the cluster.
     """
     members = by_appearance(stream.integers(0, 4, clients))
     received = stream.standard_normal((clients, dimension))[members]

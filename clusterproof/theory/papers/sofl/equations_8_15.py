@@ -1,4 +1,4 @@
-"""Claims on (8)-(15): the effect of an update, the final radius, and the two half-steps of k-means."""
+"""Claims on (8)-(15): one update of the map, the final radius, and the two half-steps of k-means."""
 
 from __future__ import annotations
 
@@ -23,33 +23,34 @@ from clusterproof.theory.papers.sofl.equations_3_6 import Point, mean_of, square
 def equation_10(
     stream: Stream, dimension: int = Z[2:8], rate: Fraction = Q[Fraction(1, 100) : 1 : 100]
 ) -> dict[str, Sides]:
-    """An update moves the winner nearer to the sample. K-means never increases (6), and it stops.
+    """An update moves the winner nearer to the sample. K-means never increases (6), and terminates.
 
     Hypotheses
-        eta g is in (0, 1]. Neither the neuron nor the sample is zero, and they are not opposite. In (14) and (15), the
-        number of clusters is given, and an empty cluster keeps its centre.
+        eta g is in (0, 1]. The neuron and the sample are not zero, and do not have opposite directions. In (14) and
+        (15), the number of clusters is given, and an empty cluster keeps its centre.
 
     Statement
-        With nu' = nu + eta g (gamma - nu):
+        The updated neuron is nu' = nu + eta g (gamma - nu).
 
     Lines
         (10), distance
             ||nu' - gamma|| = (1 - eta g) ||nu - gamma||.
         (10), cosine
-            cos(nu', gamma) >= cos(nu, gamma): the winner by (8) and (9) also moves nearer in the sense of (9).
+            cos(nu', gamma) >= cos(nu, gamma). So the update also increases the cosine, by which (8) and (9) choose
+            the winner.
         (14), (15): falls
             sum_j ||xi_j - mu_(i(j))||^2 does not increase in (14) or (15).
         (14), (15): rests
             After finitely many rounds, the centres no longer change, as the stopping rule requires. The result is a
-            local minimum. In the paper's Table 2, k-means ends in a wrong local minimum from one start.
+            local minimum. In the paper's Table 2, k-means with one initialisation ends in a wrong local minimum.
 
     Source
         Zhang and Qiao (2024), (8)-(10), (14), (15) and the stopping rule after them.
 
     Proof
-        nu' lies on the segment from nu to gamma, hence in the cone of the two. (14) takes the least term for each
-        sample, and (15) the minimiser of each cluster. There are finitely many partitions, and none occurs again while
-        the sum falls.
+        nu' lies on the segment from nu to gamma, hence in the cone that they span. (14) chooses the smallest term for
+        each sample, and (15) chooses the minimiser for each cluster. There are finitely many partitions, and as long
+        as the sum decreases, no partition occurs twice.
     """
     neuron, sample = stream.standard_normal((2, dimension))
     after = som.train(
@@ -64,7 +65,7 @@ def equation_10(
 
 
 NEURONS = 5
-"""Neurons in a row, the first of which wins."""
+"""Number of neurons in a row. The first neuron wins."""
 
 
 @claim(
@@ -79,18 +80,19 @@ def shrinking_neighbourhood(updates: int = Z[1:]) -> Sides:
     """The neighbourhood shrinks until it contains only the best matching unit.
 
     Hypotheses
-        The schedule is (13) with sigma_0 = 1.5 and any T_max.
+        The schedule is (13) with sigma_0 = 1.5 and an arbitrary T_max.
 
     Statement
-        At the end of a run, N has one unit.
+        At the end of a run, the neighbourhood N contains one unit.
 
     Source
         Zhang and Qiao (2024), Section 3.3: "The range of N shrinks with time and only includes BMU after a certain
-        time", and Section 4.2: sigma(t) "determines the update range of the BMU neighborhood". (10) does not change
-        units outside N, and no line defines N. If N contains the units within sigma(t) of the winner, the sentence is
-        true for t > T_max / 4. If N contains all units, the sentence is false, because g by (11) is positive. At the
-        end, the step of the next unit still has exp(-9 / 2 sigma_0^2) = 0.135 times the winner's factor. If the radius
-        vanishes, as in ``sofl/theorem-1-robbins-monro``, the two meanings agree in the limit.
+        time", and Section 4.2: sigma(t) "determines the update range of the BMU neighborhood". (10) changes only the
+        units in N, but the paper does not define N. If N contains the units within sigma(t) of the winner, the
+        sentence is true for t > T_max / 4. If N contains all units, the sentence is false, because g is positive by
+        (11). At the end of the run, the rate of the winner's neighbour is still exp(-9 / 2 sigma_0^2) = 0.135 times
+        the rate of the winner. If the radius tends to 0, as in ``sofl/theorem-1-robbins-monro``, both meanings agree
+        in the limit.
     """
     width = Fraction(3, 2) / (1 + updates / Fraction(updates, 2))
     within = sum(distance <= width for distance in range(NEURONS))
@@ -103,16 +105,16 @@ def shrinking_neighbourhood(updates: int = Z[1:]) -> Sides:
 
 
 LONGEST = 50
-"""Number of rounds after which the centres must not move any more.
+"""Number of rounds after which the centres must no longer change.
 
-It is much larger than a run's number of partitions.
+It is much larger than the number of partitions in a run.
 """
 
 
 def half_steps(points: Sequence[Point], centres: list[Point]) -> tuple[list[Fraction], int]:
-    """Return the sum before and after each half-step, (14) and (15), and the number of rounds in which centres move.
+    """Return the sum of squares before and after each half-step, and the number of rounds in which centres change.
 
-    Ties go to the first centre, and an empty cluster keeps its centre.
+    The half-steps are (14) and (15). Ties go to the first centre, and the centre of an empty cluster does not change.
     """
     sums: list[Fraction] = []
     for moving in range(LONGEST):
@@ -133,9 +135,9 @@ def half_steps(points: Sequence[Point], centres: list[Point]) -> tuple[list[Frac
 
 @equation_10.line("(14), (15)", evaluations=100)
 def equations_14_15(stream: Stream, count: int = Z[3:6], dimension: int = Z[1:3]) -> dict[str, Sides]:
-    """Check the sum before and after each half-step, and the number of rounds with moves.
+    """Check the sum of squares before and after each half-step, and the number of rounds in which centres change.
 
-    The centres start at winners.
+    The initial centres are winners.
     """
     rows = np.unique(stream.integers(0, 6, (count, dimension)), axis=0).tolist()
     points: list[Point] = [tuple(map(Fraction, row)) for row in rows]

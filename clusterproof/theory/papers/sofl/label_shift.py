@@ -1,4 +1,4 @@
-"""A claim on label distribution skew: the best accuracy of one model for all clients, and numbers of Table 3."""
+"""A claim on label distribution skew: the best accuracy of one model for all clients."""
 
 from __future__ import annotations
 
@@ -51,14 +51,15 @@ def label_shift_ceiling(
 
     Hypotheses
         There are K clusters of equal weight with the same inputs. Cluster c has the labels (y + s_c) mod 10, with
-        distinct s_c mod 10. The accuracy concerns the server's model, before any local training.
+        distinct s_c mod 10. The claim is about the accuracy of the server's model, before any local training.
 
     Statement
-        The mean over the clusters of P(h(x) = y + s_c) is at most 1/K for every function h; more generally, at most the
-        largest weight of clients that share a shift. The function h(x) = y + s has the accuracy of the bound.
+        The mean over the clusters of P(h(x) = y + s_c) is at most 1/K for every function h. If the weights differ, it
+        is at most the largest total weight of clients with the same shift. The function h(x) = y + s attains the
+        bound.
 
     Source
-        Ours on the partition of Zhang and Qiao (2024), Section 5.1.1. Equality can occur.
+        Ours, about the partition in Zhang and Qiao (2024), Section 5.1.1. Equality can occur.
 
     Proof
         For each x the K labels y + s_c differ, so sum_c 1{h(x) = y + s_c} <= 1.

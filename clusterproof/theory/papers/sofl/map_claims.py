@@ -1,4 +1,4 @@
-"""Claims on the map: Section 4.1, "minimum mean square distortion", and Section 5.2.2, on the effect of the start."""
+"""Claims on the map: "minimum mean square distortion" (Section 4.1), and the effect of initialisation (5.2.2)."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ def points_at(length: int) -> list[Point]:
 
 
 def least_distortion(points: list[Point], *, one_direction: bool) -> Fraction:
-    """Return the least sum of squared distances from two neurons. On request, the first two samples share a winner."""
+    """Return the smallest sum of squared distances from two neurons; ``one_direction`` gives two samples one winner."""
     two = [labels for labels in partitions(len(points)) if max(labels) < 2]
     return min(within_sum(points, each) for each in two if each[0] == each[1] or not one_direction)
 
@@ -42,21 +42,22 @@ def least_distortion(points: list[Point], *, one_direction: bool) -> Fraction:
     expected="violated",
 )
 def mean_square_distortion(length: int = among(10, 3, 2)) -> Sides:
-    """Some map with winners by (9) has the least mean square distortion that its number of neurons makes possible.
+    """A map with winners by (9) can have the smallest mean square distortion that its number of neurons allows.
 
     Hypotheses
         There are three samples, (1, 0), (``length``, 0) and (0, 1), and two neurons. The distortion is the sum of
         squared Euclidean distances of the samples from their winners, and winners have the largest cosine, (8) and (9).
 
     Statement
-        The least distortion over all pairs of neurons, with these winners, equals the least distortion over all pairs
-        with any winners.
+        The smallest distortion over all pairs of neurons with winners by (8) and (9) equals the smallest distortion
+        with arbitrary winners.
 
     Source
         Zhang and Qiao (2024), Section 4.1: "By adjusting the winning neurons and their neighborhoods according to the
         client parameters, the SOM forms a quantitative mapping with minimum mean square distortion". The reading adds
-        the distortion, and the set over which it is minimised. Samples in one direction have one winner, however far
-        apart they are. ``sofl/mean-square-distortion-nearest`` has distances instead of cosines, as (7) allows.
+        the definition of the distortion, and the set over which it is minimised. The claim is false because samples
+        in one direction have the same winner, even if they are far apart. ``sofl/mean-square-distortion-nearest``
+        uses distances instead of cosines, as (7) allows.
     """
     shared, least = (least_distortion(points_at(length), one_direction=asked) for asked in (True, False))
     return at_most(shared, least=least)
@@ -80,14 +81,14 @@ def mean_square_distortion_nearest(
     """If the nearest neuron is the winner, the mean update never increases the mean square distortion.
 
     Hypotheses
-        The winner is the nearest neuron, and the only neuron in its neighbourhood. The update (10) goes towards the
-        sample, and is averaged over the samples. With rate 1, the map is k-means.
+        The winner is the nearest neuron, and its neighbourhood contains no other neuron. The update is the mean over
+        the samples of (10), which moves the winner towards a sample. With rate 1, the map is k-means.
 
     Statement
         The sum of squared distances between the samples and their winners does not increase.
 
     Source
-        Ours; the update is a step of Lloyd's algorithm, shortened by the rate.
+        Ours. The update is a step of Lloyd's algorithm, multiplied by the rate.
     """
     samples = stream.integers(1, 10, (6, 2)).astype(float)
     places = stream.integers(1, 10, (neurons, 2)).astype(float)
@@ -100,7 +101,7 @@ def mean_square_distortion_nearest(
 
 
 Clustering = Callable[[np.ndarray, np.random.Generator], np.ndarray]
-"""A function that clusters updates (m, d) from a start that it draws."""
+"""A function that clusters updates (m, d) from a random initialisation."""
 
 CLUSTERS, MEMBERS, DIMENSION, NOISE = 4, 5, 30, 0.5
 GRID, UPDATES, RATE, RADIUS = (6, 6), 500, 0.5, 1.0
@@ -114,7 +115,7 @@ def updates_of_clients(stream: np.random.Generator) -> np.ndarray:
 
 
 def by_map(data: np.ndarray, stream: np.random.Generator) -> np.ndarray:
-    """Cluster by k-means on the winning neurons of a map with random initial neurons and sample order."""
+    """Cluster with k-means on the winning neurons of a map with random initial neurons and a random sample order."""
     neurons = som.train(
         som.initial_neurons(data, GRID, "random", stream),
         data,
@@ -127,7 +128,7 @@ def by_map(data: np.ndarray, stream: np.random.Generator) -> np.ndarray:
 
 
 def by_k_means(data: np.ndarray, stream: np.random.Generator) -> np.ndarray:
-    """Cluster by k-means with the true number of clusters, from one random start."""
+    """Cluster with k-means, the true number of clusters and one random initialisation."""
     from sklearn.cluster import KMeans
 
     estimator = KMeans(CLUSTERS, init="random", n_init=1, random_state=int(stream.integers(2**31)))
@@ -147,35 +148,36 @@ def differ(first: np.ndarray, second: np.ndarray) -> bool:
     expected="inconclusive",
 )
 def initialisation(stream: Stream, replicates: Replicates) -> Frequency:
-    """In most runs, the map gives the same clusters from another start; k-means does so in fewer runs.
+    """With another initialisation, the map returns the same clusters in most runs, and k-means in fewer runs.
 
     Hypotheses
-        There are twenty clients, five around each of four random directions in 30 dimensions, with noise of half their
-        length. The map has 6 x 6 neurons, which start at random unit vectors, and 500 updates; k-means runs on its
-        winners. K-means on the clients themselves has one random start. Both methods know the number of clusters. eta_0
-        = 1/2, sigma_0 = 1 and there are 500 updates, where Section 5.2.2 has 0.1, 1.5 and 300. Winners have the largest
-        cosine.
+        There are twenty clients, five around each of four random directions in 30 dimensions, with noise of half
+        their length. The map has 6 x 6 neurons, which are initialised with random unit vectors. Winners have the
+        largest cosine, and k-means clusters the winners. The competing k-means clusters the clients, with one random
+        initialisation. Both methods are given the number of clusters. The check has eta_0 = 1/2, sigma_0 = 1 and 500
+        updates, whereas Section 5.2.2 has 0.1, 1.5 and 300.
 
     Statement
-        Two starts on the same updates give different partitions with probability at most 0.1 for the map with k-means
-        on its winners, and at least 0.4 for k-means on the clients.
+        Take the same updates and two initialisations. The partitions differ with probability at most 0.1 for the map
+        with k-means on its winners, and with probability at least 0.4 for k-means on the clients.
 
     Source
-        Zhang and Qiao (2024), Section 5.2.2: "the results obtained from clustering using SOM networks are less affected
-        by the initialization". The text does not say than what; Table 2 compares the map with k-means. With ten
-        k-means++ starts, k-means is affected no more than the map: ``clusterproof table sofl/table-2``.
+        Zhang and Qiao (2024), Section 5.2.2: "the results obtained from clustering using SOM networks are less
+        affected by the initialization". The paper does not state what the map is compared with. Table 2 compares it
+        with k-means. K-means with ten k-means++ initialisations depends on them no more than the map does
+        (``clusterproof table sofl/table-2``).
     """
     return probability(pairs_that_differ(by_map, stream, replicates), at_most=0.1)
 
 
 @initialisation.line("k-means", replicates=60)
 def initialisation_of_k_means(stream: Stream, replicates: Replicates) -> Frequency:
-    """Check k-means, the baseline of the map: two starts give the same partition with probability at most 0.6."""
+    """Check the baseline: two initialisations of k-means give the same partition with probability at most 0.6."""
     return probability(~pairs_that_differ(by_k_means, stream, replicates), at_most=0.6)
 
 
 def pairs_that_differ(how: Clustering, stream: np.random.Generator, replicates: int) -> np.ndarray:
-    """Return whether two starts on the same updates give different partitions, (replicates,)."""
+    """Return whether two initialisations on the same updates give different partitions, (replicates,)."""
     differences = []
     for _ in range(replicates):
         data = updates_of_clients(stream)

@@ -1,4 +1,4 @@
-"""A claim on the printed tables of SoFL: checks the paper's sentences about the tables with the printed numbers."""
+"""A claim on the printed tables of SoFL: the paper's sentences about the tables agree with the printed numbers."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ Column = dict[str, Fraction]
 
 
 def column(printed: str) -> Column:
-    """Read a column of a table, whose rows are the methods."""
+    """Read a column of a table, which has one row per method."""
     return dict(zip(METHODS, map(Fraction, printed.split()), strict=True))
 
 
@@ -89,7 +89,7 @@ FIGURE_9: dict[tuple[str, str], int] = {
     for data, levels in (("MNIST", (75, 75, 90, 90)), ("CIFAR-10", (39, 36, 45, 47)))
     for method, level in zip(("FedAvg", "FedProx", "CFL", "SoFL"), levels, strict=True)
 }
-"""Section 5.2.4: the last level in percent that the text states for each curve, indexed by data and method."""
+"""Section 5.2.4: the last accuracy in percent that the text states for each curve, indexed by data and method."""
 
 CONCLUSION = (13, 18)
 """Section 6: "the accuracy of SoFL in MNIST experiment is 13-18% higher than that of FedAvg"."""
@@ -105,12 +105,12 @@ CLIENTS, LEAST_IMAGES = 20, 2
 
 
 def each_at_most(values: Mapping[str, Any], **terms: Any) -> Sides:
-    """State the conclusion that each value is at most the sum of its terms, and name the worst entry in a sentence."""
+    """State that each value is at most the sum of its terms, and describe the entry that exceeds its terms most."""
     return at_most(list(values.values()), **terms, words=lambda: worst_of(values, terms))
 
 
 def worst_of(values: Mapping[str, Any], terms: Mapping[str, Any]) -> str:
-    """Return a sentence about the entry that exceeds its terms by the largest amount."""
+    """Return a sentence about the value that exceeds the sum of its terms by the largest amount."""
     limits = np.sum(
         [np.broadcast_to(np.asarray(term, object), len(values)) for term in terms.values()], axis=0
     )
@@ -119,7 +119,7 @@ def worst_of(values: Mapping[str, Any], terms: Mapping[str, Any]) -> str:
 
 
 def gains_over(method: str, table: Mapping[Any, Column]) -> dict[str, Fraction]:
-    """Return by how many points SoFL exceeds a method in each column of a table, in the order of the text."""
+    """Return by how many points SoFL exceeds a method in each column of a table, in the order of Section 5.2.5."""
     return {f"{first}, {second}": each["SoFL"] - each[method] for (first, second), each in table.items()}
 
 
@@ -135,13 +135,13 @@ def gains_over_single_models() -> dict[str, Fraction]:
 
 
 def matched(found: tuple[int, ...], true_clusters: tuple[int, ...] = TRUE_CLUSTERS) -> int:
-    """Return the number of clients whose true cluster is the majority of their found cluster."""
+    """Return the number of clients whose true cluster is the most frequent one in their computed cluster."""
     both = [[true for true, k in zip(true_clusters, found, strict=True) if k == each] for each in range(20)]
     return sum(max([members.count(true) for true in members], default=0) for members in both)
 
 
 def on_table_2() -> dict[str, Sides]:
-    """Return the sentences of Section 5.2.3 on Table 2; the true clusters are clients 1-5, 6-10, 11-15 and 16-20."""
+    """Check the sentences of Section 5.2.3 on Table 2. The true clusters are clients 1-5, 6-10, 11-15 and 16-20."""
     wrong, redundant = TABLE_2["K-means (K = 4)"], TABLE_2["SOM"]
     joined = [k for k in range(4) if k in (*wrong[:5], *wrong[10:14])]
     return {
@@ -153,7 +153,7 @@ def on_table_2() -> dict[str, Sides]:
 
 
 def on_figure_9() -> Sides:
-    """Require that each level is within one point of the interval between Table 3's two accuracies."""
+    """Check that each accuracy of Figure 9 is within one point of the interval between Table 3's two accuracies."""
     distances = {}
     for (data, method), level in FIGURE_9.items():
         low, high = sorted(TABLE_3[skew, data][method] for skew in SKEWS)
@@ -162,7 +162,7 @@ def on_figure_9() -> Sides:
 
 
 def on_gains() -> dict[str, Sides]:
-    """Return the sentences of Section 5.2.5: a printed gain is the gain in the table, rounded to the last digit."""
+    """Check the sentences of Section 5.2.5: a printed gain is the gain in the table, rounded to the last digit."""
     over_fedavg, over_cfl = gains_over("FedAvg", TABLE_3), gains_over("CFL", TABLE_3)
     pairs = zip(over_fedavg.items(), GAINS_OVER_FEDAVG, strict=True)
     from_fedavg = {place: abs(printed - gain) for (place, gain), printed in pairs}
@@ -179,7 +179,7 @@ def on_gains() -> dict[str, Sides]:
 
 
 def on_tables_4_and_5() -> dict[str, Sides]:
-    """Return the sentences of Section 5.2.6."""
+    """Check the sentences of Section 5.2.6."""
     clustered = {
         f"{method} on {data}, K = {clusters}": (each[method], each["SoFL"])
         for (data, clusters), each in TABLE_4.items()
@@ -240,67 +240,71 @@ def sentences_on_tables() -> dict[str, Sides]:
     """The paper's sentences about the tables follow from the printed numbers.
 
     Statement
-        Each sentence below is true, with percent as points of accuracy. Whole per cents (including approximate ones)
-        may differ by half a point, other gains by half of their last digit; a fall is 0.01 or more. In Table 2 a client
-        is misclassified if its true cluster is not the majority of its found cluster, and more than four clusters are
-        redundant. For the server's model, chance may add as much as Hoeffding's inequality allows with probability
-        10^-4.
+        Each quoted sentence is true, where percentages are differences of accuracies in percentage points. Printed
+        integers may differ from the table by half a point, and other gains by half a unit of their last digit. A
+        decrease is at least 0.01. In Table 2 a client is misclassified if its true cluster is not the most frequent
+        one in its computed cluster. If there are more than four clusters, the other clusters are redundant. For the
+        server's model, an accuracy may exceed its expectation by the amount that Hoeffding's inequality allows with
+        probability 10^-4.
 
     Source
-        Zhang and Qiao (2024), Tables 2 to 5 and the quoted sentences; what a line adds to its sentence belongs to our
-        reading.
+        Zhang and Qiao (2024), Tables 2 to 5 and the quoted sentences. Everything outside the quotation marks is part
+        of our reading.
 
     Lines
         (abstract)
             "In different non-IID settings, SoFL's model accuracy improvements ranged from 9 to 18% compared to FedAvg
-            and FedProx", in all settings of Tables 3 to 5. False. The settings are the reading's; for Table 3 alone it
-            is true, see (5.2.5, over FedAvg).
+            and FedProx", in all settings of Tables 3 to 5. False. Our reading adds which settings are meant. For
+            Table 3 alone the sentence is true, see (5.2.5, over FedAvg).
         (Table 2, ...)
             "K-means still produces incorrect judgements between clients 1-5 and 11-14. SOM produces redundant
             categories, although it does not misclassify. SOM + K-means correctly classifies the clients."
         (5.2.4, Figure 9)
-            The last level that the text names of each curve is within 1 point of Table 3. False: "the average
-            accuracies of FedAvg and FedProx are 39% and 36%" on CIFAR-10, where Table 3 has 38.9 and 38.8 for FedProx;
-            CFL "reaches approximately 90%" on MNIST, and has 87.25 and 87.50 there. The reading adds that both concern
-            the same runs, for K = 4, and the one point.
+            For each curve, the last accuracy that the text states is within 1 point of Table 3. False: "the average
+            accuracies of FedAvg and FedProx are 39% and 36%" on CIFAR-10, where Table 3 has 38.9 and 38.8 for
+            FedProx; CFL "reaches approximately 90%" on MNIST, where Table 3 has 87.25 and 87.50. The reading adds
+            that figure and table show the same runs, for K = 4, and it adds the tolerance of one point.
         (5.2.5, over FedAvg)
             "approximately 13%, 9%, 18%, and 10%" in Table 3.
         (5.2.5, over CFL)
-            3.83, 2.4, 1.92 and 1.1 %. False as printed: the third is 1.95, a mistake.
+            3.83, 2.4, 1.92 and 1.1 %. False as printed: by the table, the third gain is 1.95.
         (5.2.5, over CFL, range)
-            The true part: the gains are from 1.1 to 3.83 %.
+            The gains over CFL are from 1.1 to 3.83 %. This part of the sentence is true.
         (5.2.6, Table 4, best)
             "Among the three clustering federated-learning algorithms, SoFL has consistently maintained better
-            accuracy." False as printed: CIFAR-10, K = 2. The line (above FedAvg and FedProx) holds.
+            accuracy." False as printed for CIFAR-10 with K = 2. The line (above FedAvg and FedProx) is true.
         (5.2.6, drop of each)
-            From K = 2 to 8 "the accuracies of FedAvg and FedProx on the MNIST and CIFAR-10 experiments drop by 33% and
-            20%, respectively". False for each method, as the reading takes it; true for the mean of the two, (5.2.6,
-            drop in the mean), and for FedAvg on MNIST with FedProx on CIFAR-10.
+            From K = 2 to 8 "the accuracies of FedAvg and FedProx on the MNIST and CIFAR-10 experiments drop by 33%
+            and 20%, respectively". False if the sentence is about each of the two methods, as in our reading. True
+            for the mean of the two methods (5.2.6, drop in the mean), and true for FedAvg on MNIST and FedProx on
+            CIFAR-10.
         (5.2.6, Table 5)
-            "When alpha gradually increases, the accuracy of FedAvg and FedProx decreases slightly", from phi = 0.5 to 1
-            and 10. Each step is within two standard errors of the test sets, and so does not establish the decrease.
+            "When alpha gradually increases, the accuracy of FedAvg and FedProx decreases slightly", from phi = 0.5 to
+            1 and 10. Each change is smaller than two standard errors of the test sets, so the numbers do not
+            establish a decrease.
         (Section 6)
             "the accuracy of SoFL in MNIST experiment is 13-18% higher than that of FedAvg", in Table 3, rounded. As
-            ratios they would be 16 and 24 %; the range leaves out Tables 4 and 5.
+            ratios the gains would be 16 and 24 %. The sentence does not cover Tables 4 and 5.
         (above FedAvg and FedProx)
-            SoFL's number is the larger one in all 32 comparisons of Tables 3 to 5.
+            The accuracy of SoFL is larger in all 32 comparisons in Tables 3 to 5.
         (Tables 3 and 4, one model)
-            Ours: for label skew with K = 4 the accuracies of FedAvg and FedProx differ by more than six standard errors
-            of two independent test sets, each with a fifth of the data. No sentence equates them.
+            Ours: for label skew with K = 4 the accuracies of FedAvg and FedProx differ by more than six standard
+            errors of two independent test sets, each with a fifth of the data. The paper does not state that they
+            should agree.
         (Tables 3 and 4, clusters)
-            Ours: the accuracies of CFL, IFCA and SoFL do not differ so much, so that one model seems to be measured in
-            two ways. For phi from 0.5 to 10, Table 5 has 24.78 to 26.75 for FedAvg on MNIST.
+            Ours: the accuracies of CFL, IFCA and SoFL differ by less. So the accuracy of a single model was probably
+            measured in two different ways. For phi from 0.5 to 10, Table 5 has 24.78 to 26.75 for FedAvg on MNIST.
         (Table 3, server's model)
-            On MNIST under label skew 71.89 and 72.83 are mean accuracies of one model. By ``sofl/label-shift-ceiling``
-            they are at most 1/4 in expectation: for K = 4, labels + {0, 2, 4, 6} mod 10, five clients each with the
-            same distribution of images and at least two test images. False. The reading adds that the model is the
-            server's, before any local training, and that the images are the same: "we will evaluate the model accuracy
-            on the clients and obtain the overall accuracy by averaging the test accuracy across all clients".
-            CIFAR-10's 38.3 and 38.8 are left out, where clients differ in their classes.
+            For MNIST with label skew, the table has 71.89 and 72.83 as mean accuracies of one model. By
+            ``sofl/label-shift-ceiling`` they are at most 1/4 in expectation: for K = 4, labels + {0, 2, 4, 6} mod 10,
+            five clients each with the same distribution of images and at least two test images. False. The reading
+            adds that the model is the server's, before any local training, and that the images are the same: "we will
+            evaluate the model accuracy on the clients and obtain the overall accuracy by averaging the test accuracy
+            across all clients". The line omits 38.3 and 38.8 for CIFAR-10, where clients have different classes.
 
     Proof
-        On the part of chance in (Table 3, server's model): by Hoeffding (1963) a mean over m clients with at least n
-        independent images each exceeds its expectation by t with a probability of at most exp(-2 t^2 m n).
+        For the line (Table 3, server's model), by Hoeffding (1963), a mean over m clients with at least n independent
+        images each exceeds its expectation by t with a probability of at most exp(-2 t^2 m n).
     """
     gains, (low, high) = gains_over_single_models(), ABSTRACT_GAINS
     beyond = {f"points beyond 9 to 18, {name}": max(gain - high, low - gain) for name, gain in gains.items()}
@@ -318,28 +322,28 @@ def sentences_on_tables() -> dict[str, Sides]:
 
 @sentences_on_tables.line("Table 2, both are right")
 def both_are_right() -> Sides:
-    """Compare the last row of Table 2 with the true clusters."""
+    """Check that the last row of Table 2 equals the true clusters."""
     right = TABLE_2["SOM + K-means"]
     return equal((matched(right), len(right)), (matched(TRUE_CLUSTERS, right), len(right)))
 
 
 @sentences_on_tables.line("Tables 3 and 4, one model")
 def one_model() -> Sides:
-    """Compare FedAvg and FedProx in the two tables."""
+    """Compare the accuracies of FedAvg and FedProx in Tables 3 and 4."""
     points, chance = table_3_in_table_4(SINGLE_MODEL)
     return at_least(points, chance=chance)
 
 
 @sentences_on_tables.line("Tables 3 and 4, clusters")
 def clustered() -> Sides:
-    """Compare the methods with clusters in the two tables."""
+    """Compare the accuracies of CFL, IFCA and SoFL in Tables 3 and 4."""
     points, chance = table_3_in_table_4(("CFL", "IFCA", "SoFL"))
     return at_most(points, chance=chance)
 
 
 @sentences_on_tables.line("Table 3, server's model")
 def on_one_model() -> Sides:
-    """Compare Table 3 for label skew on MNIST with the best possible accuracy of one model, up to chance."""
+    """Compare Table 3 for label skew on MNIST with the best possible accuracy of one model, up to sampling error."""
     accuracies = {method: float(TABLE_3["label", "MNIST"][method] / 100) for method in SINGLE_MODEL}
     by_chance = math.sqrt(-math.log(CHANCE) / (2 * CLIENTS * LEAST_IMAGES))
     return each_at_most(accuracies, ceiling=0.25, by_chance=by_chance)

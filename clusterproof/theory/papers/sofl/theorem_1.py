@@ -1,4 +1,4 @@
-"""Claims on Theorem 1: neurons of constant cells converge to the cells' means; the end of a run in the paper."""
+"""Claims on Theorem 1: the convergence of neurons to the means of constant cells, and the end of a finite run."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from clusterproof.checker.claims import Q, Sides, Stream, among, at_most, claim,
 
 @dataclass(frozen=True)
 class FrozenRow:
-    """Samples that are drawn with equal probability, and neurons in a row with unit distances.
+    """Equally likely samples, and neurons in a row with unit distances.
 
     Attributes
     ----------
@@ -64,7 +64,7 @@ def mean_over_orders(
     Raises
     ------
     ArithmeticError
-        If a sample does not have the best matching unit of its cell before and after each run.
+        If, before or after some run, the best matching unit of a sample is not the neuron of its cell.
     """
     start, squares = row.start[None], []
     for order in itertools.product(range(len(row.samples)), repeat=updates):
@@ -106,12 +106,12 @@ def theorem_1(rate: Fraction = RATE) -> Sides:
     Source
         Zhang and Qiao (2024), Theorem 1, on "the SOM algorithm", after Yin and Allinson (1995). They assume eta -> 0
         with sum eta = infinity and sum eta^2 finite, and a neighbourhood that shrinks until it contains only the
-        winner. Without hypotheses on eta the theorem is true for one rate and false for another. At a constant rate, a
-        neuron's variance stays eta / (2 - eta) times its cell's variance, ``sofl/frozen-cell-variance``. m_c is 0 / 0
-        for a neuron that wins no sample. The paper's "approximated as a Gaussian-distributed stochastic process" states
-        nothing that can be checked. Our reading has these assumptions, see ``sofl/theorem-1-robbins-monro``; (12) and
-        (13) satisfy them if the run goes on after T_max. ``sofl/theorem-1-at-the-end`` treats the end of a run of T_max
-        updates.
+        winner. Without hypotheses on eta the theorem is true for some rates and false for others. At a constant rate,
+        the variance of a neuron tends to eta / (2 - eta) times the variance of its cell, see
+        ``sofl/frozen-cell-variance``. For a neuron that wins no sample, m_c is 0 / 0. The paper's phrase
+        "approximated as a Gaussian-distributed stochastic process" is not a statement that can be checked. Our
+        reading adds the assumptions of Yin and Allinson, see ``sofl/theorem-1-robbins-monro``. (12) and (13) satisfy
+        them if the run continues after T_max. ``sofl/theorem-1-at-the-end`` treats the end of a run of T_max updates.
     """
     return equal(
         (rate / (2 - rate), 0),
@@ -122,14 +122,14 @@ def theorem_1(rate: Fraction = RATE) -> Sides:
 
 
 SAMPLES = ((1, 0), (Fraction(3, 2), 0), (0, 1), (0, Fraction(3, 2)))
-"""Two samples for each of two neurons. The neurons start at the means of their cells, (5/4, 0) and (0, 5/4)."""
+"""Two samples for each of two neurons. The initial neurons are the means of their cells, (5/4, 0) and (0, 5/4)."""
 
 
 def end_of_long_runs(rate: Fraction, near: Fraction) -> Any:
-    """Return the limit of E||w_c - m_c||^2 at a constant rate if the other cell's samples pull ``near`` times as much.
+    """Return the limit of E||w_c - m_c||^2 at a constant rate, which is ``near`` times as large for the other cell.
 
-    This is also the limit at the end of the run, if the rate and g have these final values for every length of the run.
-    In the recursion of the first two moments, the effect of the start decreases as fast as the rate allows.
+    If the rate and g have the same final values for every length of the run, this is also the limit of the error at
+    the end of long runs.
     """
     shares = [rate, rate, near * rate, near * rate]
     offsets = [(x - Fraction(5, 4), y) for x, y in SAMPLES]
@@ -148,38 +148,38 @@ def end_of_long_runs(rate: Fraction, near: Fraction) -> Any:
     headline=True,
 )
 def theorem_1_at_the_end(learning_rate: Fraction = RATE, near: Fraction = Q[0:1]) -> Sides:
-    """At the end of a long run of SoFL, the neurons are at the centres of mass of their cells.
+    """At the end of long runs of SoFL, the neurons converge to the centres of mass of their cells.
 
     Hypotheses
-        The schedule of SoFL, (12) and (13), over a run of T_max updates with independent samples. N contains only the
-        winner or all neurons; the claim uses the case with the smaller final error. Winners are found by (9). There are
-        two neurons, and two equally likely samples in each cell. ``near`` is g of the other neuron at the end, exp(-9 /
-        2 sigma_0^2) for sigma_0 / 3.
+        The schedule of SoFL, (12) and (13), over a run of T_max updates with independent samples. The neighbourhood N
+        contains only the winner or all neurons, and the check uses the case with the smaller final error. The winner
+        has the largest cosine (9). There are two neurons, and two equally likely samples in each cell. ``near`` is
+        the value of g for the other neuron at the end of the run, exp(-9 / 2 sigma_0^2) for sigma_0 / 3.
 
     Statement
         E||w_c - m_c||^2 after T_max updates tends to 0 as T_max -> infinity.
 
     Source
-        Zhang and Qiao (2024), Section 4.1: "the corresponding neurons will be located at the center-of-mass position of
-        the client subset". The reading takes the sentence for the end of a run, in mean square and in the limit of long
-        runs. The paper states no quantity there, and writes "usually located" in Step 5. The schedule ends at eta_0 / 3
-        and sigma_0 / 3, for every T_max. Theorem 1 is about n -> infinity, see ``sofl/theorem-1``: in a run that goes
-        on after T_max, the distance tends to 0.
+        Zhang and Qiao (2024), Section 4.1: "the corresponding neurons will be located at the center-of-mass position
+        of the client subset". The reading applies the sentence to the end of a run, in mean square and in the limit
+        of long runs. The paper does not define the distance there, and writes "usually located" in Step 5. The
+        schedule ends at eta_0 / 3 and sigma_0 / 3, for every T_max. Theorem 1 is about n -> infinity, see
+        ``sofl/theorem-1``. If a run continues after T_max, the distance tends to 0.
 
     Proof
-        No sample changes its winner: every update keeps d >= g b and a >= g c, where (a, b) and (c, d) are the
-        neurons and g <= 1 does not grow, as lengths differ by less than a factor of 2. Hence also a d > b c. With such
-        cells E(w - m) and E||w - m||^2 satisfy a linear recursion, in which the effect of the start decreases as fast
-        as eta allows. As T -> infinity, the recursion follows its fixed point at (eta(T), sigma(T)). If N contains only
-        the winner, this is eta / (2 - eta) times the cell's variance, see ``sofl/frozen-cell-variance``. With the pull
-        of the neighbour, it is more.
+        No sample changes its winner. Let (a, b) and (c, d) be the neurons. The inequalities d >= g b and a >= g c
+        remain true after every update, because g <= 1 does not increase, and the lengths of samples differ by less
+        than a factor of 2. Hence also a d > b c. For constant cells, E(w - m) and E||w - m||^2 satisfy a linear
+        recursion. As T -> infinity, the final error tends to the fixed point of this recursion for eta(T) and
+        sigma(T). If N contains only the winner, the fixed point is eta / (2 - eta) times the variance of the cell,
+        see ``sofl/frozen-cell-variance``. If N contains all neurons, it is larger.
     """
     alone, everything = (end_of_long_runs(learning_rate / 3, g) for g in (Fraction(0), near))
     return equal((min(alone, everything), 0))
 
 
 def clustered_row(stream: np.random.Generator, spread: float) -> FrozenRow:
-    """Return two or three well separated directions, each with two samples near it and a neuron at one of them."""
+    """Return samples and neurons: near each of two or three directions, two samples, one of which is a neuron."""
     cells = int(stream.integers(2, 4))
     around = spread * stream.standard_normal((cells, cells))
     samples = np.concatenate([np.eye(cells) + around, np.eye(cells) - around])
@@ -197,18 +197,18 @@ def clustered_row(stream: np.random.Generator, spread: float) -> FrozenRow:
 def theorem_1_robbins_monro(
     stream: Stream, spread: Fraction = Q[Fraction(1, 20) : Fraction(1, 10) : 100]
 ) -> dict[str, Sides]:
-    """With a Robbins-Monro rate and a radius that tends to 0, the neurons do converge to their cells' means.
+    """With a Robbins-Monro rate and a radius that tends to 0, the neurons converge to the means of their cells.
 
     Hypotheses
         Cells do not change; eta(t) = eta_0 / (1 + t / 60), sigma(t) = sigma_0 / (1 + t / 60), 60 eta_0 P(X_c) >= 1.
 
     Statement
-        E||w_c - m_c||^2 = O(1 / t): it is at most 60 eta_0 v / t plus what remains of the start. Here v is the largest
-        variance of a cell.
+        E||w_c - m_c||^2 = O(1 / t): it is at most 60 eta_0 v / t plus a term for the initial error. Here v is the
+        largest variance of a cell.
 
     Source
-        Yin and Allinson (1995), with our repair for constant cells. The claim is an upper bound. If the run goes on
-        after T_max, (12) and (13) have this form with T_max / 2 instead of 60.
+        Yin and Allinson (1995), with our repair for constant cells. If the run continues after T_max, (12) and (13)
+        have this form with T_max / 2 instead of 60.
 
     Proof
         g decreases faster than any power of t. When g is negligible, the bias tends to 0, because sum eta = infinity.

@@ -20,7 +20,7 @@ Row = tuple[tuple[Any, Any, Any], ...]
 
 
 def after(row: Row, sample: Any) -> Row:
-    """Move the winner with the rate 1/n, where n is the number of its samples."""
+    """Move the winner towards the sample with the rate 1/n, where n is the number of samples that it has won."""
     first, second, third = ((place - sample) ** 2 for place, _, _ in row)
     winner = (0 if first <= third else 2) if first <= second else (1 if second <= third else 2)
     place, hits, won = row[winner]
@@ -42,18 +42,16 @@ def running_mean(
     """If only the winner moves, with rate 1/n for its n-th sample, it is the mean of all samples that it has won.
 
     Hypotheses
-        sigma -> 0, so only the best matching unit moves. Its n-th sample moves it with eta = 1/n. There are three
-        neurons, and any number of samples on a line. At the start, all of them are between
-        -3 and 3.
+        sigma -> 0, so only the best matching unit moves. For its n-th sample, eta = 1/n. There are three neurons on a
+        line, initially between -3 and 3, and any number of samples between -3 and 3.
 
     Statement
         After any update, w_c(n) = (x_1 + .. + x_n) / n over the samples that c has won so far. Both sides are
         multiplied by n.
 
     Source
-        MacQueen (1967), reference 18 of Zhang and Qiao (2024). This is the part of Theorem 1 that is exactly true. The
-        claim is an identity. These are the samples that the neuron won during the run, not the samples of its final
-        cell.
+        MacQueen (1967), reference 18 of Zhang and Qiao (2024). This part of Theorem 1 is exactly true. The samples
+        that the neuron won during the run need not be the samples of its final cell.
 
     Proof
         w + (x - w) / n = ((n - 1) w + x) / n.
@@ -110,12 +108,12 @@ def frozen_cell_variance(
         any mean and variance of the cell.
 
     Source
-        Ours on Zhang and Qiao (2024), Theorem 1 and (10). The claim is an identity. With SoFL's eta_0 / 3 = 1/30 the
-        share is 1/59.
+        Ours on Zhang and Qiao (2024), Theorem 1 and (10). The claim is an identity. For SoFL's final rate eta_0 / 3 =
+        1/30, eta / (2 - eta) is 1/59.
 
     Proof
-        w(n) is a weighted sum of independent samples with the weights eta (1 - eta)^k, so the squares of the weights
-        add up.
+        w(n) is a weighted sum of independent samples with the weights eta (1 - eta)^k. So its variance is the sum of
+        the squared weights times the variance of a sample.
     """
     kept = 1 - rate
 
@@ -177,14 +175,14 @@ def mean_field(neurons: int = ROW) -> dict[str, Sides]:
         The update is the mean of (10) with a constant radius sigma > 0; x is uniform on [0, 1], and neurons are sorted.
 
     Statement
-        At the fixed point w_j = sum_k g_jk P_k m_k / sum_k g_jk P_k the distance is at most
-        |w_j - m_j| <= (sum_(k != j) g_jk P_k / sum_k g_jk P_k) max_k |m_k - m_j|, which is O(exp(-1 / 2 sigma^2));
-        at sigma = 0 it is zero. The mean error never decreases when sigma grows. g_jk is
-        exp(-(j - k)^2 / 2 sigma^2), P_k and m_k are the cells' probabilities and means.
+        At the fixed point w_j = sum_k g_jk P_k m_k / sum_k g_jk P_k the distance is at most |w_j - m_j| <= (sum_(k !=
+        j) g_jk P_k / sum_k g_jk P_k) max_k |m_k - m_j|, which is O(exp(-1 / 2 sigma^2)); at sigma = 0 it is zero. As
+        sigma increases, the mean error does not decrease. Here g_jk = exp(-(j - k)^2 / 2 sigma^2), and P_k and m_k
+        are the cells' probabilities and means.
 
     Source
-        Ours on Zhang and Qiao (2024), Theorem 1, (10) and (11). The claim is an upper bound. SoFL's schedule ends at
-        sigma = 1/2, where neighbours still have the weight exp(-2) = 0.135.
+        Ours on Zhang and Qiao (2024), Theorem 1, (10) and (11). SoFL's schedule ends with sigma = 1/2, so that
+        neighbours still have the weight exp(-2) = 0.135.
 
     Proof
         w_j - m_j is the weighted mean of m_k - m_j over all k, in which the term with k = j is zero.
