@@ -241,7 +241,7 @@ FedAvg with the server step size eta_g equals NASTYA with n = K and eta = eta_g 
 
 @leaderboard_bound("nastya", algorithm=NASTYA.algorithm, client_class=NASTYA.client_class, remark=TRANSCRIBED)
 def nastya(setting: Setting) -> Value:
-    """The bound of NASTYA."""
+    """Theorem 2.3 on NASTYA, which includes FedAvg (Sadiev et al. 2022)."""
     return column_of(NASTYA, setting)
 
 
