@@ -58,8 +58,7 @@ def lemma_2(
 
     Statement
         With probability at least 1 - P lambda_5, for all p, ||chi_p^(t+1) - chi*_p|| <= (1 - l mu / 8L) ||chi_p^t -
-        chi*_p|| + rho_0, where l = min l_p. rho_0 is defined by (A36) with the appendix's constants, c_4 = 1/4
-        (``floor.py``).
+        chi*_p|| + rho_0, where l = min l_p. ``cfl-mgd/theorem-1`` writes rho_0 out; the appendix has c_4 = 1/4.
 
     Lines
         every c_4
