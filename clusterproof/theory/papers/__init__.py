@@ -16,4 +16,4 @@ PAPERS = {
     "scaffold": "SCAFFOLD: Karimireddy et al. 2020",
     "sproxskip": "ProxSkip with stochastic gradients",
 }
-"""The subject of each paper's claims; papers about clusters come first."""
+"""The subject of each paper's claims. Papers about clusters come first."""

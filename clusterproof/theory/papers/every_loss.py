@@ -1,7 +1,7 @@
-"""Claims about rounds on every smooth, strongly convex loss; each has a counterpart for quadratics.
+"""Claims about rounds on every smooth, strongly convex loss. Each claim has a counterpart for quadratics.
 
-Units are such that L = 1. For ProxSkip and SCAFFOLD, mu is any number below 1; otherwise mu = 1/10. Claims about
-several clients hold for every number of clients. A vector such as ``f.parts.gradient(y)`` has a vector for each
+The unit is L = 1. For ProxSkip and SCAFFOLD, mu is any number below 1. In all other claims mu = 1/10. Claims about
+several clients hold for every number of clients. A vector such as ``f.parts.gradient(y)`` consists of one vector per
 client, and ``u @ v`` is the mean of the clients' inner products.
 """
 
@@ -40,7 +40,7 @@ CurvedLosses = Annotated[
 
 
 def square(vector: Any) -> Any:
-    """Return ||v||^2, or for clients' vectors v_i, return the mean of ||v_i||^2."""
+    """Return ||v||^2, or the mean of ||v_i||^2 if there is a vector v_i for each client."""
     return vector @ vector
 
 
@@ -78,12 +78,13 @@ def lemma_2_every_loss(
     """On every loss, each round reduces the error to at most (1 - l mu / 8L) times the error, plus l / 4.
 
     Statement
-        ||chi^t - chi*|| <= s implies ||chi^(t+1) - chi*|| <= (1 - l mu / 8L) s + l / 4, squared, for every s. All
-        models start at rest within 1/2, no client is misassigned, there is no noise, and eta = 1/L.
+        ||chi^t - chi*|| <= s implies ||chi^(t+1) - chi*|| <= (1 - l mu / 8L) s + l / 4for every s. The check compares
+        squares. All initial models are within 1/2 of their optima, without momentum. No client is misassigned, there
+        is no noise, and eta = 1/L.
 
     Source
-        Ours, after Lemma 2 of Zhao et al. (2023); ``cfl-mgd/lemma-2`` has the printed hypotheses, on quadratics. The
-        claim is true for momentum 0.
+        Ours, after Lemma 2 of Zhao et al. (2023). ``cfl-mgd/lemma-2`` has the printed hypotheses, on quadratics. For
+        momentum 0 the claim is true.
     """
     suppose("||chi^0 - chi*|| <= 1/2", f.distance**2 <= Fraction(1, 4))
     model, before = last_two_models(f, momentum, rounds)
@@ -101,12 +102,12 @@ def lemma_2_every_loss(
 def asymptotic_rate_every_loss(
     f: Loss, momentum: Fraction = among(Fraction(9, 10)), rounds: int = Z[1:8]
 ) -> Sides:
-    """After T rounds with the paper's momentum, the error is at most (1 - l mu / 8L)^T times the first, on every loss.
+    """After T rounds with the paper's momentum, the error is at most (1 - l mu / 8L)^T times its initial value.
 
     Statement
-        ||chi^T - chi*||^2 <= (1 - l mu / 8L)^(2T) ||chi^0 - chi*||^2, if all models start at rest, no client is
-        misassigned, there is no noise, and eta = 1/L. The start is not limited: c^2 f(x / c) has the
-        same mu and L as f, and all its distances are c times as large.
+        ||chi^T - chi*||^2 <= (1 - l mu / 8L)^(2T) ||chi^0 - chi*||^2, if the initial momentum is 0, no client is
+        misassigned, there is no noise, and eta = 1/L. The initial error is arbitrary: c^2 f(x / c) has the same mu
+        and L as f, and all its distances are c times as large.
 
     Source
         Ours. (A39) of Zhao et al. (2023) adds (8L / l mu) rho_0, which this error never exceeds.
@@ -123,7 +124,7 @@ def fedavg_every_loss(
     steps: int = among(1, 2, 3),
     share: Fraction = among(Fraction(1, 4), Fraction(1)),
 ) -> Sides:
-    """A round of FedAvg contracts the distance from the optimum, up to the drift of the clients at the optimum.
+    """A round of FedAvg contracts the distance from the optimum, and adds at most the drift of clients at the optimum.
 
     Statement
         ||x+ - x*||^2 <= (1 + t) r^2 ||x - x*||^2 + (1 + 1/t) (eta^2 L K (K - 1) / 2)^2 zeta*^2 for every t > 0 and eta
@@ -134,7 +135,8 @@ def fedavg_every_loss(
         mu = L / 10, K = 1, 2 or 3, eta L = 1/4, 1/2 or 1, and t = 1/4 or 1.
 
     Source
-        Ours: the square of ``fedavg/drift`` by Young's inequality; that claim is tested on quadratics.
+        Ours. The claim is the square of ``fedavg/drift``, with Young's inequality. ``fedavg/drift`` is tested on
+        quadratics.
     """
     end = fedavg(any_number(f.parts, steps), f.start, step_size=step_size)
     zeta = square(f.parts.gradient(f.minimiser))
@@ -154,18 +156,18 @@ def fedavg_every_loss(
     expected="certified",
 )
 def fedlin_every_loss(f: Losses, steps: int = among(1, 2, 3)) -> Sides:
-    """A round of FedLin contracts by (1 - eta mu)^(2K), even after adding a term for the clients' disagreement.
+    """A round of FedLin contracts by more than (1 - eta mu)^(2K), by a term for the disagreement of the gradients.
 
     Statement
         ||x+ - x*||^2 <= rho ||x - x*||^2 - (1/3) (eta K)^2 (1 - rho) mean ||grad f_i(x) - grad f(x) - g_i*||^2 with
-        rho = (1 - eta mu)^(2K), g_i* = grad f_i(x*) and eta = 1 / (L K). The last term measures disagreement. Any
-        number of clients with exact gradients takes part.
+        rho = (1 - eta mu)^(2K), g_i* = grad f_i(x*) and eta = 1 / (L K). The last term measures the disagreement
+        between the clients' gradients. Any number of clients with exact gradients takes part.
 
     Proved for
         mu = L / 10 and K = 1, 2 or 3.
 
     Source
-        Ours: ``fedlin/sharp`` is tested on quadratics, and its steps are proved for all N and K.
+        Ours. ``fedlin/sharp`` is tested on quadratics, and the steps of its proof are proved for all N and K.
     """
     step_size = Fraction(1, steps)
     rate, own = (1 - step_size * MU) ** (2 * steps), f.parts.gradient(f.start)
@@ -189,7 +191,7 @@ def fedlin_every_gap(f: Losses, steps: int = among(1, 2), rounds: int = among(1,
         kappa = L / mu = 10, K = 1 or 2 local steps, and T = 1 or 2 rounds.
 
     Source
-        Mitra, Jaafar, Pappas and Hassani (2021), recalled from memory as in ``fedlin/rate``, which is tested on
+        Mitra, Jaafar, Pappas and Hassani (2021), recalled from memory. ``fedlin/rate`` tests the same rate on
         quadratics.
     """
     model = f.start
@@ -220,15 +222,15 @@ def proxskip_every_loss(
     rate: Annotated[Fraction, rationals(lambda curvature, length: (1 - length * curvature) ** 2, 1, 12)],
     f: CurvedLosses,
 ) -> Sides:
-    """One iteration contracts by max{(1 - gamma mu)^2, 1 - p^2} on all losses, for every N, mu, step and p.
+    """One iteration of ProxSkip contracts Psi by max{(1 - gamma mu)^2, 1 - p^2} on all losses, for every N.
 
     Statement
         E Psi+ <= rate Psi for every rate of at least (1 - gamma mu)^2 and 1 - p^2, with Psi = mean ||x_i - x*||^2 +
-        (gamma / p)^2 mean ||h_i - grad f_i(x*)||^2, for any number N of clients, any x_i, and h_i of sum 0; 0 < gamma
-        <= 2 / (L + mu), 0 < p <= 1 and mu < L.
+        (gamma / p)^2 mean ||h_i - grad f_i(x*)||^2, . The number N of clients and the x_i are arbitrary, the sum of
+        the h_i is 0, 0 < gamma <= 2 / (L + mu), 0 < p <= 1 and mu < L.
 
     Source
-        Ours: ``proxskip/sharp`` is tested on quadratics, and its step is proved for every N.
+        Ours. ``proxskip/sharp`` is tested on quadratics, and the step of its proof is proved for every N.
     """
     suppose("mu < L", curvature < 1)
     suppose("0 < gamma", length > 0)
@@ -277,18 +279,18 @@ def of_scaffold(curvature: Any, steps: int) -> dict[str, Any]:
     multipliers={"line 0": of_scaffold},
 )
 def scaffold_every_loss(curvature: Curvature, f: CurvedLosses, steps: int = among(1, 2, 3)) -> Sides:
-    """A round of SCAFFOLD II with K <= 3 contracts by (1 - eta mu)^(2K) on all losses, for every N and mu.
+    """A round of SCAFFOLD II with K <= 3 contracts Psi by (1 - eta mu)^(2K) on all losses, for every N and mu.
 
     Hypotheses
         Any number N of clients take part, with L-smooth losses that are mu-strongly convex (convex for mu = 0). The
-        mean loss has a minimiser x*. Each client makes K = 1, 2 or 3 local steps.
+        mean loss has a minimiser x*. Each client takes K = 1, 2 or 3 local steps.
 
     Statement
         Psi+ <= (1 - eta mu)^(2K) Psi with Psi = ||x - x*||^2 + (K eta)^2 mean ||c_i - c - grad f_i(x*)||^2, eta = 1 /
         (L K), eta_g = 1 and c = mean c_i, for any N, x and c_i, and every mu < L.
 
     Source
-        Ours: ``scaffold/sharp`` is tested on quadratics, and its steps are proved for all N and K.
+        Ours. ``scaffold/sharp`` is tested on quadratics, and the steps of its proof are proved for all N and K.
     """
     suppose("mu < L", curvature < 1)
     star, step_size = f.minimiser, Fraction(1, steps)

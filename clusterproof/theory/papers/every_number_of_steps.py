@@ -1,8 +1,8 @@
 """Rounds of FedAvg, FedLin and SCAFFOLD on all losses of any number of clients, for every number K of local steps.
 
-A loop makes the local steps of all clients; its invariant bounds mean squared distances after k steps. L is 1. A
-vector such as ``f.parts.gradient(y)`` has a vector for each client, and ``u @ v`` is the mean of the clients' inner
-products.
+A loop computes the local steps of all clients. The invariant of the loop bounds mean squared distances after k steps.
+The unit is L = 1. A vector such as ``f.parts.gradient(y)`` consists of one vector per client, and ``u @ v`` is the
+mean of the clients' inner products.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ FEDLIN_PACE, SCAFFOLD_PACE = Fraction(1, 3), Fraction(1, 4)
 
 
 def square(vector: Any) -> Any:
-    """Return ||v||^2, or for clients' vectors v_i, return the mean of ||v_i||^2."""
+    """Return ||v||^2, or the mean of ||v_i||^2 if there is a vector v_i for each client."""
     return vector @ vector
 
 
@@ -57,7 +57,7 @@ def drift_of_mean(length: Any, steps: Any, zeta: Any) -> Any:
 
 
 def both_ways(pair: tuple[int, int], value: Any) -> dict[str, Any]:
-    """Return a multiplier for both conditions between two points of the clients."""
+    """Return the given multiplier for both interpolation conditions between two points of the clients."""
     first, second = pair
     return {f"0:{first},{second}:0": value, f"0:{second},{first}:0": value}
 
@@ -68,7 +68,7 @@ def growth(passed: Any) -> Any:
 
 
 def of_runs_apart(length: Any, curvature: Any) -> dict[str, Any]:
-    """Return the multipliers for FedAvg: clients' steps from x and from x* come nearer to each other."""
+    """Return the multipliers for FedAvg: local steps from x and local steps from x* approach each other."""
     rate = 1 - length * curvature
     return {**both_ways((1, 2), 2 * length * rate), "hypothesis 0": rate**2}
 
@@ -80,7 +80,7 @@ def of_drift(length: Any, curvature: Any, passed: Any) -> dict[str, Any]:
 
 
 def of_mean_drift(length: Any, passed: Any) -> dict[str, Any]:
-    """Return the multipliers for FedAvg: from x*, the mean of the clients moves only in the second order."""
+    """Return the multipliers for FedAvg: from x*, the mean of the clients changes only to second order."""
     weight = 3 * (passed + 2) * length**2
     return {**both_ways((0, 2), 2 * weight), "hypothesis 2": growth(passed), "hypothesis 1": weight}
 
@@ -93,13 +93,13 @@ def of_way(pace: Any, steps: Any, curvature: Any, passed: Any) -> dict[str, Any]
 
 
 def of_bend(pace: Any, steps: Any, passed: Any) -> dict[str, Any]:
-    """Return the multipliers for SCAFFOLD that bound the clients' distances from their first gradient step alone."""
+    """Return the multipliers for SCAFFOLD that bound the distances from steps along the first gradient."""
     weight = 3 * (passed + 2) * (pace / steps) ** 2
     return {**both_ways((1, 2), 2 * weight), "hypothesis 0": weight, "hypothesis 1": growth(passed)}
 
 
 def of_progress(place: int) -> Callable[..., dict[str, Any]]:
-    """Return the multipliers for FedLin and SCAFFOLD: the mean's progress towards x*, by the hypothesis at a place."""
+    """Return the multipliers for FedLin and SCAFFOLD that prove the progress of the clients' mean towards x*."""
 
     def multipliers(pace: Any, steps: Any) -> dict[str, Any]:
         length = pace / steps
@@ -109,12 +109,12 @@ def of_progress(place: int) -> Callable[..., dict[str, Any]]:
 
 
 def of_fedlin(pace: Any) -> dict[str, Any]:
-    """Return the multipliers of FedLin's line."""
+    """Return the multipliers for the claim on FedLin."""
     return {"hypothesis 1": 2, "hypothesis 0": 1, "0:1,0:0": 2 * pace}
 
 
 def of_scaffold(pace: Any) -> dict[str, Any]:
-    """Return the multipliers of SCAFFOLD's line."""
+    """Return the multipliers for the claim on SCAFFOLD."""
     return {"hypothesis 2": 2, "hypothesis 1": Fraction(2, 3), "0:1,0:0": 2 * pace}
 
 
@@ -136,7 +136,7 @@ def of_scaffold(pace: Any) -> dict[str, Any]:
 def fedavg_every_number_of_steps(
     curvature: Curvature, length: Length, share: Share, f: Losses, steps: int = Z[1:]
 ) -> Sides:
-    """For every N and K, a round of FedAvg contracts the distance from the optimum, up to the clients' drift there.
+    """For every N and K, a round of FedAvg contracts the distance from the optimum, and adds at most the drift there.
 
     Hypotheses
         Any number N of clients have exact gradients and L-smooth, mu-strongly convex losses with mu < L; eta <= 1 / L.
@@ -146,11 +146,12 @@ def fedavg_every_number_of_steps(
         for every t > 0, every N and every K, with zeta*^2 = mean ||grad f_i(x*)||^2.
 
     Proof
-        Compare each client's steps from x with its steps from x*. The distance between the two runs contracts. The run
-        from x* drifts, but the mean over clients drifts only in the second order.
+        Compare the local steps of each client from x with its local steps from x*. The distance between both
+        sequences contracts. The local steps from x* drift away from x*, but their mean over the clients drifts only
+        to second order.
 
     Source
-        Ours: ``fedavg/every-loss`` has a smaller drift for K = 1, 2, 3.
+        Ours. ``fedavg/every-loss`` states a smaller drift for K = 1, 2, 3.
     """
     suppose("mu < L", curvature < 1)
     suppose("0 < t", share > 0)
@@ -203,7 +204,7 @@ def fedlin_every_number_of_steps(
         ||x+ - x*||^2 <= (1 - eta K mu / 2) ||x - x*||^2 for every N and K.
 
     Source
-        Ours: ``fedlin/every-loss`` has the best possible rate for K = 1, 2, 3.
+        Ours. ``fedlin/every-loss`` states the best possible rate for K = 1, 2, 3.
     """
     suppose("mu < L", curvature < 1)
     x, star, length, clients = f.start, f.minimiser, pace / steps, f.parts
@@ -245,7 +246,7 @@ def scaffold_every_number_of_steps(
     f: Losses,
     steps: int = Z[1:],
 ) -> Sides:
-    """A round of SCAFFOLD II contracts by 1 - eta K mu / 2 on all losses of any number N of clients, for every K.
+    """A round of SCAFFOLD II contracts Psi by 1 - eta K mu / 2 on all losses of any number N of clients, for every K.
 
     Hypotheses
         Any number N of clients have exact gradients and L-smooth, mu-strongly convex losses with mu < L; eta K <= 1 /
@@ -256,7 +257,7 @@ def scaffold_every_number_of_steps(
         f_i(x*)||^2.
 
     Source
-        Ours: ``scaffold/every-loss`` has the best possible rate for K = 1, 2, 3.
+        Ours. ``scaffold/every-loss`` states the best possible rate for K = 1, 2, 3.
     """
     suppose("mu < L", curvature < 1)
     x, star, length, clients = f.start, f.minimiser, pace / steps, f.parts

@@ -1,4 +1,4 @@
-"""Claims about FedLin: its rate in the paper, recalled from memory, and the best possible rate of a round."""
+"""Claims about FedLin: the rate of its paper, recalled from memory, and the best possible rate of a round."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from clusterproof.theory.papers.scaffold.rounds import LocalSteps, Pace, contrac
 
 
 def after_round(clients: PlanarClients, model: np.ndarray, step_size: Fraction, steps: int) -> np.ndarray:
-    """Return x+ - x* for clients with g_i* = 0; FedLin's rounds do not depend on the g_i*."""
+    """Return x+ - x* for clients with g_i* = 0. The rounds of FedLin do not depend on the g_i*."""
     of_clients = exact_clients(clients.functions(), [steps] * clients.clients)
     return np.asarray(fedlin(of_clients, model, step_size=step_size))
 
@@ -47,7 +47,7 @@ SHARP = contraction_theorem(
     ),
 )
 def sharp(clients: PlanarClients, x: Coordinate, y: Coordinate, pace: Pace, local_steps: LocalSteps) -> Sides:
-    """A round of FedLin contracts by (1 - eta mu)^(2K), even after adding a multiple of the gradients' disagreement.
+    """A round of FedLin contracts by more than (1 - eta mu)^(2K), by a multiple of the gradients' disagreement.
 
     Hypotheses
         The f_i are L-smooth and mu-strongly convex with 0 <= mu < L, and eta L K <= 1. Any number of clients take part,
@@ -59,11 +59,11 @@ def sharp(clients: PlanarClients, x: Coordinate, y: Coordinate, pace: Pace, loca
 
     Proof
         The proof is the proof of ``scaffold/sharp-option-1`` with c_i = grad f_i(x), where Psi and Psi+ have the same
-        second term. It consists of the step "round" and the steps of that claim.
+        second term. It uses the step "round" and the steps of ``scaffold/sharp-option-1``.
 
     Source
-        Ours. The claim is an upper bound for one round; f_i = mu ||.||^2 / 2 gives equality. Hence f(x_R) - f* <= kappa
-        rho^R (f(x_0) - f*).
+        Ours. Both sides are equal for f_i = mu ||.||^2 / 2. The claim implies f(x_R) - f* <= kappa rho^R (f(x_0) -
+        f*).
     """
     eta, model = step_size_of(clients, pace, local_steps), vector(x, y)
     rate, before = contraction(eta, clients.strong_convexity, local_steps), squares(model).item()
@@ -81,7 +81,7 @@ def sharp(clients: PlanarClients, x: Coordinate, y: Coordinate, pace: Pace, loca
 def whole_round(
     distance: NotNegative, controls: NotNegative, rate: NotNegative, used: UpToThird, lost: NotNegative
 ) -> Sides:
-    """The step "round" of ``scaffold/sharp-option-1``, with the controls' term of Psi+ on the other side."""
+    """Check the step "round" of ``scaffold/sharp-option-1``, with the controls' term of Psi+ on the other side."""
     after = rate * (distance + used * controls) - lost - THIRD * controls
     return at_most(after, contraction=rate * distance, spared=-THIRD * (1 - rate) * controls)
 
@@ -100,7 +100,7 @@ sharp.statements += [each for each in sharp_option_1.statements if each.role == 
 def convex(
     clients: PlanarClients, x: Coordinate, y: Coordinate, pace: Pace, local_steps: LocalSteps
 ) -> Sides:
-    """On convex losses, a round of FedLin lowers the squared distance by at least (1/4) eta K (f(x) - f*).
+    """On convex losses, a round of FedLin decreases the squared distance by at least (1/4) eta K (f(x) - f*).
 
     Hypotheses
         The f_i are convex and L-smooth, eta L K <= 1, and x* is any minimiser of f. Any number of clients take part,
@@ -114,8 +114,7 @@ def convex(
         second term. It consists of the step "round" and the steps of that claim.
 
     Source
-        Ours. The claim is an upper bound. It follows that the mean of f - f* over R rounds is at most 4 ||x_0 - x*||^2
-        / (eta K R).
+        Ours. The claim implies that the mean of f - f* over R rounds is at most 4 ||x_0 - x*||^2 / (eta K R).
     """
     eta, model = step_size_of(clients, pace, local_steps), vector(x, y)
     return at_most(
@@ -129,7 +128,7 @@ def convex(
 def whole_convex_round(
     distance: NotNegative, controls: NotNegative, used: UpToQuarter, lost: NotNegative, gained: NotNegative
 ) -> Sides:
-    """The step "round" of ``scaffold/convex``, with the controls' term of Psi+ on the other side."""
+    """Check the step "round" of ``scaffold/convex``, with the controls' term of Psi+ on the other side."""
     after = distance + used * controls - lost - gained - QUARTER * controls
     return at_most(after, before=distance, gap=-gained)
 
@@ -170,9 +169,9 @@ def rate(
         f(x_T) - f* <= (1 - mu / (6 L))^T (f(x_0) - f*).
 
     Source
-        Mitra, Jaafar, Pappas and Hassani (2021), recalled from memory: we did not read the text. The claim is an upper
-        bound. Its exponent is about half of the best possible one: semidefinite programs for one round give (1 - eta
-        mu)^(2K), with equality for equal clients.
+        Mitra, Jaafar, Pappas and Hassani (2021), recalled from memory: we did not read the paper. The exponent is
+        about half of the best possible exponent. Semidefinite programs for one round have the value (1 - eta
+        mu)^(2K), which equal clients attain.
     """
     suppose("mu > 0", clients.strong_convexity > 0)
     eta, first = step_size_of(clients, Fraction(1, 6), local_steps), vector(x, y)

@@ -36,11 +36,11 @@ def theorem_4(
     proximal: int = among(2, 4, 8, 20, 100, 1000),
     drawn: int = among(3, 5, 10, 50, 10_000),
 ) -> Sides:
-    """A round of FedProx lowers the expected loss by rho times the squared gradient.
+    """A round of FedProx decreases the expected loss by at least rho times the squared gradient.
 
     Hypotheses
-        The F_k are L-smooth, here with a = (1, a_2), b = (0, b_2) and L = 1. The server takes the plain mean of exact
-        solutions, and rho > 0.
+        The F_k are L-smooth, here with a = (1, a_2), b = (0, b_2) and L = 1. The server takes the unweighted mean of
+        exact solutions, and rho > 0.
 
     Statement
         E f(w+) <= f(w) - rho |grad f(w)|^2, where the function ``gain`` computes rho.
@@ -75,14 +75,14 @@ def theorem_4(
     ),
 )
 def corollary_7(dissimilarity: int = Z[2:], drawn: int = Z[16:]) -> Sides:
-    """With mu = 6 L B^2, the gain is at least 1 / (24 L B^2); the paper prints "about".
+    """With mu = 6 L B^2, the gain rho is at least 1 / (24 L B^2), where the paper has "about".
 
     Statement
         rho >= 1 / (24 L B^2) for convex clients, exact solves, 1 < B <= sqrt(K) / 2 and L = 1.
 
     Source
-        Li et al. (2020) print "1 << B" and an approximate sign without constants, so the claim has no definite meaning.
-        At B = 2 and K = 16 rho is negative.
+        Li et al. (2020) print "1 << B" and an approximate sign without constants, so the printed sentence has no
+        definite meaning. For B = 2 and K = 16, rho is negative.
     """
     suppose("B <= sqrt(K) / 2", 4 * dissimilarity**2 <= drawn)
     rho = gain(6 * dissimilarity**2, dissimilarity, sqrt(drawn / 2))
@@ -98,7 +98,7 @@ def corollary_7(dissimilarity: int = Z[2:], drawn: int = Z[16:]) -> Sides:
     headline=True,
 )
 def corollary_7_repaired(dissimilarity: Fraction = Q[1::4], ratio: Fraction = Q[2:]) -> Sides:
-    """With K >= 16 B^2 clients the gain is at least 1 / (24 L B^2).
+    """With K >= 16 B^2 clients the gain rho is at least 1 / (24 L B^2).
 
     Statement
         rho >= 1 / (24 L B^2) for convex clients, exact solves, B >= 1, K >= 16 B^2, mu = 6 L B^2 and L = 1; ``ratio``
@@ -116,13 +116,13 @@ def corollary_7_repaired(dissimilarity: Fraction = Q[1::4], ratio: Fraction = Q[
 def remark_5(
     dissimilarity: Fraction = Q[1:8:4], root: Fraction = Q[Fraction(1, 2) :], proximal: Fraction = Q[1:]
 ) -> Sides:
-    """A positive gain rho requires B / sqrt(K) < 1; the second term of rho alone even requires B sqrt(2) < sqrt(K).
+    """A positive gain rho requires B / sqrt(K) < 1. The second term of rho even requires B sqrt(2) < sqrt(K).
 
     Statement
         rho > 0 implies 2 B^2 <= K = 2 ``root``^2, for convex clients and exact solves.
 
     Source
-        Li et al. (2020) state B < sqrt(K); the stronger form is ours.
+        Li et al. (2020) state B < sqrt(K). The stronger form is ours.
     """
     suppose("rho > 0", gain(proximal, dissimilarity, root) > 0)
     return at_most(2 * dissimilarity**2, clients=2 * root**2)

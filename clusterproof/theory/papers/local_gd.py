@@ -1,8 +1,8 @@
 """Claims on Khaled, Mishchenko and Richtarik, "First Analysis of Local GD" (arXiv 1909.04715).
 
-There are two clients f_m(x) = a_m (x - b_m)^2 / 2 with a = (1, a_2), b = (0, b_2) and L = 1. All numbers are rational,
-and nothing is random. V_t is the variance of the points, H the number of steps between two averagings, and sigma^2 the
-mean squared gradient at x*.
+There are two clients f_m(x) = a_m (x - b_m)^2 / 2 with a = (1, a_2), b = (0, b_2) and L = 1. All numbers are
+rational, and nothing is random. V_t is the variance of the clients' points, H is the number of steps between two
+averagings, and sigma^2 is the mean squared gradient at x*.
 """
 
 from __future__ import annotations
@@ -55,7 +55,7 @@ def path_of(gradients: Functions, start: Any, step: Any, rounds: int, steps: int
 def lemma_1(
     curvature: F = CURVATURE, center: F = CENTER, x: F = Q[-2:2:1], y: F = Q[-2:2:2], step: F = Q[0:1]
 ) -> Sides:
-    """A step moves the mean point nearer to x*, up to the variance of the points.
+    """A step decreases the distance of the mean point from x*, except for terms with the variance of the points.
 
     Statement
         |x_(t+1) - x*|^2 <= |x_t - x*|^2 + gamma L (1 + 2 gamma L) V_t - 2 gamma (1 - 2 gamma L) (f(x_t) - f*), for
@@ -79,15 +79,16 @@ def lemma_1(
 def lemma_2(
     curvature: F = CURVATURE, center: F = CENTER, start: F = START, gap: int = GAP, pace: F = PACE
 ) -> Sides:
-    """Between two averagings, the variance of the points stays small.
+    """Between two averagings, the variance of the clients' points is bounded by gamma^2 H^2 times an explicit sum.
 
     Statement
         sum V_t <= 5 L gamma^2 H^2 sum (f(x_t) - f*) + sum 8 gamma^2 H^2 sigma^2, over one epoch of H steps, gamma <=
         1 / (4 L H).
 
     Proved for
-        Two clients with the losses x^2 / 2 and a_2 (x - b_2)^2 / 2, 0 <= a_2 <= 1, with b_2 = 0, 1, 2 or 4, the start
-        0, 1 or -3, H = 1, 2, 3 or 5, and gamma from a third of the largest step to the largest.
+        Two clients with the losses x^2 / 2 and a_2 (x - b_2)^2 / 2. Here 0 <= a_2 <= 1, b_2 = 0, 1, 2 or 4, the
+        initial point is 0, 1 or -3, H = 1, 2, 3 or 5, and gamma is between a third of the largest allowed step size
+        and this step size.
 
     Source
         Khaled et al. (2019): the paper's text, without its proofs.
@@ -112,15 +113,15 @@ def theorem_1(
     pace: F = PACE,
     epochs: int = among(1, 2, 5),
 ) -> Sides:
-    """Local gradient descent converges up to an error that remains.
+    """Local gradient descent converges to a neighbourhood of the optimum.
 
     Statement
         f(mean of x_0 .. x_(T-1)) - f* <= 2 |x_0 - x*|^2 / (gamma T) + 24 gamma^2 sigma^2 H^2 L for constant gamma <=
         1 / (4 L H).
 
     Source
-        Khaled et al. (2019): the paper's text, without its proofs. In fact, no error remains for H = 1 or for equal
-        Hessians.
+        Khaled et al. (2019): the paper's text, without its proofs. For H = 1 or equal Hessians, it even converges to
+        the optimum.
     """
     step, (optimum, spread) = pace / (4 * gap), optimum_and_spread(curvature, center)
     path = path_of(gradients_of(curvature, center), start, step, epochs, gap)
@@ -141,7 +142,7 @@ def corollary_1(
     gap: int = GAP,
     root: int = among(2, 4, 6, 10),
 ) -> Sides:
-    """The mean iterate has an error of order 1 / sqrt(M T); here M = 4 clients, two of each kind, and T = ``root``^2.
+    """The mean iterate has an error of order 1 / sqrt(M T), for M = 4 clients, two of each kind, and T = ``root``^2.
 
     Statement
         f(x) - f* <= 8 L |x_0 - x*|^2 / sqrt(M T) + 3 M sigma^2 H^2 / (2 L T), with x as in Theorem 1, H <= sqrt(T / M)

@@ -1,4 +1,4 @@
-"""Statements of the papers on CFL-MGD, GL-CFL, SoFL and FPFC that no claim checks, and what answers them."""
+"""Statements of the papers on CFL-MGD, GL-CFL, SoFL and FPFC that are not checked by claims."""
 
 OTHER_STATEMENTS = {
     "cfl-mgd": {
@@ -194,4 +194,4 @@ OTHER_STATEMENTS = {
         ),
     },
 }
-"""Places and statements, indexed by paper and by the table or figure that answers them, or the reason for no answer."""
+"""Places and statements, indexed by paper and by the table or figure that checks them, or the reason for no check."""

@@ -106,12 +106,12 @@ def one_iteration(
     *,
     short_steps: bool = False,
 ) -> tuple[Any, ...]:
-    """Return the rate, Psi, E Psi+, the sum of ||x_i - x* - gamma (grad f_i(x_i) - g_i*)||^2, and three more sums.
+    """Return the rate, Psi, E Psi+, the sum of ||x_i - x* - gamma (grad f_i(x_i) - g_i*)||^2, and three other sums.
 
-    The rate is the best possible rate, or the rate in Theorem 6 for ``short_steps``, which are at most 1 / L. The other
-    sums are over the controls gamma^2 / p^2 ||h_i - g_i*||^2, over ||x_i - x*||^2, and over the noise. The gradients of
-    a kind have the error ``noise`` or minus ``noise``, equally likely. A vector is a pair of numbers, and an iteration
-    treats both numbers in the same way. A pair of values has one value for each kind of clients.
+    The rate is the best possible rate, or the rate in Theorem 6 if ``short_steps`` is true (gamma <= 1 / L). The
+    three other sums are over gamma^2 / p^2 ||h_i - g_i*||^2, over ||x_i - x*||^2, and over the noise. The gradient
+    error of clients of a kind is ``noise`` or minus ``noise``, with equal probability. A vector is a pair of numbers,
+    and an iteration treats both numbers in the same way. A pair of values has one value for each kind of clients.
     """
     p, number = start.probability, counts(clients)
     suppose("gamma > 0 and p > 0", start.step_length > 0 and p > 0)
@@ -193,11 +193,11 @@ def contraction(
 
 @claim("proxskip/identity", label="(P)", source="ours", evaluations=40, expected="certified")
 def identity(clients: PlanarClients, start: Start) -> Sides:
-    """An iteration changes Psi in expectation exactly as independent gradient steps and the factor 1 - p^2 do.
+    """The expected Psi after an iteration is the sum of squares after gradient steps, plus 1 - p^2 times the controls.
 
     Hypotheses
-        The f_i are differentiable, not necessarily convex, gamma > 0, p is in (0, 1], and N >= 1. The sum of the h_i is
-        0.
+        The f_i are differentiable, but need not be convex. gamma > 0, p is in (0, 1], and N >= 1. The sum of the h_i
+        is 0.
 
     Statement
         E Psi+ = sum ||(x_i - gamma grad f_i(x_i)) - (x* - gamma g_i*)||^2
@@ -211,8 +211,9 @@ def identity(clients: PlanarClients, start: Start) -> Sides:
         Ours; ProxSkip is Algorithm 1 of Variance Reduced ProxSkip (2022). The claim is an identity.
 
     Symbols
-        Psi = sum over i of ||x_i - x*||^2 + (gamma^2 / p^2) ||h_i - g_i*||^2. The sign + means after one iteration, the
-        index 0 at the start, and E the expectation over the coins; g_i* = grad f_i(x*).
+        Psi = sum over i of ||x_i - x*||^2 + (gamma^2 / p^2) ||h_i - g_i*||^2. The sign + marks values after one
+        iteration, and the index 0 marks initial values. E is the expectation over the coin tosses, and g_i* = grad
+        f_i(x*).
     """
     _, _, expected, moved, controls, *_ = one_iteration(clients, start)
     return equal((expected, moved + (1 - start.probability**2) * controls))
@@ -228,7 +229,7 @@ def identity(clients: PlanarClients, start: Start) -> Sides:
     headline=True,
 )
 def sharp(clients: PlanarClients, start: Start) -> Sides:
-    """One iteration contracts Psi by max{(1 - gamma mu)^2, (1 - gamma L)^2, 1 - p^2}, the smallest possible factor.
+    """One iteration multiplies Psi by at most max{(1 - gamma mu)^2, (1 - gamma L)^2, 1 - p^2}, the best factor.
 
     Hypotheses
         The f_i are L-smooth and mu-strongly convex, gradients are exact, gamma > 0, p is in (0, 1], and N >= 1. The sum
@@ -242,10 +243,9 @@ def sharp(clients: PlanarClients, start: Start) -> Sides:
         kind have the same loss, a quadratic up to a knee, and the same state.
 
     Source
-        Ours; for gamma <= 2 / (L + mu) the rate is the rate of RandProx (Condat and Richtarik), recalled from memory.
-        The claim is an upper bound for one step. Equality holds for f_i = mu ||.||^2 / 2 or L ||.||^2 / 2 with h_i =
-        g_i*, and, if N >= 2, for x_i = x*. Asymptotic rates are smaller. It implies Psi_T <= rate^T Psi_0 in
-        expectation.
+        Ours. For gamma <= 2 / (L + mu) the rate is the rate of RandProx (Condat and Richtarik), recalled from memory.
+        Equality holds for f_i = mu ||.||^2 / 2 or L ||.||^2 / 2 with h_i = g_i*, and, if N >= 2, for x_i = x*.
+        Asymptotic rates are smaller. The claim implies Psi_T <= rate^T Psi_0 in expectation.
     """
     rate, before, after, _ = contraction(clients, start)
     return at_most(after, start=rate * before, decrease_from=before)
@@ -271,17 +271,16 @@ def theorem_6(clients: PlanarClients, start: Start) -> Sides:
 
     Statement
         E Psi_T <= max{(1 - gamma mu)^T, (1 - p^2)^T} Psi_0, with Psi as in ``proxskip/identity``. The check has T = 1
-        and any state. Because the state is arbitrary, the statement for every T follows by induction, with expectations
-        given the past.
+        and an arbitrary state. So the statement for every T follows by induction, with expectations conditional on
+        the past.
 
     Proved for
         The clients of ``PlanarClients``: any number of each of two kinds, in the plane, with L = 1 or 2. Clients of one
         kind have the same loss, a quadratic up to a knee, and the same state.
 
     Source
-        Variance Reduced ProxSkip (2022), Theorem 6, which we read in a transcription. The claim is an upper bound. If 1
-        - gamma mu is the maximum, the best possible exponent is twice as large: ``proxskip/sharp`` has (1 - gamma
-        mu)^2.
+        Variance Reduced ProxSkip (2022), Theorem 6, which we read in a transcription. If 1 - gamma mu is the maximum,
+        the best possible exponent is twice as large: ``proxskip/sharp`` has (1 - gamma mu)^2.
     """
     suppose("gamma <= 1 / L", start.step_length <= 1)
     rate, before, after, _ = contraction(clients, start, short_steps=True)
@@ -292,7 +291,7 @@ def theorem_6(clients: PlanarClients, start: Start) -> Sides:
 def induction(before: NotNegative, spare: NotNegative, rate: Part, lost: NotNegative) -> Sides:
     """Check the induction step from T - 1 to T.
 
-    ``before`` is E Psi_(T-1), and its bound is ``before`` + ``spare``; ``lost`` is ``rate`` times ``before``, minus the
-    iteration's result.
+    ``before`` is E Psi_(T-1), and its bound is ``before`` + ``spare``. ``lost`` is ``rate`` times ``before``, minus E
+    Psi_T.
     """
     return at_most(rate * before - lost, start=rate * (before + spare))

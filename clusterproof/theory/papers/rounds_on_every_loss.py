@@ -1,4 +1,4 @@
-"""The certified claims about rounds on every loss, with their hypotheses and bounds for a run."""
+"""Certified claims about rounds on every loss, with their hypotheses and bounds for a run."""
 
 from __future__ import annotations
 

@@ -31,14 +31,14 @@ def repaired(
     probability: Tenths,
     iterations: Annotated[int, integers(1, 4, upwards=True)],
 ) -> Sides:
-    """SProxSkip converges linearly up to an error that remains, with the constants 2 A'' and 2 Var.
+    """SProxSkip converges linearly to a neighbourhood of the optimum, with the constants 2 A'' and 2 Var.
 
     Hypotheses
         f is mu-strongly convex, with expected smoothness A'': E ||g(x, xi) - g(x*, xi)||^2 <= 2 A'' D_f(x, x*); A = 2
-        A'', C = 2 Var, Var = E ||g(x*, xi)||^2; 0 < gamma <= min{1 / mu, 1 / A}. The claim is proved for one quadratic
-        with the curvatures mu (1 - s) and mu (1 + s), s = ``spread``, so that A'' = mu (1 + s^2). Each curvature has
-        the gradient v or -v at 0, and gamma is ``pace`` times the largest step. mu is at least 1/2, s at most 2, and
-        ``pace`` and p are at least 1/10.
+        A'', C = 2 Var, Var = E ||g(x*, xi)||^2; 0 < gamma <= min{1 / mu, 1 / A}. The claim is proved for one
+        quadratic with the random curvature mu (1 - s) or mu (1 + s), s = ``spread``, so that A'' = mu (1 + s^2). The
+        random gradient at 0 is v or -v, depending on the curvature, and gamma is ``pace`` times the largest allowed
+        step size. mu is at least 1/2, s at most 2, and ``pace`` and p are at least 1/10.
 
     Statement
         E Psi_T <= max{(1 - gamma mu)^T, (1 - p^2)^T} Psi_0 + gamma^2 C / min{gamma mu, p^2} with Psi_T = ||x_T - x*||^2
@@ -105,7 +105,7 @@ def additive(
     other_noise_x: Coordinate,
     other_noise_y: Coordinate,
 ) -> Sides:
-    """With additive noise, the error that remains is gamma^2 V / (1 - rate), with the rate of ``proxskip/sharp``.
+    """With additive noise, the error has a limit of at most gamma^2 V / (1 - rate), rate as in ``proxskip/sharp``.
 
     Hypotheses
         The f_i are L-smooth and mu-strongly convex, gamma > 0, p is in (0, 1], and the sum of the h_i is 0. The
@@ -113,16 +113,17 @@ def additive(
         sum ||xi_i||^2.
 
     Statement
-        E Psi_T <= rho^T Psi_0 + gamma^2 V (1 + rho + ... + rho^(T-1)), rho = max{(1 - gamma mu)^2, (1 - gamma L)^2, 1 -
-        p^2}. The check has T = 1 and any state. Because the state is arbitrary, the statement for every T follows by
-        induction.
+        E Psi_T <= rho^T Psi_0 + gamma^2 V (1 + rho + ... + rho^(T-1)), rho = max{(1 - gamma mu)^2, (1 - gamma L)^2, 1
+        - p^2}. The check has T = 1 and an arbitrary state. So the statement for every T follows by induction.
 
     Proved for
-        The clients of ``PlanarClients``, as ``proxskip/sharp``. The noise of a client is one of two opposite vectors.
+        The clients of ``PlanarClients``, as in ``proxskip/sharp``. The noise of a client is one of two opposite
+        vectors.
 
     Source
-        Ours: ``proxskip/identity``, in which the noise adds gamma^2 V. The claim is an upper bound; f_i = mu ||.||^2 /
-        2 with p = 1 gives equality at each T. The remaining error is smaller than in ``sproxskip/repaired``.
+        Ours. The claim follows from ``proxskip/identity``, to which the noise adds gamma^2 V. Both sides are equal
+        for f_i = mu ||.||^2 / 2 and p = 1, for each T. The limit of the error is smaller than in
+        ``sproxskip/repaired``.
     """
     errors = (noise_x, noise_y), (other_noise_x, other_noise_y)
     rate, before, after, noise = contraction(clients, start, errors)

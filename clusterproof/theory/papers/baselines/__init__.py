@@ -1,4 +1,4 @@
-"""Fixed points of the baselines on quadratics, and statements about CFL (Sattler et al., 2020)."""
+"""Claims on fixed points of the baselines on quadratics, and on CFL (Sattler et al., 2020)."""
 
 import lazy_loader
 

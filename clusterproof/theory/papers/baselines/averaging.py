@@ -16,7 +16,7 @@ from clusterproof.synthetic import QuadraticMixture
 from clusterproof.theory.exact import affine_rounds
 
 TOLERANCE = 1e-10
-"""Largest allowed distance between a run's last state and a closed form."""
+"""Largest allowed distance between the last state of a run and the closed form of its fixed point."""
 
 STILL = 1e-14
 """Largest change of a state's arrays in a round, relative to their size, at which a run counts as converged."""
@@ -29,7 +29,7 @@ INSTANCES = 80
 
 
 def rest(algorithm: Algorithm[Any], task: QuadraticMixture, initial: np.ndarray) -> State:
-    """Run from starting points (P, d) until the state no longer changes, and return the last state."""
+    """Run from initial models (P, d) until the state no longer changes, and return the last state."""
     randomness = Randomness.from_seed(0)
     state: State = algorithm.initialise(initial, task)
     before = kept(state)
@@ -46,7 +46,7 @@ def rest(algorithm: Algorithm[Any], task: QuadraticMixture, initial: np.ndarray)
 
 
 def kept(state: State) -> list[np.ndarray]:
-    """Return the models and the other arrays of an algorithm's state."""
+    """Return the models and all other arrays of an algorithm's state."""
     arrays = [getattr(state, name, None) for name in ("models", "personal", "buffers")]
     return [np.array(array) for array in arrays if array is not None]
 
@@ -54,10 +54,10 @@ def kept(state: State) -> list[np.ndarray]:
 def draw_task(stream: np.random.Generator, *, clusters: int = 1, fewest: int = 1) -> QuadraticMixture:
     """Draw clients with different Hessians and centres.
 
-    If there are several clusters, all clients in one of them are equal.
+    If there are several clusters, the clients within a cluster are equal.
 
-    Eigenvalues lie in [1/4, 1]. Centres are normal. The centres of several clusters are far apart, so the clusters are
-    correct from the start.
+    Eigenvalues lie in [1/4, 1], and centres have a normal distribution. If there are several clusters, their centres
+    are far apart, so the algorithms find the true clusters in the first round.
 
     Parameters
     ----------
@@ -86,7 +86,7 @@ STRENGTH = Q[Fraction(1, 20) : 1 : 20]
 
 
 def suppose_moderate(task: QuadraticMixture) -> None:
-    """Suppose that runs converge within ``ROUNDS`` rounds, to values far above rounding errors."""
+    """Suppose that runs converge within ``ROUNDS`` rounds, and to values much larger than rounding errors."""
     eigenvalues = np.linalg.eigvalsh(task.hessians)
     inside = eigenvalues.min() >= 0.25 - 1e-12 and eigenvalues.max() <= 1 + 1e-12
     suppose("the A_i have eigenvalues in [1/4, 1]", inside)
@@ -94,20 +94,20 @@ def suppose_moderate(task: QuadraticMixture) -> None:
 
 
 def start_of(task: QuadraticMixture, count: int) -> np.ndarray:
-    """Return starting points that the task draws."""
+    """Return random initial models of the task."""
     return task.initial_models(count, (), generator(0, "baselines", "start"))
 
 
 def kept_at_rest(
     algorithm: Algorithm[Any], task: QuadraticMixture, forms: Sequence[np.ndarray]
 ) -> list[np.ndarray]:
-    """Return the arrays of a run's converged state, in the shapes of the closed forms (models first)."""
+    """Return the arrays of the converged state of a run, models first, in the shapes of the closed forms."""
     state = rest(algorithm, task, start_of(task, algorithm.model_count(task)))
     return [array.reshape(form.shape) for array, form in zip(kept(state), forms, strict=False)]
 
 
 def rests_at(algorithm: Algorithm[Any], task: QuadraticMixture, *forms: np.ndarray) -> Sides:
-    """State the conclusion that the state of a run converges to the closed forms."""
+    """State that the state of a run converges to the closed forms."""
     suppose_moderate(task)
     resting = kept_at_rest(algorithm, task, forms)
     return equal(*zip(resting, forms, strict=False), rounding=TOLERANCE)
@@ -130,11 +130,11 @@ def fedavg(task: Task, local_steps: int = Z[1:8]) -> Sides:
         take part with equal weights.
 
     Statement
-        A round is w -> w - mean Q_i (w - b_i), and its fixed point is the stated point. H = 1 gives the exact optimum.
-        As H -> infinity the point tends to the plain mean of the b_i.
+        A round is w -> w - mean Q_i (w - b_i), and its fixed point is (sum Q_i)^-1 sum Q_i b_i. For H = 1 the fixed
+        point is the optimum. As H -> infinity it tends to the unweighted mean of the b_i.
 
     Source
-        Ours; FedAvg is McMahan et al. (2017), Algorithm 1. The claim is an identity.
+        Ours. FedAvg is Algorithm 1 of McMahan et al. (2017).
     """
     step = 1 / task.client_smoothness
     form = affine_rounds.fedavg_rest(task.hessians, task.centers, step_size=step, local_steps=local_steps)
@@ -158,8 +158,7 @@ def fedprox(task: Task, proximal: Fraction = STRENGTH, local_steps: int = Z[1:8]
         The fixed point is (sum Q_i)^-1 sum Q_i b_i with the stated Q_i.
 
     Source
-        Ours; FedProx is Li et al. (2020), Algorithm 2, with H gradient steps on each local problem. The claim is an
-        identity.
+        Ours. FedProx is Algorithm 2 of Li et al. (2020), with H gradient steps on each local problem.
     """
     strength = float(proximal)
     step = 1 / (task.client_smoothness + strength)
@@ -183,11 +182,11 @@ def fedprox_exact(task: Task, proximal: Fraction = STRENGTH) -> Sides:
         The hypotheses of ``baselines/fedprox``, with H -> infinity.
 
     Statement
-        The fixed point is (sum Q_i)^-1 sum Q_i b_i with the stated Q_i. As mu -> infinity it tends to the exact
-        optimum, and as mu -> 0 to the plain mean of the b_i.
+        The fixed point is (sum Q_i)^-1 sum Q_i b_i with the stated Q_i. As mu -> infinity it tends to the optimum,
+        and as mu -> 0 to the unweighted mean of the b_i.
 
     Source
-        Ours; Li et al. (2020), Algorithm 2 with gamma = 0. The claim is an identity.
+        Ours. The algorithm is Algorithm 2 of Li et al. (2020) with gamma = 0.
     """
     strength = float(proximal)
     step = 1 / (task.client_smoothness + strength)
@@ -237,11 +236,11 @@ def fedavg_optimum(
         The losses are convex quadratics, the step size is constant, all clients take part, and there is no noise.
 
     Statement
-        For every number of local steps, the rounds end at the minimiser of mean phi_i.
+        For every number of local steps, FedAvg converges to the minimiser of mean phi_i.
 
     Source
-        McMahan et al. (2017), which we did not read: the mean loss is their objective. The reading adds that FedAvg
-        with a constant step size ends at the minimiser of the mean loss. With H > 1 and clients with different
+        McMahan et al. (2017), which we did not read. The mean loss is their objective. The reading adds that FedAvg
+        with a constant step size converges to the minimiser of the mean loss. With H > 1 and clients with different
         curvatures, the fixed point differs from the minimiser (client drift).
     """
     optimum = (1 - curvature) / (1 + curvature)
@@ -253,7 +252,7 @@ INNER = Q[Fraction(1, 10) : Fraction(1, 2) : 10]
 
 
 def personal_rest(task: QuadraticMixture, inner: Fraction, local_steps: int, *, second_order: bool) -> Sides:
-    """State the conclusion that Per-FedAvg converges to the closed form of its fixed point."""
+    """State that Per-FedAvg converges to the closed form of its fixed point."""
     inner_step, step = float(inner) / task.client_smoothness, 1 / task.client_smoothness
     form = affine_rounds.per_fedavg_rest(
         task.hessians,
@@ -287,11 +286,11 @@ def per_fedavg_second_order(task: Task, inner: Fraction = INNER, local_steps: in
         The hypotheses of ``baselines/fedavg``, with alpha L_i < 1.
 
     Statement
-        The fixed point is (sum Q_i)^-1 sum Q_i b_i with the stated Q_i. One local step, tau = 1, gives the minimiser of
-        mean phi_i(w - alpha grad phi_i(w)).
+        The fixed point is (sum Q_i)^-1 sum Q_i b_i with the stated Q_i. For one local step, tau = 1, the fixed point
+        minimises mean phi_i(w - alpha grad phi_i(w)).
 
     Source
-        Ours; Fallah et al. (2020), Algorithm 1. The claim is an identity.
+        Ours. The algorithm is Algorithm 1 of Fallah et al. (2020).
     """
     return personal_rest(task, inner, local_steps, second_order=True)
 
@@ -314,13 +313,13 @@ def per_fedavg_first_order(task: Task, inner: Fraction = INNER, local_steps: int
         point.
 
     Source
-        Ours; the first-order approximation is in Fallah et al. (2020), Section 5. The claim is an identity.
+        Ours. The first-order approximation is in Section 5 of Fallah et al. (2020).
     """
     return personal_rest(task, inner, local_steps, second_order=False)
 
 
 def personal_rest_of_two(curvature: Fraction, inner: Fraction, power: int) -> Fraction:
-    """Return the fixed point for minimisers -1 and 1 and weights a (1 - alpha a)^power; power 1 is first order."""
+    """Return the fixed point for minimisers -1 and 1 and weights a (1 - alpha a)^power. The first order has power 1."""
     weight, other = (a * (1 - inner * a) ** power for a in (curvature, Fraction(1)))
     return (other - weight) / (weight + other)
 
@@ -349,8 +348,8 @@ def per_fedavg_first_order_optimum(
         The fixed point minimises F(w) = mean phi_i(w - alpha grad phi_i(w)).
 
     Source
-        Fallah et al. (2020), which we did not read: the authors define F and offer the first-order variant to minimise
-        F. The reading adds that the variant ends at the minimiser of F.
+        Fallah et al. (2020), which we did not read: the authors define F and offer the first-order variant to
+        minimise F. The reading adds that the variant converges to the minimiser of F.
     """
     end, optimum = (personal_rest_of_two(curvature, inner, power) for power in (1, 2))
     return equal((end, optimum))
@@ -373,15 +372,15 @@ def fedbcd(
     """Penalised FedBCD has the fixed point of exact FedProx, for any number of local steps and any server step.
 
     Hypotheses
-        The hypotheses of ``baselines/fedprox``. The clients keep their models between rounds. The server step is in (0,
-        1].
+        The hypotheses of ``baselines/fedprox``. Clients continue from their own models in the next round. The step
+        size of the server is in (0, 1].
 
     Statement
         z is the fixed point in ``baselines/fedprox-exact``. With the paper's rho, mu is 2 rho, because the paper's
         penalty has no factor 1/2. Moreover x_i = (A_i + mu I)^-1 (A_i b_i + mu z).
 
     Source
-        Ours; FedBCD is Wu et al. (2021). The claim is an identity.
+        Ours. FedBCD is the algorithm of Wu et al. (2021).
     """
     strength = float(proximal)
     algorithm = FedBCD(
@@ -419,7 +418,7 @@ def fedbcd_separate(
         In contrast to the penalised variant, z depends on n.
 
     Source
-        Ours; Wu et al. (2021), FedBCD-I. The claim is an identity.
+        Ours. The algorithm is FedBCD-I of Wu et al. (2021).
     """
     step = 1 / task.client_smoothness
     algorithm = FedBCD(step_size=step, local_steps=local_steps, variant="separate", pull=float(pull))
@@ -437,7 +436,7 @@ def fedbcd_separate(
     expected="consistent, no sharpness",
 )
 def local(task: Task, local_steps: int = Z[1:8]) -> Sides:
-    """At LOCAL's fixed point, every client is at the minimiser of its loss.
+    """At the fixed point of LOCAL, the model of every client minimises the client's own loss.
 
     Hypotheses
         The hypotheses of ``baselines/fedavg``.
@@ -446,7 +445,7 @@ def local(task: Task, local_steps: int = Z[1:8]) -> Sides:
         w_i = b_i for every client.
 
     Source
-        Ours; the baseline of FPFC, Table 1. The claim is an identity.
+        Ours. LOCAL is a baseline in Table 1 of the paper on FPFC.
     """
     algorithm = Local(step_size=1 / task.client_smoothness, local_steps=local_steps)
     return rests_at(algorithm, task, affine_rounds.local_rest(task.centers))

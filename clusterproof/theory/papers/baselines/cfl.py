@@ -1,7 +1,7 @@
-"""Claims on CFL: the cosines of updates at a stationary point, and the cut of the clients.
+"""Claims on CFL: the cosines of updates at a stationary point, and the split of the clients into two groups.
 
-We did not read the paper, Sattler et al. (2020): the claims about cosines are ours, and the claim about the cut
-concerns public code.
+We did not read the paper, Sattler et al. (2020). The claims about cosines are ours, and the claims about the split
+are about public code.
 """
 
 from __future__ import annotations
@@ -72,7 +72,7 @@ def stationary_cosine(
     step_size: Fraction = STEP,
     local_steps: int = Z[1:3],
 ) -> Sides:
-    """At a stationary point, K clusters on a regular simplex have the cosine -1 / (K - 1) across clusters.
+    """At a stationary point of K clusters on a regular simplex, cosines across clusters are -1 / (K - 1).
 
     Hypotheses
         All clusters have the same size, and their minimisers are the vertices of a regular simplex. Every client has
@@ -80,11 +80,11 @@ def stationary_cosine(
 
     Statement
         cos(Delta w_i, Delta w_j) is -1 / (K - 1) for clients in different clusters, and 1 for clients in the same
-        cluster. So every cut along clusters has the same largest similarity.
+        cluster. So every cut that separates whole clusters has the same largest similarity.
 
     Source
-        Ours; CFL, Sattler et al. (2020), has this setting. The claim is an identity: the updates are multiples of b_c -
-        mean b, whose sum is 0.
+        Ours, for the setting of CFL (Sattler et al., 2020). The updates are multiples of b_c - mean b, whose sum is
+        0.
     """
     rotation = np.linalg.qr(stream.standard_normal((clusters, clusters)))[0]
     optima = float(size) * simplex(clusters) @ rotation + stream.standard_normal(clusters)
@@ -123,7 +123,7 @@ def two_clusters(
         The cosine of two updates is -1 for clients in different clusters, and 1 for clients in the same cluster.
 
     Source
-        Ours; CFL, Sattler et al. (2020), has this setting. The claim is an identity: n_1 g_1 + n_2 g_2 = 0.
+        Ours, for the setting of CFL (Sattler et al., 2020). The reason is n_1 g_1 + n_2 g_2 = 0.
     """
     labels = np.repeat([0, 1], [first, second])
     rotation = np.linalg.qr(stream.standard_normal((dimension, dimension)))[0]
@@ -158,14 +158,15 @@ def stationary_cosine_anywhere(
     """At a stationary point the cosine across clusters is -1 / (K - 1), for any minimisers of the clusters.
 
     Hypotheses
-        The hypotheses of ``cfl/stationary-cosine`` without the simplex: three clusters of one client each.
+        The hypotheses of ``cfl/stationary-cosine`` hold, except that the minimisers are arbitrary. The check has
+        three clusters of one client each.
 
     Statement
         cos(Delta w_i, Delta w_j) = -1 / (K - 1) for clients of different clusters.
 
     Source
-        Ours: a natural expectation that no source prints. The value is correct for a regular simplex. In general only
-        the sum of the updates is 0, and for K = 3 this allows a cosine of 1.
+        Ours. Readers may expect this claim, but no source prints it. The value is correct for a regular simplex. In
+        general only the sum of the updates is 0, and for K = 3 this allows a cosine of 1.
     """
     updates = pulls((minimiser_0, minimiser_1, minimiser_2))
     suppose("the clusters have minimisers of their own", len(set(updates)) == len(updates))
@@ -182,7 +183,7 @@ def least_similarity(similarities: np.ndarray) -> float:
 
 
 def draw_updates(stream: np.random.Generator) -> np.ndarray:
-    """Draw updates of two to eight clients; rounding makes some of them equal or 0."""
+    """Draw updates of two to eight clients with rounded coordinates, so that some updates are equal or 0."""
     updates = stream.standard_normal((int(stream.integers(2, 9)), int(stream.integers(1, 5))))
     return np.asarray(np.round(updates) if stream.integers(2) else updates)
 
@@ -210,11 +211,11 @@ def single_linkage(
     """Single linkage on 1 - cosine finds the cut for which the largest similarity across the cut is smallest.
 
     Hypotheses
-        There are none; ties may be broken in any way.
+        There are none. Ties may be broken in any way.
 
     Statement
-        min over cuts of max over pairs across the cut of cos(Delta w_i, Delta w_j) belongs to the last merge of single
-        linkage.
+        The last merge of single linkage joins the two groups of the cut that minimises the largest cos(Delta w_i,
+        Delta w_j) of a pair across the cut.
 
     Source
         The method of Sattler et al. (2020) uses this cut. Proof: the last merge is the weakest edge of a maximum
@@ -228,7 +229,7 @@ def single_linkage(
 FOUR_UPDATES = (0, 1, 0, -1, 1, -1, 3, 1)
 """Updates with directions of 90, -90, -45 and 18.4 degrees.
 
-Complete linkage merges {90, 18.4}; single linkage does not.
+Complete linkage puts the updates with 90 and 18.4 degrees in one group, and single linkage does not.
 """
 
 
@@ -257,14 +258,14 @@ def complete_linkage(
         The updates lie in the plane. No two pairs of clients have the same similarity, so ties do not matter.
 
     Statement
-        The statement of ``cfl/single-linkage``, for agglomerative clustering with complete linkage on minus the cosine.
-        Both sides are the cosine times its absolute value, a fraction.
+        The statement of ``cfl/single-linkage``, for agglomerative clustering with complete linkage on minus the
+        cosine. The check compares cosines times their absolute values, which are fractions.
 
     Source
         Public code of CFL, github.com/felisat/clustered-federated-learning, commit 23a1c38, fl_devices.py:
-        ``AgglomerativeClustering(affinity="precomputed", linkage="complete").fit(-S)``. ``cfl/single-linkage`` restates
-        the paper, Sattler et al. (2020), which we did not read. The reading adds that the code is meant to find the cut
-        of ``cfl/single-linkage``.
+        ``AgglomerativeClustering(affinity="precomputed", linkage="complete").fit(-S)``. ``cfl/single-linkage`` states
+        the rule of the paper, Sattler et al. (2020), which we did not read. The reading adds that the code should
+        find the cut of ``cfl/single-linkage``.
     """
     updates = [coordinates[place : place + 2] for place in range(0, 2 * clients, 2)]
     suppose("no update is 0", all(any(update) for update in updates))
@@ -282,7 +283,7 @@ HALVES = ["".join(each) for size in range(4, 9) for each in product("01", repeat
 
 
 def cut_twice(sides: str, cut: int) -> tuple[list[list[int]], list[list[int]]]:
-    """Cut side 1 at ``cut``; return the clusters with clients' ids, and with positions inside the cut cluster."""
+    """Split cluster 1 at ``cut``. Return the new clusters by client ids, and by positions inside the split cluster."""
     uncut, members = ([i for i, side in enumerate(sides) if side == half] for half in "01")
     ids, positions = (members[:cut], members[cut:]), (list(range(cut)), list(range(cut, len(members))))
     return [uncut, *ids], [uncut, *positions]
@@ -308,12 +309,13 @@ def notebook_index(sides: str = among(*HALVES), cut: int = Z[1:7]) -> Sides:
         The cluster that is cut has more than two clients, and is not the first cluster.
 
     Statement
-        ``cluster_indices_new += [c1, c2]`` lists the clients of the new clusters; c1 and c2 are positions inside the
-        cut cluster. If idc holds the ids of the cut cluster's clients, idc[c1] and idc[c2] would be right.
+        ``cluster_indices_new += [c1, c2]`` lists the clients of the new clusters. False: c1 and c2 are positions
+        inside the cluster that is split. If idc contains the ids of this cluster's clients, idc[c1] and idc[c2] would
+        be correct.
 
     Source
         Public code of CFL, github.com/felisat/clustered-federated-learning, commit 23a1c38,
-        clustered_federated_learning.ipynb. The lists are right for the first cut only, because then positions are ids.
+        clustered_federated_learning.ipynb. The lists are correct only for the first split, when positions equal ids.
     """
     members = sides.count("1")
     fits = 2 < members < len(sides) and cut < members
@@ -349,17 +351,18 @@ def read_labels(written: list[int]) -> np.ndarray:
 def client_ids(
     labels: Annotated[np.ndarray, drawn(draw_labels, write=np.ndarray.tolist, read=read_labels)],
 ) -> dict[str, Sides]:
-    """With client ids instead of positions, every cut refines the partition, and several cuts find the clusters.
+    """With client ids instead of positions, every split refines the partition, and several splits find the clusters.
 
     Hypotheses
         There are 3 to 5 clusters of three equal clients in random order, and no noise. The thresholds separate
         stationary points from progress.
 
     Statement
-        The clusters of a round refine the clusters of the previous round; at the end they are the true clusters.
+        The clusters of a round refine the clusters of the previous round. After the last round they are the true
+        clusters.
 
     Source
-        Ours; the claim replaces the listing of ``cfl/notebook-index``.
+        Ours. The claim replaces the code of ``cfl/notebook-index``.
     """
     clusters = int(labels.max()) + 1
     # the lengths differ, so that one cut is best in every cluster

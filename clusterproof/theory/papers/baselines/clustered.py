@@ -1,4 +1,4 @@
-"""Fixed points of the clustered algorithms on quadratics, once the clusters are correct."""
+"""Claims on fixed points of the clustered algorithms on quadratics, if every client is in its true cluster."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ MOMENTUM = Q[0 : Fraction(1, 2) : 10]
 
 
 def suppose_far_apart(task: QuadraticMixture) -> None:
-    """Suppose that the models start in the basins; the clusters are then correct from the first round."""
+    """Suppose that the initial models are in the basins, so that the clusters are correct from the first round on."""
     averaging.suppose_moderate(task)
     suppose("there are two clusters", task.clusters == 2)
     optima = task.optima[task.labels]
@@ -30,7 +30,7 @@ def suppose_far_apart(task: QuadraticMixture) -> None:
 
 
 def rest_of_right_clusters(algorithm: Any, task: QuadraticMixture) -> list[np.ndarray]:
-    """Return the converged state of a run that starts in the basins, or NaN if a client is in a wrong cluster."""
+    """Return the converged state of a run with initial models in the basins, or NaN if a client is misassigned."""
     state = averaging.rest(algorithm, task, averaging.start_of(task, algorithm.model_count(task)))
     if not np.array_equal(np.asarray(state.assignments), task.labels):
         return [np.full_like(array, np.nan) for array in averaging.kept(state)]
@@ -45,17 +45,17 @@ def rest_of_right_clusters(algorithm: Any, task: QuadraticMixture) -> list[np.nd
     expected="consistent, no sharpness",
 )
 def cfl_mgd_gradient(task: Task, momentum: Fraction = MOMENTUM) -> Sides:
-    """Option I of CFL-MGD has the exact optimum of each cluster as its fixed point, with zero momentum.
+    """The fixed point of option I of CFL-MGD consists of the optimum of each cluster, with momentum 0.
 
     Hypotheses
-        The clients' losses are quadratic, the clusters are correct from the start, and rounds are stable for the step
-        size and the momentum.
+        The clients' losses are quadratic, the clusters are correct from the first round on, and rounds are stable for
+        the step size and the momentum.
 
     Statement
         chi_p = (sum A_i)^-1 sum A_i b_i over the cluster's clients, and the cluster's buffer is 0.
 
     Source
-        Ours. CFL-MGD is Algorithm 1 of Zhao et al. (2023). The claim is an identity.
+        Ours. CFL-MGD is Algorithm 1 of Zhao et al. (2023).
     """
     suppose_far_apart(task)
     algorithm = CFLMGD(step_size=1 / task.client_smoothness, momentum=float(momentum))
@@ -79,11 +79,12 @@ def cfl_mgd_model(task: Task, momentum: Fraction = MOMENTUM, local_steps: int = 
         The hypotheses of ``baselines/cfl-mgd-gradient``.
 
     Statement
-        z = (chi, u) of a cluster solves the stated equation with M_i = ((I - eta A_i, -eta beta I), (A_i,
-        beta I)). One local step gives u = 0 and the exact optimum.
+        z = (chi, u) of a cluster solves the stated equation with M_i = ((I - eta A_i, -eta beta I), (A_i, beta I)).
+        For one local step, u = 0, and chi is the optimum.
 
     Source
-        Ours; Zhao et al. (2023), (4) and (6). ``cfl-mgd/model-averaging-recursion`` has the rate and the drift.
+        Ours, from (4) and (6) of Zhao et al. (2023). ``cfl-mgd/model-averaging-recursion`` states the rate and the
+        drift.
     """
     suppose_far_apart(task)
     step, beta = 0.2 / task.client_smoothness, float(momentum)
@@ -116,10 +117,10 @@ def clustered_rest(
     task: Annotated[QuadraticMixture, drawn(partial(draw_task, clusters=2, fewest=2))],
     local_steps: int = Z[1:3],
 ) -> dict[str, Sides | Excluded]:
-    """IFCA, GL-CFL and CFL have FedAvg's fixed point in each cluster once the clusters are correct.
+    """If the clusters are correct, IFCA, GL-CFL and CFL have the fixed point of FedAvg in each cluster.
 
     Hypotheses
-        The hypotheses of ``baselines/fedavg``. The clusters are far apart, and CFL finds the clusters with its cut.
+        The hypotheses of ``baselines/fedavg``. The clusters are far apart, and CFL finds the clusters with one split.
 
     Statement
         The model of a cluster is (sum Q_i)^-1 sum Q_i b_i over its clients with Q_i = I - (I - eta A_i)^H. For GL-CFL,

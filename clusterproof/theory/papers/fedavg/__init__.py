@@ -1,1 +1,1 @@
-"""Claims about FedAvg with local steps: a bound by the drift at the optimum, and the theorems of Li et al. (2020)."""
+"""Claims about FedAvg with local steps: a bound with the drift at the optimum, and theorems of Li et al. (2020)."""

@@ -1,4 +1,4 @@
-"""A bound on FedAvg's distance from the optimum: a contraction, plus the drift of the clients at the optimum."""
+"""A claim on FedAvg's distance from the optimum: a contraction, plus the drift of the clients at the optimum."""
 
 from __future__ import annotations
 
@@ -79,7 +79,7 @@ def drift(
     local_steps: LocalSteps,
     rounds: Rounds,
 ) -> Sides:
-    """FedAvg contracts the distance from the optimum, up to the drift of the clients at the optimum.
+    """FedAvg contracts the distance from the optimum, and adds at most the drift of the clients at the optimum.
 
     Hypotheses
         The f_i are L-smooth and mu-strongly convex, gradients are exact, all clients take part in every round, and 0 <
@@ -90,12 +90,12 @@ def drift(
         / 2) zeta*, zeta*^2 = mean ||g_i*||^2 and g_i* = grad f_i(x*).
 
     Proof
-        K gradient steps of a client contract by r. At x* the first-order terms of the clients add up to 0, and
-        ||grad f_i(y_k) - g_i*|| <= L ||y_k - x*|| <= L gamma k ||g_i*||, since gradients do not grow along the steps.
+        K gradient steps of a client reduce the distance between two points by the factor r. For steps from x*, the
+        first-order terms of the clients add up to 0. Moreover ||grad f_i(y_k) - g_i*|| <= L ||y_k - x*|| <= L gamma k
+        ||g_i*||, since the norms of gradients do not increase along the steps.
 
     Source
-        Ours. The claim is an upper bound. Its first term cannot be improved, but its second term can be improved for
-        small gamma.
+        Ours. The first term of the bound cannot be improved, but the second term can be improved for small gamma.
     """
     smoothness, convexity = clients.smoothness, clients.strong_convexity
     suppose("0 < gamma <= 2 / (L + mu)", 0 < pace <= 2 * smoothness / (smoothness + convexity))
@@ -137,7 +137,7 @@ def induction(
     drifts: Share,
     together: Share,
 ) -> Sides:
-    """The induction step: a round multiplies the previous bound by r and adds at most B; numbers are shares of both."""
+    """Check the induction step: a round multiplies the previous bound by at most r, and adds at most B."""
     before = used * (kept + floors)
     return at_most(
         together * (contracts * decay * before + drifts * drift),

@@ -34,7 +34,7 @@ F = Fraction
 
 @dataclass(frozen=True)
 class Problem:
-    """Two clients of weight 1/2 with a = (1, a_2), b = (0, b_2) and noise variance s^2, and the start w_1 of a run."""
+    """Two clients of weight 1/2 with a = (1, a_2), b = (0, b_2) and noise variance s^2, and the initial model w_1."""
 
     curvature: Annotated[Fraction, rationals(1, 4, 1)]
     center: Annotated[Fraction, rationals(0, 2, 1)]
@@ -57,7 +57,7 @@ def second_moment(offset: Any, factor: Any, expectation: Any, square: Any) -> An
 def gap_and_gradients(problem: Problem, sampling: Fraction) -> tuple[Any, Any]:
     """Return E F(w_T) - F* and G^2 along the run.
 
-    ``sampling`` is the part of the variance that the draw of clients adds.
+    ``sampling`` is the factor of the variance that comes from drawing clients.
     """
     a_2, b_2, steps = problem.curvature, problem.center, problem.local_steps
     moments, largest = (problem.start, problem.start**2), F(0)  # E w and E w^2 of the server's model
@@ -89,12 +89,12 @@ def optimum_of(problem: Problem) -> Fraction:
 
 
 def shift_of(problem: Problem) -> Fraction:
-    """Return gamma = max(8 kappa, E); mu = 1, L = a_2."""
+    """Return gamma = max(8 kappa, E), where mu = 1 and L = a_2."""
     return max(8 * problem.curvature, F(problem.local_steps))
 
 
 def compared(problem: Problem, sampling: Fraction, clients: Fraction) -> Sides:
-    """Compare with (4) and (5) and, with the term C = ``clients`` 4 E^2 G^2, with (6)."""
+    """Compare the error with (4) and (5), and with (6), which has the additional term C = ``clients`` 4 E^2 G^2."""
     suppose("at least one step", problem.rounds * problem.local_steps > 1)
     gap, largest = gap_and_gradients(problem, sampling)
     smoothness, steps, shift = problem.curvature, problem.local_steps, shift_of(problem)
@@ -131,8 +131,8 @@ def theorem_1(problem: Problem) -> Sides:
         B = sum p_k^2 sigma_k^2 + 6 L Gamma + 8 (E - 1)^2 G^2.
 
     Source
-        Li et al. (2020), main text of the ICLR 2020 version, without its appendix. G^2 is the bound along the run,
-        because A2 and A4 cannot both hold for all w.
+        Li et al. (2020), main text of the ICLR 2020 version, without its appendix. G^2 is the largest mean squared
+        gradient along the run, because A2 and A4 cannot both hold for all w.
     """
     return compared(problem, F(0), F(0))
 
@@ -182,7 +182,7 @@ PACE = Q[F(1, 20) : F(1, 4) : 20]
 
 @claim("fedavg/theorem-4", label="Theorem 4", expected="certified", headline=True)
 def theorem_4(local_steps: int = Z[2:6], pace: Fraction = PACE) -> Sides:
-    """There is a problem on which FedAvg's fixed point with E > 1 and a fixed step size is not the optimum.
+    """For some problem, the fixed point of FedAvg with E > 1 and a fixed step size is not the optimum.
 
     Statement
         For two clients with a = (1, 2) and b = (-1, 1), w* = 1/3. The point w = (sum C_k b_k) / sum C_k with C_k = 1 -
@@ -203,7 +203,7 @@ def theorem_4(local_steps: int = Z[2:6], pace: Fraction = PACE) -> Sides:
 
 @claim("fedavg/exact-bias", label="exact bias", source="ours", evaluations=200, expected="certified")
 def exact_bias(local_steps: int = Z[2:6], step: Fraction = PACE, center: Fraction = Q[-2:2:1]) -> Sides:
-    """The closed form is a fixed point: a round does not change it.
+    """FedAvg has a fixed point in closed form, which a round does not change.
 
     Statement
         w = (sum p_k C_k)^-1 sum p_k C_k b_k, C_k = 1 - (1 - eta a_k)^E, with all clients in every round.
@@ -245,12 +245,12 @@ def fixed_steps_fail(
 
     Source
         Li et al. (2020), Theorem 4: "We artificially construct a strongly convex and smooth distributed optimization
-        problem. With full batch size, E > 1, and any fixed step size, FedAvg will converge to sub-optimal points", and
-        after it: "Theorem 4 shows that with E > 1 and any fixed learning rate, FedAvg does not converges to the
+        problem. With full batch size, E > 1, and any fixed step size, FedAvg will converge to sub-optimal points",
+        and after it: "Theorem 4 shows that with E > 1 and any fixed learning rate, FedAvg does not converges to the
         optimum". Theorem 4 is true for one problem (``fedavg/theorem-4``). The reading applies the second sentence to
-        every problem. The claim leaves out equal Hessians, because the sentence is plainly false for them. For E = 2
-        the exact condition for the fixed point w* is sum p_k a_k^2 (b_k - w*) = 0. The condition does not contain eta,
-        so FedAvg then has the fixed point w* for every fixed step size.
+        every problem. The claim excludes equal Hessians, for which the sentence is obviously false. For E = 2, w* is
+        the fixed point if and only if sum p_k a_k^2 (b_k - w*) = 0. This condition does not contain eta. So if it is
+        true, w* is the fixed point for every fixed step size.
     """
     suppose("the clients differ", (first, second) != (0, 0))
     clients = ((F(1), F(first)), (F(2), F(second)), (F(3), -F(first + 2 * second, 3)))

@@ -1,7 +1,7 @@
-"""Claims about the starts from which IFCA (Ghosh et al., 2020) succeeds, and comparisons with CFL-MGD.
+"""Claims about the initial models from which IFCA (Ghosh et al., 2020) succeeds, and comparisons with CFL-MGD.
 
-From the papers, the claims check only the radius sqrt(mu / L) Delta / 4 for a start (``success.py``). Our own radius is
-in ``basin.py``.
+Of the papers' statements, the claims check only that initial models may have the distance sqrt(mu / L) Delta / 4 from
+the optima (``success.py``). Our own radius is in ``basin.py``.
 """
 
 import lazy_loader

@@ -1,4 +1,4 @@
-"""A claim on the basin with exact losses: the starts from which IFCA certainly converges."""
+"""A claim on the basin for exact losses: the initial models from which IFCA certainly converges."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ from clusterproof.theory.bounds.setting import largest_radius
 
 
 def draw_mixture(stream: np.random.Generator) -> RegressionMixture:
-    """Draw two to ten clusters with exact losses, sizes in ratios up to 1 : 20, and a condition number up to 10^4."""
+    """Draw two to ten clusters with exact losses, cluster sizes up to 1 : 20, and a condition number up to 10^4."""
     from clusterproof.synthetic import strategies
 
     mixtures = strategies.wide_mixtures("regression", clusters=(2, 10), noise=1.0, data="population")
@@ -41,8 +41,8 @@ def draw_mixture(stream: np.random.Generator) -> RegressionMixture:
 def worst_pair(condition: float, radius: float) -> tuple[RegressionMixture, np.ndarray]:
     """Return two clusters at distance 1 along the axis with the smallest curvature, and the worst models at ``radius``.
 
-    The correct model is displaced along the axis with the largest curvature, and the other model towards the client's
-    optimum.
+    The model of the client's own cluster is displaced along the axis with the largest curvature, and the other model
+    towards the client's optimum.
     """
     task = RegressionMixture(
         optima=np.array([[0.0, 0.0], [0.0, 1.0]]),
@@ -96,7 +96,7 @@ def basin(
     *,
     rate: float = 1.0,
 ) -> dict[str, Sides]:
-    """With exact losses, IFCA certainly converges from every start within Delta / (1 + sqrt(kappa)).
+    """With exact losses, IFCA certainly converges if every initial model is within Delta / (1 + sqrt(kappa)).
 
     Hypotheses
         Curvatures of phi_p are between mu and L. IFCA averages gradients with eta <= 1/L and full participation, and
@@ -104,13 +104,13 @@ def basin(
 
     Statement
         Every client chooses its own cluster in every round, and ||w_p^t - chi*_p|| <= (1 - eta l_p mu)^t ||w_p^0 -
-        chi*_p||, l_p ``proportions``. At B = Delta / (1 + sqrt(kappa)), there are models with equal losses for a
-        client. The papers' radius sqrt(mu/L) Delta / 4, ``basin_radius``, is smaller: for kappa = 1 it is a quarter of
-        Delta, and the basin's radius is a half.
+        chi*_p||, where l_p is ``proportions``. For B = Delta / (1 + sqrt(kappa)), a client can have equal losses at
+        two models. The papers' radius sqrt(mu/L) Delta / 4, ``basin_radius``, is smaller: for kappa = 1 it is Delta /
+        4, whereas this radius is Delta / 2.
 
     Source
-        Ours, on the initialisation condition of IFCA (Ghosh et al., 2020) as Zhao et al. (2023) repeat it in Assumption
-        4. The radius cannot be larger.
+        Ours, about the condition on initial models of IFCA (Ghosh et al., 2020), which Zhao et al. (2023) repeat in
+        Assumption 4. The radius cannot be larger.
 
     Proof
         phi(own) <= L B^2 / 2 + s^2 / 2 < mu (Delta - B)^2 / 2 + s^2 / 2 <= phi(other). A step with eta <= 1/L
@@ -126,14 +126,14 @@ def basin(
     right = np.broadcast_to(task.labels, np.shape(trace.assignments))
     return {
         "choices": equal((np.asarray(trace.assignments), right)),
-        # at round 0, both sides are the error of the start
+        # before the first round, both sides are the initial error
         "errors": at_most(errors[1:], contraction=kept * errors[0], decrease_from=errors[0]),
     }
 
 
 @basin.step("worst pair")
 def worst_pair_ties(condition_number: Annotated[int, integers(1, 30, upwards=True)]) -> dict[str, Sides]:
-    """At the worst pair, a client chooses correctly just within Delta / (1 + sqrt(kappa)), but not just beyond it."""
+    """For the worst pair of models, a client chooses correctly just within Delta / (1 + sqrt(kappa)) but not beyond."""
     limit = 1 / (1 + math.sqrt(condition_number))
     return {
         "within": equal((int(misassigned(condition_number, 0.999 * limit)), 0)),

@@ -28,7 +28,7 @@ ROUNDS = 60
 """The number T of rounds. After T rounds, only single clients with nearly equal losses change their clusters."""
 
 PAPER_RADIUS = 0.25
-"""Largest distance of a start from its optimum that the papers allow at kappa = 1, in units of the separation."""
+"""Largest distance of an initial model from its optimum that the papers allow for kappa = 1, divided by Delta."""
 
 
 @dataclass(frozen=True)
@@ -52,7 +52,7 @@ class Cell:
 
     @property
     def task(self) -> RegressionMixture:
-        """The clusters' optima, which are the corners of a regular simplex."""
+        """The task. The optima of its clusters are the corners of a regular simplex."""
         optima = np.zeros((self.clusters, 2 * self.clusters))
         np.fill_diagonal(optima, self.separation / np.sqrt(2))
         return RegressionMixture(
@@ -73,7 +73,7 @@ class Cell:
 
 
 def succeeds(algorithm: IFCA | CFLMGD, cell: Cell, replicates: int, seed: int) -> np.ndarray:
-    """Return whether the last assignment of each replicate is the true partition, up to the names, (replicates,)."""
+    """Return whether the last assignment of each replicate is the true partition, up to labels, (replicates,)."""
     starts = cell.starts(replicates, seed)
     trace = run(algorithm, cell.task, rounds=ROUNDS, seed=seed, replicates=replicates, initial=starts)
     return np.asarray(trace.adjusted_rand_index == 1)
@@ -85,7 +85,7 @@ ALLOWED = 0.05
 """Largest failure probability with which success still counts as certain."""
 
 NARROW = 8000
-"""Number of runs with which the interval is narrow enough if the failure probability is near the allowed one."""
+"""Number of runs that makes the interval narrow enough if the failure probability is near the allowed value."""
 
 SEPARATIONS = (0.5, 1.0, 2.0, 4.0, 8.0)
 """Separations of the settings with noise 1."""
@@ -106,12 +106,13 @@ CLUSTERS = among(2, 4)
     places="cfl-mgd/assumption 4",
 )
 def certain_in_basin(stream: Stream, replicates: Replicates, clusters: int = CLUSTERS) -> Frequency:
-    """If IFCA starts within the papers' radius, it certainly finds all clusters that are well separated.
+    """If initial models are within the papers' radius, IFCA certainly finds all clusters that are well separated.
 
     Hypotheses
-        The tasks are regression mixtures with kappa = 1. Either Delta = 8 s, with s the noise, and P = 2 or 4 clusters,
-        or Delta = 1.43 s and P = 2. Models start at Delta / 4 from their optima in random directions. Each cluster has
-        ten clients with 20 new samples per round, and eta = 1/L. Success is an adjusted Rand index of 1.
+        The tasks are regression mixtures with kappa = 1. Let s be the standard deviation of the noise. Either Delta =
+        8 s and P = 2 or 4 clusters, or Delta = 1.43 s and P = 2. The initial models are Delta / 4 from their optima
+        in random directions. Each cluster has ten clients with 20 new samples per round, and eta = 1/L. Success is an
+        adjusted Rand index of 1.
 
     Statement
         P(some client is in a wrong cluster after 60 rounds) <= 0.05.
@@ -123,7 +124,7 @@ def certain_in_basin(stream: Stream, replicates: Replicates, clusters: int = CLU
 
 
 def fails(algorithm: IFCA | CFLMGD, cell: Cell, stream: np.random.Generator, replicates: int) -> Frequency:
-    """State the conclusion that a run ends with a client in a wrong cluster with probability at most 0.05."""
+    """State that some client is in a wrong cluster at the end of a run with probability at most 0.05."""
     success = succeeds(algorithm, cell, replicates, int(stream.integers(2**31)))
     return probability(~success, at_most=ALLOWED)
 
@@ -132,19 +133,19 @@ def fails(algorithm: IFCA | CFLMGD, cell: Cell, stream: np.random.Generator, rep
 def certain_though_near(
     stream: Stream, replicates: Replicates, separation: Fraction = among(Fraction(143, 100))
 ) -> Frequency:
-    """Check the claim near the least separation at which IFCA certainly finds two clusters."""
+    """Check the claim near the smallest separation at which IFCA certainly finds two clusters."""
     return fails(ALGORITHM, Cell(float(separation), 1.0), stream, replicates)
 
 
 def never_falls(cells: Sequence[Cell], replicates: int, stream: np.random.Generator) -> Expectation:
-    """State the conclusion that success never becomes less probable from one setting to the next, for equal starts."""
+    """State that success does not become less probable from one setting to the next, for equal initial models."""
     seed = int(stream.integers(2**31))
     series = np.stack([succeeds(ALGORITHM, cell, replicates, seed) for cell in cells], axis=1)
     return gains(series[:, :-1], series[:, 1:])
 
 
 def gains(before: np.ndarray, after: np.ndarray) -> Expectation:
-    """State the conclusion that one success is at least as probable as another, with the same replicates for both."""
+    """State that ``after`` is at least as probable as ``before``, with the same replicates for both."""
     return expectation(after.astype(int) - before, at_least=0, range=(-1, 1))
 
 
@@ -156,17 +157,18 @@ def gains(before: np.ndarray, after: np.ndarray) -> Expectation:
     expected="consistent, loose",
 )
 def monotone_in_basin(stream: Stream, replicates: Replicates, clusters: int = CLUSTERS) -> Expectation:
-    """Within the papers' radius, success becomes more probable with more separation and with less noise.
+    """Within the papers' radius, more separation or less noise makes success more probable.
 
     Hypotheses
         The hypotheses of ``ifca/certain-in-basin``, with any Delta and s.
 
     Statement
-        For P = 2 and 4, P(success) does not fall as Delta grows at s = 1, or as s falls at Delta = 2.
+        For P = 2 and 4, P(success) does not decrease as Delta increases with s = 1, or as s decreases with Delta = 2.
 
     Source
-        Ours: readers may expect this of a figure that shows success for many separations and noise levels. By the exact
-        F law, misclassification falls with Delta / s, and only Delta / s matters because starts scale with Delta.
+        Ours. A reader may expect this of a figure that shows success for many separations and noise levels. By the
+        exact F distribution, the probability of misclassification decreases with Delta / s. Only Delta / s matters,
+        because the distance of initial models is proportional to Delta.
     """
     cells = [Cell(separation, 1.0, clusters=clusters) for separation in SEPARATIONS]
     return never_falls(cells, replicates, stream)
@@ -195,18 +197,19 @@ def monotone_from_anywhere(
     noise: int = among(1),
     start: int = among(1),
 ) -> Expectation:
-    """From any start, success of IFCA becomes more probable with more separation.
+    """For any initial models, more separation makes the success of IFCA more probable.
 
     Hypotheses
-        The hypotheses of ``ifca/certain-in-basin`` with P = 4, but models start at distance Delta from their optima.
+        The hypotheses of ``ifca/certain-in-basin`` hold with P = 4, except that the initial models are Delta from
+        their optima.
 
     Statement
-        P(success) does not fall as Delta grows at s = 1.
+        P(success) does not decrease as Delta increases with s = 1.
 
     Source
-        Ours: the statement of ``ifca/monotone-in-basin`` without the initialisation condition. It is false: at a small
-        separation, the noise of the choices moves models out of wrong clusters. Within the radius it is true, see
-        ``ifca/monotone-in-basin``.
+        Ours. This is the statement of ``ifca/monotone-in-basin`` without the condition on initial models. It is
+        false: if the separation is small, clients often choose a cluster at random, which helps models to leave wrong
+        clusters. Within the radius it is true, see ``ifca/monotone-in-basin``.
     """
     cells = [Cell(float(width), float(noise), float(start), clusters=4) for width in (smaller, larger)]
     return never_falls(cells, replicates, stream)
@@ -227,11 +230,11 @@ def cfl_mgd_in_basin(
     momentum: Fraction = among(Fraction(1, 2), Fraction(9, 10)),
     clusters: int = CLUSTERS,
 ) -> Frequency:
-    """If CFL-MGD starts within the papers' radius, it also certainly finds all clusters.
+    """If initial models are within the papers' radius, CFL-MGD certainly finds all clusters, like IFCA.
 
     Hypotheses
-        The hypotheses of ``ifca/certain-in-basin``, with Delta = 8 s, or P = 2, beta = 0.9 and Delta = 1.57 s; option I
-        with beta = 0.5 and 0.9.
+        The hypotheses of ``ifca/certain-in-basin`` hold with Delta = 8 s and beta = 0.5 or 0.9, or with Delta = 1.57
+        s, P = 2 and beta = 0.9. The algorithm is option I.
 
     Statement
         P(some client is in a wrong cluster after 60 rounds) <= 0.05 for each beta.
@@ -276,19 +279,19 @@ def cfl_mgd_same_basin(
     start: int = among(1),
     momentum: Fraction = among(Fraction(9, 10)),
 ) -> Expectation:
-    """From any start, CFL-MGD succeeds at least as often as IFCA.
+    """For any initial models, CFL-MGD succeeds at least as often as IFCA.
 
     Hypotheses
-        The tasks are regression mixtures as in ``ifca/certain-in-basin`` with P = 2, Delta = 4 s and beta = 0.9. Models
-        start at Delta from their optima, outside the basin.
+        The tasks are regression mixtures as in ``ifca/certain-in-basin`` with P = 2, Delta = 4 s and beta = 0.9. The
+        initial models are Delta from their optima, outside the basin.
 
     Statement
         P(success of CFL-MGD) >= P(success of IFCA).
 
     Source
-        Ours. Zhao et al. (2023) compare final accuracies of both methods from one start. With a large momentum, a model
-        can pass its optimum and end in the other cluster. Within the radius, both certainly succeed, see
-        ``ifca/cfl-mgd-in-basin``.
+        Ours. Zhao et al. (2023) compare the final accuracies of both methods from the same initial models. With a
+        large momentum, a model can pass its optimum and end in the other cluster. Within the papers' radius, both
+        methods certainly succeed, see ``ifca/cfl-mgd-in-basin``.
     """
     cell, seed = Cell(float(separation), float(noise), float(start)), int(stream.integers(2**31))
     plain, heavy = (

@@ -1,4 +1,4 @@
-"""Claims on the stationary bias of FedAvg and SCAFFOLD on equal clients: as printed, compared, and exact.
+"""Claims on the stationary bias of FedAvg and SCAFFOLD on equal clients: a printed expansion, and comparisons.
 
 Throughout, a = f''(x*) and r = 1 - gamma a.
 """
@@ -54,7 +54,7 @@ class Sums:
 
 
 def sums_of(r: Any, local_steps: int, invariant: Callable[[Sums, Any], tuple[Any, ...]]) -> Sums:
-    """Return the sums over all local steps. In proofs, an invariant gives the sums."""
+    """Return the sums over all local steps. In a proof, an invariant of the loop states the sums."""
 
     def add(so_far: Sums) -> Sums:
         return Sums(
@@ -70,7 +70,7 @@ def sums_of(r: Any, local_steps: int, invariant: Callable[[Sums, Any], tuple[Any
 
 
 def without_a_step(sums: Sums, more: Any) -> tuple[Any, ...]:
-    """Return the sums over 1 + ``more`` local steps at gamma = 0."""
+    """Return the sums over 1 + ``more`` local steps for gamma = 0."""
     count = more + 1
     return (
         sums.power == 1,
@@ -94,12 +94,12 @@ def control_variance(sums: Sums, local_steps: int) -> Any:
 
 
 def layer(sums: Sums, curvature: Any, r: Any) -> Any:
-    """Return -b divided by tau gamma / N, from the contribution of X, which is gamma / N times 1 / (a (1 + r))."""
+    """Return the contribution of X to -b, divided by tau gamma / N, where X = (gamma / N) / (a (1 + r))."""
     return sums.powers / (curvature * (1 + r)) / (2 * curvature * sums.of_one)
 
 
 def floor(sums: Sums, curvature: Any, variance: Any) -> Any:
-    """Return -b divided by tau gamma^2 as N -> infinity, for V = ``variance``."""
+    """Return the limit of -b divided by tau gamma^2 as N -> infinity, for V = ``variance``."""
     return (variance * sums.runs + sums.noises) / (2 * curvature * sums.of_one)
 
 
@@ -115,19 +115,20 @@ def floor(sums: Sums, curvature: Any, variance: Any) -> Any:
     rank=2,
 )
 def bias(curvature: Curvature, local_steps: LocalSteps) -> Sides:
-    """SCAFFOLD II has a bias of order gamma / N, as FedAvg does, plus a bias of order gamma^2 for all N.
+    """Like FedAvg, SCAFFOLD II has a bias of order gamma / N; it also has a bias of order gamma^2 for all N.
 
     Statement
         b = -(tau sigma^2 / 4 a^2) gamma / N - (tau sigma^2 / 12 a) ((H - 1) (5 H - 1) / H) gamma^2 + O(gamma^2 / N +
         gamma^3).
 
     Source
-        Tang and Peng (2026), Beyond Client Averaging, Theorem 4.1, which we read. The claim is to first order in tau:
-        it compares the coefficients of gamma / N and gamma^2, but not the remainder.
+        Tang and Peng (2026), Beyond Client Averaging, Theorem 4.1. The claim is to first order in tau. It checks the
+        coefficients of gamma / N and gamma^2, but not the remainder.
 
     Proved for
-        a >= 1/2 and every H >= 2. The claim computes the two coefficients from the formula for b under Symbols, at
-        gamma a = 0. That SCAFFOLD II satisfies this formula is the step "stationary law", which is only tested.
+        a >= 1/2 and every H >= 2. The claim computes the two coefficients from the formula for b in the section
+        Symbols, for gamma a = 0. The step "stationary law" states that SCAFFOLD II satisfies this formula. This step
+        is only tested.
 
     Hypotheses
         All clients have one loss f_i = f in one dimension and take part in every round with H >= 2 local steps; eta_g =
@@ -135,11 +136,11 @@ def bias(curvature: Curvature, local_steps: LocalSteps) -> Sides:
         f'''(x*). a = f''(x*) > 0 is ``curvature``.
 
     Symbols
-        gamma is the step size, H is ``local_steps``, and there are N clients. b = E_pi x - x*, with the mean under the
-        stationary distribution pi; [h] = 1 + r + ... + r^(h-1). In the linear system M_h is the second moment of a
-        client's point after h local steps, X the second moment of x, V the variance of c_i - c (0 for FedAvg): b =
-        -(gamma tau / 2) sum over h < H of r^(H-1-h) M_h / (1 - r^H), M_h = r^(2h) X + (gamma [h])^2 V + gamma^2 sigma^2
-        (1 + r^2 + ... + r^(2h-2)).
+        gamma is the step size, H is ``local_steps``, and there are N clients. b = E_pi x - x*, where pi is the
+        stationary distribution, and [h] = 1 + r + ... + r^(h-1). In the linearised system M_h is the second moment of
+        a client's point after h local steps, X is the second moment of x, and V is the variance of c_i - c, which is
+        0 for FedAvg. Then b = -(gamma tau / 2) sum over h < H of r^(H-1-h) M_h / (1 - r^H), M_h = r^(2h) X + (gamma
+        [h])^2 V + gamma^2 sigma^2 (1 + r^2 + ... + r^(2h-2)).
     """
     sums = sums_of(Fraction(1), local_steps, without_a_step)
     printed = Fraction((local_steps - 1) * (5 * local_steps - 1), local_steps) / (12 * curvature)
@@ -184,16 +185,16 @@ def stationary_law(
 
 @claim("scaffold/bias-ratio", label="Bias over FedAvg's", source="ours", evaluations=60, expected="certified")
 def bias_ratio(local_steps: LocalSteps, fresh: Annotated[int, integers(1, 5, upwards=True)]) -> Sides:
-    """For many clients and small steps, SCAFFOLD II has (5H - 1) / 3H times FedAvg's bias, and SCAFFOLD I has more.
+    """For many clients and small steps, the bias of SCAFFOLD II is (5H - 1) / 3H times FedAvg's; SCAFFOLD I has more.
 
     Statement
         As N -> infinity and then gamma -> 0, b of II / b of FedAvg -> (5H - 1) / 3H, from 3/2 to 5/3, and b of I / b of
         FedAvg -> (2H - 1 + 3m) / 3m, where m is the number of new gradients at x in c_i.
 
     Source
-        Ours. The claim computes the limits from the formula for b of ``scaffold/bias``, at N = infinity and gamma a =
-        0. That SCAFFOLD satisfies this formula is only tested. The claim compares equal clients; on unequal clients
-        FedAvg has a bias of order gamma, and SCAFFOLD has no bias of this order.
+        Ours. The claim computes the limits from the formula for b of ``scaffold/bias``, for N = infinity and gamma a
+        = 0. We only test that SCAFFOLD satisfies this formula. The claim is about equal clients. On unequal clients
+        FedAvg has a bias of order gamma, but SCAFFOLD does not.
 
     Hypotheses
         All clients have one loss f_i = f in one dimension and take part in every round with H >= 2 local steps; eta_g =
@@ -211,7 +212,7 @@ def bias_ratio(local_steps: LocalSteps, fresh: Annotated[int, integers(1, 5, upw
 
 @bias_ratio.step("positive steps", evaluations=50, needed=False)
 def at_positive_steps(length: Fraction = Q[0 : Fraction(1, 2) : 20], local_steps: int = Z[2:8]) -> Sides:
-    """For gamma a <= 1/2 and H <= 8, the ratio of II is at most its limit, and converges to the limit."""
+    """For gamma a <= 1/2 and H <= 8, the ratio of both biases is at most its limit, and converges to the limit."""
     sums = sums_of(1 - length, local_steps, between_one_and_count)
     ratio = floor(sums, 1, control_variance(sums, local_steps)) / floor(sums, 1, 0)
     return at_most(ratio, limit=Fraction(5 * local_steps - 1, 3 * local_steps))
@@ -232,10 +233,10 @@ def bias_larger(
         |b of II| >= |b of FedAvg| for 0 < gamma a < 1, with equality for N = 1 only.
 
     Source
-        Ours: V > 0. The claim is a lower bound.
+        Ours. The reason is V > 0.
 
     Proved for
-        a >= 1/2 and every H >= 2, with the formula for b of ``scaffold/bias``, which is only tested.
+        a >= 1/2 and every H >= 2, with the formula for b in ``scaffold/bias``. We only test this formula.
 
     Hypotheses
         All clients have one loss f_i = f in one dimension and take part in every round with H >= 2 local steps; eta_g =

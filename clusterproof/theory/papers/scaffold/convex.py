@@ -1,4 +1,4 @@
-"""Claims on SCAFFOLD for convex losses: how much a round lowers Psi, with proof steps for every K and N."""
+"""Claims on SCAFFOLD for convex losses: how much a round decreases Psi, with proof steps for every K and N."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ UpToHalf = Annotated[Any, rationals(0, Fraction(1, 2), 8)]
     headline=True,
 )
 def convex(clients: PlanarClients, start: Start) -> dict[str, Sides]:
-    """On convex losses, a round of SCAFFOLD lowers Psi by loss gaps at the round's start (I) or along the paths (II).
+    """On convex losses, a round of SCAFFOLD decreases Psi by loss gaps at x (I) or at all local points (II).
 
     Hypotheses
         The f_i are convex and L-smooth, eta_g = 1, and eta L K <= 1. Any number of clients take part, all in every
@@ -44,19 +44,19 @@ def convex(clients: PlanarClients, start: Start) -> dict[str, Sides]:
 
     Proof
         I: the proof is as for ``scaffold/sharp-option-1`` with mu = 0, where p = s = 1, m = 0 and C_k = k. It has 1/4
-        instead of 1/3, and uses the steps "one local step", "curvature" and "share" of that claim. Only the part of the
-        multiplier lambda_{0*} above K / 4 is used. A round gains K / 4 times mean h(x - x*) = eta (f(x) - f*), and A_0
-        = B_0 - K^2 / 4 is at least K (K + 4) / 8, the step "first local step". The sum of xi_k^2 / A_k is at most 1/4,
-        the step "sum"; for K = 1, xi_0 = 0.
+        instead of 1/3, and uses the steps "one local step", "curvature" and "share" of that claim. It uses the
+        multiplier lambda_{0*} - K / 4 instead of lambda_{0*}. So a round decreases Psi by K / 4 times mean h(x - x*)
+        = eta (f(x) - f*), and A_0 = B_0 - K^2 / 4 is at least K (K + 4) / 8, the step "first local step". The sum of
+        xi_k^2 / A_k is at most 1/4, the step "sum"; for K = 1, xi_0 = 0.
 
-        II: with d_k, q and w_k as in ``scaffold/sharp``, y_k = d_k - (k / K) q obeys y_(k+1) = y_k - w_k, y_0 = x - x*
-        and Psi+ = mean ||y_K||^2. By interpolation <d_k, w_k> >= h(d_k) + ||w_k||^2 / (2 eta L), h the client's D_i
-        times eta: the step "one local step of II", in which k ||w_k - q / K||^2 >= 0. The sum of k / K^2 over k < K is
-        below 1/2.
+        II: with d_k, q and w_k as in ``scaffold/sharp``, y_k = d_k - (k / K) q satisfies y_(k+1) = y_k - w_k, y_0 = x
+        - x* and Psi+ = mean ||y_K||^2. By interpolation <d_k, w_k> >= h(d_k) + ||w_k||^2 / (2 eta L), where h is the
+        client's D_i times eta. This is the step "one local step of II", in which k ||w_k - q / K||^2 >= 0. The sum of
+        k / K^2 over k < K is below 1/2.
 
     Source
-        Ours. The claims are upper bounds. It follows for I that the mean of f - f* over R rounds is at most 4 Psi_0 /
-        (eta K R). SCAFFOLD is Algorithm 1 of Karimireddy et al. (2020).
+        Ours. For I the claim implies that the mean of f - f* over R rounds is at most 4 Psi_0 / (eta K R). SCAFFOLD
+        is Algorithm 1 of Karimireddy et al. (2020).
     """
     first, second = psi_and_next(clients, start, "I", QUARTER), psi_and_next(clients, start, "II")
     eta, gains = step_size_of(clients, start.pace, start.local_steps), gaps(clients, start)
@@ -77,7 +77,7 @@ def whole_round(
     lost_of_2: NotNegative,
     losses: NotNegative,
 ) -> dict[str, Sides]:
-    """Add up the inequalities of all local steps.
+    """Sum the inequalities of all local steps.
 
     This is the step "round" of ``scaffold/sharp-option-1``. ``gained`` is the decrease of Psi for I, ``losses`` is the
     sum over k of mean h(d_k), and ``used_of_2`` is the sum of k / K^2.
@@ -100,7 +100,7 @@ def first_local_step(later: NotNegative, larger: NotNegative) -> dict[str, Sides
 
 @convex.step("sum", evaluations=30)
 def shares_together(last: AtLeastOne) -> Sides:
-    """Add up the shares of all local steps, with K - 1 = ``last`` and xi_0 = -(K - 1) / (2K)."""
+    """Sum the shares of all local steps, with K - 1 = ``last`` and xi_0 = -(K - 1) / (2K)."""
     count = last + 1
     first = (last / (2 * count)) ** 2 / (count * (count + 4) / 8)
     return at_most(2 * summed_shares(last, last, 1) / (3 * last**2 * count**2) + first, quarter=QUARTER)
@@ -120,8 +120,8 @@ def one_local_step(
 ) -> Sides:
     """Check ||y - w||^2 <= ||y||^2 - 2 h(d) + (k / K^2) ||q||^2, with y = d - (k / K) q.
 
-    ``w``, ``q`` and ``apart`` are ||w||^2, ||q||^2 and ||w - q / K||^2, ``loss`` is h(d), ``slack`` belongs to
-    interpolation, and 1 / (eta L) is K + ``larger``.
+    ``w``, ``q`` and ``apart`` are ||w||^2, ||q||^2 and ||w - q / K||^2, ``loss`` is h(d), ``slack`` is the slack of
+    the interpolation inequality, and 1 / (eta L) is K + ``larger``.
     """
     count = k + 1 + later
     path, product = (

@@ -46,31 +46,32 @@ SHARP_OPTION_1 = contraction_theorem(
     headline=True,
 )
 def sharp_option_1(clients: PlanarClients, start: Start) -> Sides:
-    """A round of SCAFFOLD I also contracts Psi by (1 - eta mu)^(2K) if the weight of the controls is a third.
+    """A round of SCAFFOLD I multiplies Psi by at most (1 - eta mu)^(2K) if the controls have a third of their weight.
 
     Statement
         Psi+ <= (1 - eta mu)^(2K) Psi with Psi = ||x - x*||^2 + (K eta)^2 / 3 mean ||c_i - c - g_i*||^2.
 
     Proof
-        Let p, d_k, q, v_k and w_k = p^n eta v_k, n = K - 1 - k, be as in ``scaffold/sharp``, h the client's loss minus
-        its tangent at x* and mu ||d||^2 / 2, times eta, C_k the sum of p^-j over j = 1 .. k, and z_k = p^(K-k) d_k -
-        p^K C_k q / K, so that z_0 = p^K (x - x*), z_(k+1) = z_k - w_k and mean z_K = x+ - x*. In a step ||z_k||^2 -
-        lambda_(k,k-1) h(d_k) loses the interpolation inequalities between d_k, x* and d_(k+1) times multipliers, and
-        B_k ||w_k||^2 - 2 p^K xi_k <q, w_k> with xi_k = (C_k - n/2) / K: the step "one local step". Both lambda_(0,-1)
-        and lambda_(K,K-1) are 0. So mean ||z_K||^2 + (K^2 / 3) mean ||eta v_0||^2, which is Psi+ or more, is at most
-        p^(2K) (||x - x*||^2 + u mean ||q||^2), by 2 <a, w> <= ||a||^2 / A + A ||w||^2, with u the sum of xi_k^2 / A_k,
-        A_k = B_k but A_0 = B_0 - (K^2 / 3) p^(2-2K): the step "round", for A_k > 0, multipliers >= 0 and u <= 1/3.
+        Let p, d_k, q, v_k and w_k = p^n eta v_k, n = K - 1 - k, be as in ``scaffold/sharp``. Let h be eta times the
+        client's loss, minus its tangent at x* and minus mu ||d||^2 / 2. Let C_k be the sum of p^-j over j = 1 .. k,
+        and z_k = p^(K-k) d_k - p^K C_k q / K, so that z_0 = p^K (x - x*), z_(k+1) = z_k - w_k and mean z_K = x+ - x*.
+        A step decreases ||z_k||^2 - lambda_(k,k-1) h(d_k) by the interpolation inequalities between d_k, x* and
+        d_(k+1) times multipliers, and by B_k ||w_k||^2 - 2 p^K xi_k <q, w_k> with xi_k = (C_k - n/2) / K: the step
+        "one local step". Both lambda_(0,-1) and lambda_(K,K-1) are 0. So mean ||z_K||^2 + (K^2 / 3) mean ||eta
+        v_0||^2, which is Psi+ or more, is at most p^(2K) (||x - x*||^2 + u mean ||q||^2), by 2 <a, w> <= ||a||^2 / A
+        + A ||w||^2, with u the sum of xi_k^2 / A_k, A_k = B_k but A_0 = B_0 - (K^2 / 3) p^(2-2K): the step "round",
+        for A_k > 0, multipliers >= 0 and u <= 1/3.
 
-        Let m = K eta mu, s^2 = 1 - m and b = p / (eta (L - mu)), so that s > 0 and s^2 b >= K - m. k = 0: xi_0^2 / A_0
-        <= 1 / (3K) by the step "first local step", as p^(K-1) >= (2 - (K-1) c) / (2 + (K-1) c) for p = (2 - c) / (2 +
-        c): the step "powers", from p^0 = 1. k >= 1: s^2 A_k >= (n + 3k) / 2, the step "curvature"; s C_k is in [s k,
-        k], as p^-j >= 1 and C_k^2 (1 - (k + 1) eta mu) <= k^2, the step "inverse powers", from C_0 = 0; hence xi_k^2 /
-        A_k <= 2 (T_k - T_(k-1)) / (3 K^2 (K-1)^2), the step "share", with T_k from ``summed_shares`` and T_0 = 0. The
-        sum is at most 1/3 for K >= 2, the step "sum"; for K = 1, xi_0 = 0.
+        Let m = K eta mu, s^2 = 1 - m and b = p / (eta (L - mu)), so that s > 0 and s^2 b >= K - m. For k = 0, xi_0^2
+        / A_0 <= 1 / (3K) by the step "first local step", as p^(K-1) >= (2 - (K-1) c) / (2 + (K-1) c) for p = (2 - c)
+        / (2 + c): the step "powers", from p^0 = 1. For k >= 1, s^2 A_k >= (n + 3k) / 2, the step "curvature". s C_k
+        is in [s k, k], as p^-j >= 1 and C_k^2 (1 - (k + 1) eta mu) <= k^2, the step "inverse powers", from C_0 = 0;
+        hence xi_k^2 / A_k <= 2 (T_k - T_(k-1)) / (3 K^2 (K-1)^2), the step "share", with T_k from ``summed_shares``
+        and T_0 = 0. The sum is at most 1/3 for K >= 2, the step "sum"; for K = 1, xi_0 = 0.
 
     Source
-        Ours. The claim is an upper bound for one round; f_i = mu ||.||^2 / 2 and c_i = g_i* give equality. SCAFFOLD is
-        Algorithm 1 of Karimireddy et al. (2020), with option I.
+        Ours. Both sides are equal for f_i = mu ||.||^2 / 2 and c_i = g_i*. SCAFFOLD is Algorithm 1 of Karimireddy et
+        al. (2020), with option I.
 
     Hypotheses
         The f_i are L-smooth and mu-strongly convex with 0 <= mu < L, eta_g = 1, and eta L K <= 1. Any number of clients
@@ -83,9 +84,9 @@ def sharp_option_1(clients: PlanarClients, start: Start) -> Sides:
 
 
 def weights(earlier: Any, later: Any, p: Any, power: Any, unused: Any = 0) -> tuple[Any, Any, Any]:
-    """Return lambda_{*k}, lambda_{k*} and lambda_{k+1,k} divided by p^(2n + 1), for n = ``later``, p^k = ``power``.
+    """Return lambda_{*k}, lambda_{k*} and lambda_{k+1,k} divided by p^(2n + 1), for n = ``later`` and p^k = ``power``.
 
-    ``earlier`` is 0 for k = 0 and 1 otherwise. ``unused`` is the unused part of lambda_{k*}.
+    ``earlier`` is 0 for k = 0 and 1 otherwise. ``unused`` is the part of lambda_{k*} that the proof does not use.
     """
     neighbour = later * power
     from_optimum = 2 - (1 - p) * neighbour
@@ -111,7 +112,7 @@ class Gradient:
     inverse: Number
 
     def lost(self, multipliers: tuple[Any, Any, Any], p: Any) -> Any:
-        """Return the interpolation inequalities times ``weights``."""
+        """Return the sum of the interpolation inequalities times ``weights``."""
         from_optimum, to_optimum, neighbour = multipliers
         least, tangent = (
             self.square * self.inverse / 2,
@@ -137,16 +138,16 @@ def one_local_step(
 def whole_round(
     distance: NotNegative, controls: NotNegative, rate: NotNegative, used: UpToThird, lost: NotNegative
 ) -> Sides:
-    """Add up the inequalities of all local steps.
+    """Sum the inequalities of all local steps.
 
     ``distance`` and ``controls`` are ||x - x*||^2 and mean ||q_i||^2, ``rate`` is p^(2K), and ``used`` is u. ``lost``
-    is the sum of the omitted terms: interpolation, squares and variances.
+    is the sum of the omitted nonnegative terms: slacks of interpolation inequalities, squares and variances.
     """
     return at_most(rate * (distance + used * controls) - lost, rate=rate * (distance + THIRD * controls))
 
 
 def both(multipliers: tuple[Any, Any, Any]) -> dict[str, Sides]:
-    """State the conclusion that lambda_{*k} and lambda_{k*} are at least p^(2n + 1)."""
+    """State that lambda_{*k} and lambda_{k*} are at least p^(2n + 1)."""
     return {"from x*": at_least(multipliers[0], least=1), "to x*": at_least(multipliers[1], least=1)}
 
 
@@ -190,7 +191,7 @@ def later_curvature(
 
 @sharp_option_1.step("inverse powers")
 def inverse_powers(k: NotNegative, sigma: Share) -> Sides:
-    """Prove the bound of C_(k+1) = (C_k + 1) / p from C_k <= k / sigma, sigma^2 = 1 - (k+1) eta mu; times p sigma."""
+    """Prove the bound on C_(k+1) = (C_k + 1) / p, times p sigma, from C_k <= k / sigma, sigma^2 = 1 - (k+1) eta mu."""
     step = (1 - sigma**2) / (k + 1)
     return at_most((k + sigma) ** 2 * (1 - (k + 2) * step), allowed=((k + 1) * sigma * (1 - step)) ** 2)
 
@@ -220,7 +221,7 @@ def share_of_step(
 
 @sharp_option_1.step("sum", evaluations=30)
 def shares_together(last: AtLeastOne, s: Share) -> Sides:
-    """Add up the shares of all local steps, with K - 1 = ``last``."""
+    """Sum the shares of all local steps, with K - 1 = ``last``."""
     count = last + 1
     later = 2 * summed_shares(last, last, s) / (3 * last**2 * count**2)
     return at_most(later + 1 / (3 * count), third=THIRD)
@@ -259,20 +260,21 @@ def option_1_diverges(
     pace: Annotated[Fraction, rationals(Fraction(1, 4), 1, 4)],
     local_steps: Annotated[int, integers(1, 12, upwards=True)],
 ) -> Sides:
-    """For every K, SCAFFOLD I with eta_g = 1 does not diverge at any step size up to 1 / L.
+    """For every K, SCAFFOLD I with eta_g = 1 does not diverge for any step size up to 1 / L.
 
     Hypotheses
-        There are two clients phi_i(w) = a_i (w - b_i)^2 / 2 with 0 < a_2 <= a_1 = L; both take part in every round, and
-        eta <= 1 / L.
+        There are two clients phi_i(w) = a_i (w - b_i)^2 / 2 with 0 < a_2 <= a_1 = L. Both take part in every round,
+        and eta <= 1 / L.
 
     Statement
-        The spectral radius of a round is at most 1: the roots of z^2 = p z + q, where x_(t+1) = p x_t + q x_(t-1), are
-        in the unit disc. This is true if and only if |q| <= 1 and |p| + q <= 1.
+        The spectral radius of a round is at most 1. In other words: a round is x_(t+1) = p x_t + q x_(t-1), and the
+        roots of z^2 = p z + q are in the unit disc. This is true if and only if |q| <= 1 and |p| + q <= 1.
 
     Source
-        Ours. Readers of Karimireddy et al. (2020), who call option I more stable for some applications, may expect
-        this. The paper's theorems do not state this claim: the step size there, restated, is at most 1 / (81 L K
-        eta_g), which excludes the instance. At eta L = 1 the radius tends to more than 1 as a_2 -> 0 for every K >= 6.
+        Ours. Karimireddy et al. (2020) call option I more stable for some applications, so their readers may expect
+        this claim. The paper's theorems do not imply it: their step size is at most 1 / (81 L K eta_g), which
+        excludes the counterexample. For eta L = 1 the spectral radius tends to more than 1 as a_2 -> 0 for every K >=
+        6.
     """
     first, second = two_rounds((Fraction(1), flat), pace, local_steps)
     return at_most(max(abs(second), abs(first) + second), one=1)

@@ -1,4 +1,4 @@
-"""Rounds of SCAFFOLD and FedLin on clients in the plane with x* = 0 and g_i* = 0, as only c_i - c - g_i* matters."""
+"""Rounds of SCAFFOLD and FedLin on clients in the plane. Without loss of generality, x* = 0 and g_i* = 0."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ LocalSteps = Annotated[int, integers(1, 6, upwards=True)]
 
 @dataclass(frozen=True)
 class Start:
-    """Start of a round: x - x*, and the c_i - c - g_i*, with alternating signs before their mean is subtracted."""
+    """State before a round: x - x*, and the c_i - c - g_i*, with alternating signs before their mean is subtracted."""
 
     x: Coordinate
     y: Coordinate
@@ -43,7 +43,7 @@ def rate_of(case: RoundCase) -> Any:
 
 
 def weight_of(case: RoundCase) -> Any:
-    """Return (K eta)^2, the controls' weight with option II."""
+    """Return (K eta)^2, the weight of the controls under option II."""
     return (case.local_steps * case.step_size) ** 2
 
 

@@ -1,4 +1,4 @@
-"""Claims on the best possible rate of a round of SCAFFOLD with option II, and certificates of this rate."""
+"""Claims on the best possible rate of a round of SCAFFOLD with option II, and certificates for both options."""
 
 from __future__ import annotations
 
@@ -65,13 +65,12 @@ def certificates(
     """The multipliers in the proofs certify the rate (1 - eta mu)^(2K) exactly, for K up to 16.
 
     Statement
-        Psi+ <= (1 - eta mu)^(2K) Psi with Psi = ||x - x*||^2 + a mean ||c_i - c - g_i*||^2, for K in {1, 2, 3, 4, 6, 8,
-        12, 16}, eta L K in {1, 1/2, 1/10}, L / mu in {1.01, 2, 10, 100}, any number of clients in any dimension:
-        SCAFFOLD II with a = (K eta)^2, and SCAFFOLD I with a = (K eta)^2 / 3.
+        Psi+ <= (1 - eta mu)^(2K) Psi with Psi = ||x - x*||^2 + a mean ||c_i - c - g_i*||^2, . Here a = (K eta)^2 for
+        SCAFFOLD II, and a = (K eta)^2 / 3 for SCAFFOLD I. K is in {1, 2, 3, 4, 6, 8, 12, 16}, eta L K in {1, 1/2,
+        1/10}, and L / mu in {1.01, 2, 10, 100}. The number of clients and the dimension are arbitrary.
 
     Source
-        Ours: the multipliers of ``scaffold/sharp`` and ``scaffold/sharp-option-1``. The claims are upper bounds, and
-        equality can occur.
+        Ours. The multipliers are from ``scaffold/sharp`` and ``scaffold/sharp-option-1``. Equality can occur.
     """
     failing = next(closed_form(local_steps, pace, condition, option).failures(), None)
     return equal((failing is not None, False), words=f"not proved: {failing}")
@@ -96,22 +95,22 @@ SHARP = contraction_theorem(
     headline=True,
 )
 def sharp(clients: PlanarClients, start: Start) -> Sides:
-    """A round of SCAFFOLD II contracts Psi by (1 - eta mu)^(2K), as K steps of gradient descent on one client do.
+    """A round of SCAFFOLD II multiplies Psi by at most (1 - eta mu)^(2K), like K gradient steps on one client.
 
     Statement
         Psi+ <= (1 - eta mu)^(2K) Psi with Psi = ||x - x*||^2 + (K eta)^2 mean ||c_i - c - g_i*||^2.
 
     Proof
         Let d_k be a client's distance from x*, q = K eta (c_i - c - g_i*), u_k = mu d_k + v_k its gradient minus g_i*
-        and w_k = p^(K-1-k) eta v_k. Then y_k = p^(K-k) d_k - sigma_(K-k) q obeys y_(k+1) = y_k - w_k, and Psi+ = mean
-        ||y_K||^2. By interpolation <p^(K-k) d_k, w_k> >= b ||w_k||^2 with b = p / (eta (L - mu)): the step "one local
-        step". So mean ||y_K||^2 <= p^(2K) ||x - x*||^2 + (sigma_K^2 + s) mean ||q||^2 with s = sum of sigma_n^2 / (2b
-        - 1), n = 1 .. K, and s <= p^(2K) - sigma_K^2: the step "(*)", with sigma_n <= min{1 - 1/K, p^n} and, for K >=
-        2, p^K >= (1 - m/2)^2, m = K eta mu: the steps "power".
+        and w_k = p^(K-1-k) eta v_k. Then y_k = p^(K-k) d_k - sigma_(K-k) q satisfies y_(k+1) = y_k - w_k, and Psi+ =
+        mean ||y_K||^2. By interpolation <p^(K-k) d_k, w_k> >= b ||w_k||^2 with b = p / (eta (L - mu)): the step "one
+        local step". So mean ||y_K||^2 <= p^(2K) ||x - x*||^2 + (sigma_K^2 + s) mean ||q||^2 with s = sum of sigma_n^2
+        / (2b - 1), n = 1 .. K, and s <= p^(2K) - sigma_K^2: the step "(*)", with sigma_n <= min{1 - 1/K, p^n} and,
+        for K >= 2, p^K >= (1 - m/2)^2, m = K eta mu: the steps "power".
 
     Source
-        Ours. The claim is an upper bound for one round; f_i = mu ||.||^2 / 2 and c_i = g_i* give equality. SCAFFOLD is
-        Algorithm 1 of Karimireddy et al. (2020), with option II.
+        Ours. Both sides are equal for f_i = mu ||.||^2 / 2 and c_i = g_i*. SCAFFOLD is Algorithm 1 of Karimireddy et
+        al. (2020), with option II.
 
     Hypotheses
         The f_i are L-smooth and mu-strongly convex with 0 <= mu < L, eta_g = 1, and eta L K <= 1. Any number of clients
@@ -136,7 +135,7 @@ def whole_round(
     margin: NotNegative,
     lost: NotNegative,
 ) -> Sides:
-    """Add up the inequalities of all local steps, with the omitted terms and (*).
+    """Sum the inequalities of all local steps, the omitted terms and (*).
 
     ``distance`` and ``controls`` are ||x - x*||^2 and mean ||q_i||^2; ``last`` and ``gained`` are sigma_K^2 and s.
     ``margin`` is p^(2K) minus both, which is not negative by (*). ``lost`` is the sum over local steps of the mean over
@@ -163,8 +162,8 @@ def one_local_step(
 ) -> Sides:
     """Check ||y - w||^2 <= ||y||^2 + sigma^2 ||q||^2 / (2b - 1), with w = (sigma q + z) / (2b - 1).
 
-    ``factor`` is 1 / (2b - 1); q, z and qz are ||q||^2, ||z||^2 and <q, z>. ``slack`` belongs to interpolation: <P, w>
-    - b ||w||^2 for y = P - sigma q.
+    ``factor`` is 1 / (2b - 1); q, z and qz are ||q||^2, ||z||^2 and <q, z>. ``slack`` is the slack of the
+    interpolation inequality: <P, w> - b ||w||^2 for y = P - sigma q.
     """
     # -2 <P, w> + ||w||^2 = -(2b - 1) ||w||^2 - 2 slack, (2b - 1) ||w||^2 = factor ||sigma q + z||^2
     quadratic = factor * (share**2 * q + 2 * share * qz + z)
