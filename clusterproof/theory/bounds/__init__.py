@@ -1,4 +1,4 @@
-"""Bounds on the error of a run, with all constants. Claims and runs share these repaired theorems."""
+"""Bounds on the error of a run, with explicit constants. Claims, and pages of runs, use these repaired theorems."""
 
 import lazy_loader
 

@@ -1,4 +1,4 @@
-"""Settings in which bounds for CFL-MGD are compared with runs. The keys are the same as in section 9 of the audit."""
+"""Settings in which bounds for CFL-MGD are compared with runs, with the keys of section 9 of our audit of CFL-MGD."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from clusterproof.theory.bounds.setting import Setting, setting_of
 
 @dataclass(frozen=True, kw_only=True)
 class Experiment:
-    """A task, an algorithm and a start for the comparison of a bound with runs.
+    """A task, an algorithm and initial models for the comparison of a bound with runs.
 
     Attributes
     ----------
@@ -29,8 +29,8 @@ class Experiment:
     rounds
         Number of rounds T.
     displacement
-        Initial error e_0 of every model, (P, d). If None, models start in random directions, at half the paper's radius
-        from the optima.
+        Initial error e_0 of every model, (P, d). If None, the initial errors have random directions, and their norm
+        is half the paper's radius.
     """
 
     name: str
@@ -55,7 +55,7 @@ class Experiment:
         return self.task
 
     def initial(self, generator: np.random.Generator, replicates: int) -> np.ndarray:
-        """Return starting models, (replicates, P, d)."""
+        """Return initial models, (replicates, P, d)."""
         if self.displacement is not None:
             start = self.task.optima + self.displacement
             return np.broadcast_to(start, (replicates, *start.shape))
@@ -63,7 +63,7 @@ class Experiment:
 
     @property
     def setting(self) -> Setting:
-        """Quantities that determine a bound."""
+        """The quantities on which a bound depends."""
         start = np.full(self.task.clusters, self.task.basin_radius / 2)
         if self.displacement is not None:
             start = np.linalg.norm(self.displacement, axis=-1)
@@ -110,9 +110,9 @@ def experiment(name: str, momentum: float | None) -> Experiment:
     Parameters
     ----------
     name
-        ``"S1"``, ``"S2"``, ``"S3"`` or ``"S5"``; in S5, some clients are misclassified, and the models start displaced
-        towards each other. ``"S1+"`` has ten million times as many samples as S1, so there is hardly any noise.
-        ``"S3+"`` has fifty times as many samples as S3.
+        ``"S1"``, ``"S2"``, ``"S3"`` or ``"S5"``. In S5, some clients are misclassified, and the initial models are
+        displaced towards each other. ``"S1+"`` has ten million times as many samples as S1, so that the noise is
+        nearly 0. ``"S3+"`` has fifty times as many samples as S3.
     momentum
         Momentum beta. If None, it is the tuned momentum.
     """
@@ -137,14 +137,14 @@ def experiment(name: str, momentum: float | None) -> Experiment:
 
 
 def log_cosh_experiment(momentum: float, samples: int) -> Experiment:
-    """Make setting S4 of the audit: not quadratic, kappa = 10, P = 2, d = 30, m = 50, T = 60.
+    """Make setting S4 of the audit: log-cosh losses, kappa = 10, P = 2, d = 30, m = 50, T = 60.
 
     Parameters
     ----------
     momentum
         Momentum beta.
     samples
-        Number of samples n'; the audit has 20 000, and 10^6 for momentum 0.6.
+        Number of samples n'. The audit has 20 000, and 10^6 for momentum 0.6.
     """
     task = LogCoshMixture(
         optima=_opposite(30),
@@ -169,7 +169,7 @@ PARTICIPATION: dict[str, dict[str, Any]] = {
     "a quarter, by the cluster": {"participation": 0.25, "normalisation": "cluster"},
     "half, option II, H = 5": {"participation": 0.5, "averaging": "model", "local_steps": 5},
 }
-"""Participation, and divisor of the sum of gradients, for each kind of partial participation."""
+"""Participation rate, and divisor of the sum of gradients, for each kind of partial participation."""
 
 
 def participation_experiment(kind: str) -> Experiment:
@@ -210,12 +210,12 @@ def crowded_experiment() -> Experiment:
 
 
 def starting_models(experiment: Experiment, seed: int, replicates: int, claim: str) -> np.ndarray:
-    """Return starting models in random directions, which differ between replicates, (replicates, P, d)."""
+    """Return initial models, displaced from the optima in random directions, (replicates, P, d)."""
     return experiment.initial(generator(seed, claim, experiment.name, "start"), replicates)
 
 
 def run_errors(experiment: Experiment, seed: int, initial: np.ndarray) -> np.ndarray:
-    """Run once from each start, and return the errors, (rounds + 1, replicates, P)."""
+    """Run once from each of the initial models, and return the errors, (rounds + 1, replicates, P)."""
     trace = run(
         experiment.algorithm,
         experiment.task,

@@ -1,9 +1,9 @@
-"""Best choices of the momentum according to the repaired theorems.
+"""Best values of the momentum according to the repaired theorems.
 
-Take quadratics, the step size eta and the proportion l_p (alpha = eta l_p). Momentum beta improves on the rate 1 -
-alpha mu of plain descent exactly if 0 < beta < (1 - alpha mu)^2. The best beta is (1 - sqrt(alpha mu))^2. With noise
-the floor grows like 1 / sqrt(1 - beta), so the best momentum for T rounds falls to 0 as T grows. Audit of CFL-MGD,
-section 6.3.
+Consider quadratics with step size eta and proportion l_p, and let alpha = eta l_p. Momentum beta improves the rate 1
+- alpha mu of plain descent exactly if 0 < beta < (1 - alpha mu)^2. The best beta is (1 - sqrt(alpha mu))^2. With
+noise, the stationary error is proportional to 1 / sqrt(1 - beta), so the best momentum for T rounds decreases to 0 as
+T grows. Audit of CFL-MGD, section 6.3.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from clusterproof.theory.exact.heavy_ball import error_moments, impulse_energy
 
 
 def helpful_limit(flattest: float) -> float:
-    """Return (1 - alpha mu)^2, below which any momentum improves the rate on quadratics. See ``fastest``."""
+    """Return (1 - alpha mu)^2, below which every positive momentum improves the rate on quadratics. See ``fastest``."""
     check_number("flattest", flattest, above=0, at_most=1, remedy="give step_size * proportion * mu")
     return (1 - flattest) ** 2
 
@@ -28,7 +28,7 @@ def fastest(flattest: float) -> float:
     Parameters
     ----------
     flattest
-        alpha_p mu = eta l_p mu, in (0, 1]. At the momentum for the smallest proportion, all clusters have the same
+        alpha_p mu = eta l_p mu, in (0, 1]. With the momentum for the smallest proportion, all clusters have the same
         rate.
 
     Raises
@@ -86,9 +86,9 @@ def best_for_horizon(
 
 
 def noise_floor(spectrum: np.ndarray, *, step: float, momentum: float, noise: float, rows: float) -> float:
-    """Return the root mean square of the stationary error that additive noise alone causes.
+    """Return the root mean square of the stationary error with additive noise.
 
-    [sum_j (alpha^2 s^2 lambda_j / N) (1 + beta) / ((1 - beta) a_j (2 (1 + beta) - a_j))]^(1/2).
+    It is [sum_j (alpha^2 s^2 lambda_j / N) (1 + beta) / ((1 - beta) a_j (2 (1 + beta) - a_j))]^(1/2).
 
     Parameters
     ----------

@@ -1,4 +1,4 @@
-"""Input for the tube of Theorem D. Each chain is one cluster of one run on Gaussian regression."""
+"""Input for the recursion of bounds in Theorem D. A *chain* is one cluster of one run on Gaussian regression."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from clusterproof.theory.bounds.rows import GaussianRows
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class Members:
-    """Bounds, known in advance, on numbers of participants in each round; one column per chain, (rounds, N).
+    """Known bounds on the numbers of participants in each round, with one column per chain, (rounds, N).
 
     Attributes
     ----------
@@ -42,7 +42,7 @@ class Chains:
     rows
         Distribution of the samples.
     clusters
-        Number of clusters P; the chains of one run are adjacent.
+        Number of clusters P. The chains of one run are adjacent.
     diameter
         Largest distance between two optima (D).
     step_size
@@ -62,13 +62,14 @@ class Chains:
     members
         Bounds on the numbers of participants.
     fluctuation
-        Coefficient of the term y^2 (Sigma u u' Sigma) that a random step adds to the covariance, (rounds, N).
+        Coefficient of the term y^2 (Sigma u u' Sigma) that a random step size adds to the covariance, (rounds, N).
     freezing
-        Whether a cluster keeps its model and its momentum if no client chose it.
+        Whether the model and the momentum of a cluster stay unchanged if no client chose the cluster.
     count_tail
         Probability that a count may exceed its quantile, or 0 if any misassigned client counts as a failure.
     everywhere, inside, last
-        Failure probability of a single use of W at a round, at a local step, and after the last round.
+        Failure probability of a single use of the bound W after a round, after a local step, and after the last
+        round.
     """
 
     rows: GaussianRows
@@ -101,23 +102,23 @@ def gaussian_chains(
     freezing: bool,
     fluctuation: float = 0.0,
 ) -> Chains:
-    """Make the input for Theorem D; divide the failure probabilities among all uses of W.
+    """Make the input for Theorem D, and divide the failure probabilities among all uses of the bound W.
 
     Parameters
     ----------
     dynamics
-        Dynamics of the runs; there is one chain per column of ``members``.
+        Dynamics of the runs. There is one chain per column of ``members``.
     start
         Components of e_0 along the eigenvectors, (..., P, d), or norms of e_0, (P,).
     responses, members
-        Responses and members of all chains.
+        Responses of all chains to disturbances, and bounds on their numbers of participants.
     failure
         Failure probabilities delta_1 (unused here), delta_2 and delta_3.
     counts
-        Failure probability of all counts of false members together. The same value applies to all counts of missing
-        members.
+        Failure probability of all counts of clients that wrongly chose a cluster. All counts of clients that wrongly
+        left a cluster have the same failure probability.
     freezing, fluctuation
-        See ``Chains``; here the values are constant for all rounds.
+        See ``Chains``. Here the values are the same for all rounds.
     """
     rounds, chains = members.own.shape
     clusters, local = dynamics.clusters, dynamics.local_steps
@@ -147,7 +148,7 @@ def gaussian_chains(
 
 
 def _growth(response: np.ndarray, start: np.ndarray) -> np.ndarray:
-    """Return the largest norm of the noise-free path, (S + 1, N), over given starts (..., N, d) or norms (N,)."""
+    """Return the largest norm of the noise-free error after each step, (S + 1, N), over the given initial errors."""
     if start.ndim == 1:
         return np.asarray(np.abs(response).max(axis=-1) * start)
     squares = np.square(start).reshape(-1, *start.shape[-2:])

@@ -1,4 +1,4 @@
-"""Find the recursion that a run followed. Bounds depend on this recursion, not on the algorithm's name."""
+"""The library algorithm that has the same recursion as a run. Bounds depend on the recursion, not on the name."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ def dynamics_of(trace: Trace) -> Algorithm[Any]:
 
 
 def cfl_mgd_of(trace: Trace) -> CFLMGD:
-    """Return the dynamics of a run of CFL-MGD or IFCA; IFCA is CFL-MGD with momentum 0.
+    """Return the dynamics of a run of CFL-MGD or IFCA, as parameters of CFL-MGD. IFCA is CFL-MGD with momentum 0.
 
     Raises
     ------

@@ -1,4 +1,4 @@
-"""The dynamics of Theorem D: CFL-MGD or IFCA on Gaussian regression with fresh samples."""
+"""The dynamics of Theorem D: CFL-MGD or IFCA on Gaussian regression with new samples in every round."""
 
 from __future__ import annotations
 
@@ -15,12 +15,12 @@ SHARES = (0.2, 0.4, 0.4)
 """Default shares of delta_1, delta_2 and delta_3 in a failure probability."""
 
 DEFAULT_FAILURE = 1e-9
-"""Failure probability that is so small that a single violation refutes the bound."""
+"""Failure probability so small that a single violation refutes the bound."""
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class GaussianDynamics:
-    """A task and an algorithm, reduced to the quantities of Theorem D.
+    """The quantities of Theorem D for a task and an algorithm.
 
     Attributes
     ----------
@@ -90,7 +90,7 @@ def gaussian_dynamics(task: RegressionMixture, algorithm: CFLMGD | IFCA) -> Gaus
     Raises
     ------
     InvalidArgument
-        If a hypothesis of the theorem fails; the message names it.
+        If a hypothesis of the theorem is not satisfied. The message names the hypothesis.
     """
     if isinstance(algorithm, IFCA):
         algorithm = CFLMGD(momentum=0.0, **vars(algorithm))
@@ -123,7 +123,7 @@ def gaussian_dynamics(task: RegressionMixture, algorithm: CFLMGD | IFCA) -> Gaus
 
 
 def along_eigenvectors(task: RegressionMixture, models: np.ndarray) -> np.ndarray:
-    """Return the errors of models along the eigenvectors of the clusters' covariances; both shapes are (..., P, d)."""
+    """Return the errors of models (..., P, d) along the eigenvectors of the clusters' covariances, (..., P, d)."""
     _, vectors = np.linalg.eigh(task.covariances.matrices)
     return np.asarray(np.einsum("...pd,pdj->...pj", models - task.optima, vectors))
 
@@ -138,7 +138,7 @@ def reference_models(task: RegressionMixture, start: np.ndarray, response: np.nd
     start
         Components of e_0 along the eigenvectors, (..., P, d).
     response
-        Response to the start along the eigenvectors, broadcastable to (rounds + 1, ..., P, d).
+        Response to the initial error along the eigenvectors, broadcastable to (rounds + 1, ..., P, d).
     """
     _, vectors = np.linalg.eigh(task.covariances.matrices)
     return np.asarray(task.optima + np.einsum("...pj,pdj->...pd", response * start, vectors))

@@ -1,4 +1,4 @@
-"""Hypotheses of theorems, with the actual values in a run or a setting."""
+"""Hypotheses of theorems, with the values of their quantities in a run or a setting."""
 
 from __future__ import annotations
 
@@ -17,18 +17,18 @@ Relation = Literal["=", "!=", "<", "<=", ">", ">="]
 
 @dataclass(frozen=True)
 class Hypothesis:
-    """A hypothesis, ``name relation required``, and the actual value.
+    """A hypothesis of the form ``name relation required``, and the actual value.
 
     Attributes
     ----------
     name
-        Name of the quantity or of the property; the name of an option begins with two hyphens.
+        Name of the quantity or of the property. The name of an option begins with two hyphens.
     relation
         Relation that ``actual`` must have to ``required``.
     required, actual
-        The theorem's requirement, and the run's value: numbers, names, or whether a property holds.
+        Value that the theorem requires, and value in the run: numbers, names, or truth values of a property.
     term
-        Formula for ``required``; "" if ``required`` is a number in the theorem.
+        Formula for ``required``, or "" if the theorem requires a fixed number.
     room
         Largest excess, relative to ``required``, that we attribute to rounding.
     """
@@ -47,7 +47,7 @@ class Hypothesis:
 
     @property
     def met(self) -> bool:
-        """Whether the hypothesis is met. A hypothesis with an unknown actual value counts as not met."""
+        """Whether the hypothesis is satisfied. It is not if the actual value is unknown."""
         here, needed = self.actual, self.required
         if not self.numeric:
             return bool(here != needed if self.relation == "!=" else here == needed)
@@ -63,7 +63,7 @@ class Hypothesis:
         }[self.relation]
 
     def sides(self) -> tuple[str, str]:
-        """Return the required and the actual value as text, with enough digits to distinguish the two values."""
+        """Return the required and the actual value as text, with enough digits to distinguish both values."""
         if self.numeric:
             return apart(float(self.required or 0), float(self.actual or 0))
         return str(self.required), str(self.actual)
@@ -76,10 +76,10 @@ class Hypothesis:
 
 
 def unmet(hypotheses: Iterable[Hypothesis]) -> Hypothesis | None:
-    """Return the first hypothesis that is not met, or None if all hypotheses are met."""
+    """Return the first hypothesis that is not satisfied, or None if all hypotheses are satisfied."""
     return next((one for one in hypotheses if not one.met), None)
 
 
 def all_met(hypotheses: Iterable[Hypothesis]) -> bool:
-    """Return whether every hypothesis is met."""
+    """Return whether every hypothesis is satisfied."""
     return unmet(hypotheses) is None

@@ -1,10 +1,10 @@
-"""The bound W on the norm of a martingale sum whose increments are sub-Gaussian up to a scale.
+"""The bound W on the norm of a martingale sum with sub-gamma increments.
 
-**Lemma N** (``cfl-mgd/norm-inequality``). Let S = sum_k xi_k with values in R^d, a filtration and predictable V_k >= 0
-such that log E[exp<theta, xi_k> | past] <= (theta' V_k theta / 2) gamma(Gamma ||theta||) wherever Gamma ||theta|| < 1.
-Let sum_k V_k <= diag(v) + E in one fixed orthonormal basis, v deterministic, E >= 0 random with tr E <= eps_1. Write tr
-= sum v_j + eps_1, op = max v_j + eps_1, q for the chi^2_d quantile of order 1 - eps, and u' = u + log(1 / (1 - eps)).
-Then P(||S|| > r) <= e^-u for each of these r:
+**Lemma N** (``cfl-mgd/norm-inequality``). Let S = sum_k xi_k with values in R^d, a filtration and predictable V_k >=
+0 such that log E[exp<theta, xi_k> | past] <= (theta' V_k theta / 2) gamma(Gamma ||theta||) wherever Gamma ||theta|| <
+1. Let sum_k V_k <= diag(v) + E in a fixed orthonormal basis, where v is deterministic, and E >= 0 is random with tr E
+<= eps_1. Write tr = sum v_j + eps_1, op = max v_j + eps_1, q for the chi^2_d quantile of order 1 - eps, and u' = u +
+log(1 / (1 - eps)). Then P(||S|| > r) <= e^-u for each of these r:
 
     N1  r = g (op c / 2 + tr / (2 b c)) + b c / 2 + u' / c, any b, c > 0,        g = gamma(Gamma (c + sqrt(q / b)))
     N2  r^2 = (b + g op) (2 u' + Lambda), any b > 0, any g >= gamma(Gamma (r / b + sqrt(q / b))),
@@ -13,12 +13,12 @@ Then P(||S|| > r) <= e^-u for each of these r:
 
 *Proof of N1.* (1) For fixed theta, exp(<theta, S_k> - gamma(Gamma ||theta||) theta' V^(k) theta / 2) is a
 supermartingale that starts at 1 (set it to 0 where Gamma ||theta|| >= 1). (2) Take the prior N(0, I/b) and the
-posterior N(c S/||S||, I/b) restricted to the ball of radius sqrt(q/b) about its centre, which keeps the mass 1 - eps:
-the divergence is log(1 / (1 - eps)) + b c^2 / 2. (3) By Donsker-Varadhan and Markov, with probability 1 - e^-u, for all
-posteriors at once, the mean of the logarithm is at most divergence + u. (4) On the support ||theta|| <= c + sqrt(q/b),
-so gamma <= g. The mean of theta' V theta is at most c^2 op + tr / b, because restricting a Gaussian to a ball about its
-centre shrinks its covariance. (5) The mean of <theta, S> is c ||S||; divide by c. (Catoni, Giulini 2017; Chugg, Wang,
-Ramdas 2023.)
+posterior N(c S/||S||, I/b) restricted to the ball of radius sqrt(q/b) about its centre, which has probability 1 -
+eps. The divergence is log(1 / (1 - eps)) + b c^2 / 2. (3) By Donsker-Varadhan and Markov, with probability 1 - e^-u,
+for all posteriors at once, the mean of the logarithm is at most divergence + u. (4) On the support ||theta|| <= c +
+sqrt(q/b), so gamma <= g. The mean of theta' V theta is at most c^2 op + tr / b, because restricting a Gaussian to a
+ball about its centre shrinks its covariance. (5) The mean of <theta, S> is c ||S||; divide by c. (Catoni, Giulini
+2017; Chugg, Wang, Ramdas 2023.)
 
 *Proof of N2.* The prior restricted to ||theta|| <= r / b + sqrt(q / b) =: R gives a Z with E Z <= 1. It is even, so Z
 is an integral of cosh and increases with ||S||: on {||S|| >= r} it is at least its value at r S/||S||, which is prod (1
@@ -26,7 +26,8 @@ is an integral of cosh and increases with ||S||: on {||S|| >= r} it is at least 
 probability is at least 1 - eps. s' A s >= 1 / (b + g op) and log det(I + g V / b) <= Lambda. Markov's inequality gives
 N2.
 
-N3 is Chernoff's bound at x and -x. All admissible b, c and g give valid bounds: a poor search makes the bound looser.
+N3 is Chernoff's bound for x and -x. The bounds are valid for all admissible b, c and g, so a poor search only makes
+them looser.
 """
 
 from __future__ import annotations
@@ -41,7 +42,7 @@ import numpy as np
 from clusterproof.theory.bounds.rows import gamma
 
 TRUNCATIONS = (0.01, 0.3)
-"""Values of eps: N1 and N2 use the first value, and N1 also tries the second value."""
+"""Values of eps. N1 and N2 use the first value, and N1 also tries the second value."""
 
 LARGEST_FACTOR = 50.0
 """Largest g for which the bound uses N2."""
@@ -56,11 +57,11 @@ STEPS = 40
 LEAST_SCALE = 1e-150
 """Smallest positive Gamma.
 
-If Gamma is smaller, we raise it to this value, so that 1 / Gamma^2 stays finite; this only makes bounds larger.
+If Gamma is smaller, we raise it to this value, so that 1 / Gamma^2 stays finite. This only increases the bounds.
 """
 
 MARGIN = 1 + 1e-7
-"""Factor between the g that we use and the fixed point."""
+"""Factor by which the g that we use exceeds the fixed point."""
 
 SPREADS = np.concatenate([np.arange(1, 100) / 100, [0.993, 0.997, 0.999]])
 SHARES = np.array([0.2, 0.35, 0.5, 0.65, 0.8])
@@ -73,14 +74,14 @@ GAMMA_OF_PAIR = gamma(SPREAD_OF_PAIR)
 
 @dataclass(frozen=True)
 class NormBound:
-    """Bounds on the norms of sums, and the parameters that prove these bounds; all have the same shape (...).
+    """Bounds on the norms of sums, and the parameters that prove these bounds. All arrays have the same shape (...).
 
     Attributes
     ----------
     radius
         Radius r with P(||S|| > r) <= e^-u.
     form
-        Form that gave the bound: 1, 2 or 3 for N1, N2 or N3, or 0 if the sum is certainly 0.
+        Number of the smallest bound: 1, 2 or 3 for N1, N2 or N3, or 0 if the sum is certainly 0.
     inverse_variance
         Parameter b of N1 and N2.
     tilt
@@ -132,7 +133,7 @@ def norm_bound(
     profile
         Argument v, (..., d), or None if only tr and op are known.
     slack
-        Argument eps_1, (...), which tr and op already contain.
+        Argument eps_1, (...). The arguments tr and op must include it.
     """
     arrays = np.broadcast_arrays(
         *(np.asarray(value, dtype=float) for value in (trace, largest, scale, slack))
@@ -154,7 +155,7 @@ def norm_bound(
 def first_form(
     trace: Any, largest: Any, scale: Any, level: float, dimension: int, *, b: Any, c: Any, truncation: float
 ) -> np.ndarray:
-    """Evaluate N1 for given b and c; the result is infinite where Gamma (c + sqrt(q / b)) >= 1."""
+    """Evaluate N1 for given b and c. The result is infinite where Gamma (c + sqrt(q / b)) >= 1."""
     g = gamma(scale * (c + np.sqrt(ball_quantile(dimension, truncation) / b)))
     raised = level - math.log1p(-truncation)
     return np.asarray(g * (largest * c / 2 + trace / (2 * b * c)) + b * c / 2 + raised / c)
@@ -172,7 +173,7 @@ def second_form(
     profile: np.ndarray | None = None,
     slack: Any = 0.0,
 ) -> np.ndarray:
-    """Evaluate N2 for given b and g; the caller ensures that g is large enough for the scale.
+    """Evaluate N2 for given b and g. The caller must ensure that g is large enough for Gamma.
 
     The shapes are the same as for ``norm_bound``.
     """
@@ -195,9 +196,9 @@ def _second(
     v: np.ndarray | None,
     eps: np.ndarray,
 ) -> np.ndarray:
-    """Search for the best b of N2, first on a wide grid, then near the best point.
+    """Search for the best b in N2, first on a coarse grid and then near the best point.
 
-    Return the fields of ``NormBound``.
+    The function returns the fields of ``NormBound``.
     """
     truncation = TRUNCATIONS[0]
     quantile = ball_quantile(dimension, truncation)
@@ -243,7 +244,7 @@ def _second(
 def _first(
     tr: np.ndarray, op: np.ndarray, gam: np.ndarray, level: float, dimension: int, truncation: float
 ) -> np.ndarray:
-    """Search for the best b and c of N1, with a fixed-point iteration and on a grid where N1 is always finite."""
+    """Search for the best b and c in N1, with a fixed-point iteration and on a grid where N1 is always finite."""
     quantile = ball_quantile(dimension, truncation)
     raised = level - math.log1p(-truncation)
     positive = op > 0
@@ -275,7 +276,7 @@ def _first(
 
 
 def _third(tr: np.ndarray, gam: np.ndarray, level: float) -> np.ndarray:
-    """Search for the best x of N3."""
+    """Search for the best x in N3."""
     raised = level + math.log(2)
     v = np.where(tr > 0, tr, 1.0)
     tilts, g = [], np.ones_like(v)

@@ -8,7 +8,7 @@ from clusterproof.checker.report.sentences import digits_apart
 
 
 def many(count: int, noun: str) -> str:
-    """Return a count with its noun, such as 1 round or 3 rounds."""
+    """Return a count with its noun, for example "1 round" or "3 rounds"."""
     return f"{count} {noun}{'s' * (count != 1)}"
 
 
@@ -19,7 +19,7 @@ def apart(first: float, second: float) -> tuple[str, str]:
 
 
 def short(number: float, digits: int = 3) -> str:
-    """Format a number with the given number of digits; an exponent has no leading zeros."""
+    """Format a number with the given number of digits, and without leading zeros in the exponent."""
     if 1e-3 <= abs(number) < 1e6:
         return f"{float(f'{number:.{digits}g}'):.15g}"
     mantissa, mark, exponent = f"{number:.{digits - 1}e}".partition("e")

@@ -1,11 +1,11 @@
-"""Exact responses of a linear recursion to past disturbances, mode by mode.
+"""Exact responses of a linear recursion to past disturbances, for each eigenvector of the Hessian.
 
-Along an eigenvector of the Hessian, where a_t is the step of round t times the eigenvalue,
+Along an eigenvector of the Hessian, the recursion is
 
     e_(t+1) = (1 + beta - a_t) e_t - beta e_(t-1) + disturbance.
 
-A *chain* is one cluster of one run. The recurrences are evaluated directly, without a square root, so critical damping
-needs no special case.
+Here a_t is the step size of round t times the eigenvalue. A *chain* is one cluster of one run. The functions evaluate
+the recursion directly, without the square roots of a closed form, so critical damping needs no special case.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from clusterproof.theory.exact.heavy_ball import propagators
 
 @dataclass(frozen=True)
 class Moments:
-    """Variances and covariance for each mode of a chain, (N, d) each.
+    """Variances and covariance along each eigenvector, for N chains, (N, d) each.
 
     Attributes
     ----------
@@ -33,7 +33,7 @@ class Moments:
 
     @classmethod
     def zero(cls, shape: tuple[int, ...]) -> Moments:
-        """Return the zero covariances of a deterministic start."""
+        """Return the covariances of a deterministic initial error, which are 0."""
         return cls(*np.zeros((3, *shape)))
 
     def following(self, curvature: np.ndarray, momentum: float, inflow: np.ndarray) -> Moments:
@@ -46,12 +46,12 @@ class Moments:
 
 
 class ConstantStep:
-    """Responses of N chains with d modes over S steps of equal size. Then a response depends only on the lag.
+    """Responses of N chains in d dimensions for S steps with equal step sizes. A response depends only on the lag.
 
     Parameters
     ----------
     curvature
-        Products a of step and eigenvalue, (N, d).
+        Products a of step size and eigenvalue, (N, d).
     spectrum
         Eigenvalues lambda, (N, d).
     momentum
@@ -64,48 +64,48 @@ class ConstantStep:
         self._curvature, self._momentum = curvature, momentum
         self._start, impulse = propagators(curvature, momentum, steps)
         size = np.abs(impulse)
-        # column 0 is the largest lag; then the responses at a step are a plain slice
+        # column 0 is the largest lag, so the responses at a step are a slice
         self._sizes = [
             np.ascontiguousarray(sizes[::-1].T)
             for sizes in (size.max(axis=-1), (size * spectrum).max(axis=-1))
         ]
 
     def start(self) -> np.ndarray:
-        """Response Pi_t, at every step, to a start without momentum, (S + 1, N, d)."""
+        """Response Pi_t, after every step, to an initial error without momentum, (S + 1, N, d)."""
         return self._start
 
     def advance(self, step: int) -> tuple[np.ndarray, np.ndarray]:
-        """Bound the responses at a step to unit disturbances in earlier steps; call this for steps 1, 2, ... in order.
+        """Bound the responses after a step to unit disturbances in earlier steps. Call it for steps 1, 2, ... in order.
 
         Returns
         -------
         tuple
-            The bounds max_j |h_j| and max_j |h_j| lambda_j, both (N, step), with one column per disturbance in order of
-            time. The last column belongs to the latest disturbance.
+            The bounds max_j |h_j| and max_j |h_j| lambda_j, both (N, step). Columns are disturbances in the order of
+            time, so the last column is the latest disturbance.
         """
         plain, weighted = self._sizes
         return plain[:, -step:], weighted[:, -step:]
 
     def propagate(self, moments: Moments, step: int, inflow: np.ndarray) -> Moments:
-        """Return the covariances (N, d) after a step, from those before the step and the variance that it adds."""
+        """Return the covariances (N, d) after a step, which adds the variance ``inflow``."""
         return moments.following(self._curvature, self._momentum, inflow)
 
 
 class VaryingStep:
-    """Responses for known steps of different sizes.
+    """Responses for known step sizes that differ between steps.
 
-    A chain may be frozen in some rounds, and its momentum may be reset.
+    In some rounds, a chain may be frozen, that is, its model and momentum do not change. Its momentum may be reset.
 
     Parameters
     ----------
     curvature
-        Products a_t of step and eigenvalue, (S, N, d).
+        Products a_t of step size and eigenvalue, (S, N, d).
     spectrum
         Eigenvalues lambda, (N, d).
     momentum
         Momentum beta.
     frozen
-        Whether a chain keeps its model and its momentum in a step, booleans (S, N).
+        Whether the model and the momentum of a chain stay unchanged in a step, booleans (S, N).
     resets
         Whether the momentum is set to zero before a step (e_(t-1) := e_t), booleans (S,).
     """
@@ -125,7 +125,7 @@ class VaryingStep:
         self._before = np.zeros((chains, 0, modes))
 
     def start(self) -> np.ndarray:
-        """Response, at every step, to a start without momentum, (S + 1, N, d)."""
+        """Response, after every step, to an initial error without momentum, (S + 1, N, d)."""
         now = before = np.ones((len(self._spectrum), 1, self._spectrum.shape[-1]))
         history = [now]
         for step in range(len(self._curvature)):
@@ -145,7 +145,7 @@ class VaryingStep:
     def propagate(self, moments: Moments, step: int, inflow: np.ndarray) -> Moments:
         """Return the covariances after a step, as in ``ConstantStep.propagate``.
 
-        A frozen chain keeps its covariances.
+        The covariances of a frozen chain do not change.
         """
         if self._resets[step]:
             moments = Moments(moments.now, moments.now, moments.now)
@@ -158,7 +158,7 @@ class VaryingStep:
         )
 
     def _following(self, now: np.ndarray, before: np.ndarray, step: int) -> tuple[np.ndarray, np.ndarray]:
-        """Return the responses (N, K, d) after a step and the responses before the step."""
+        """Return the responses after a step, and the responses before the step, (N, K, d) each."""
         if self._resets[step]:
             before = now
         frozen, curvature = self._frozen[step][:, None, None], self._curvature[step][:, None]

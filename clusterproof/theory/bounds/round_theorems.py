@@ -1,4 +1,4 @@
-"""Theorems on the distance to the optimum after t rounds; runs and the leaderboard share them."""
+"""Theorems on the distance to the optimum after t rounds, for pages of runs and for the leaderboard."""
 
 from __future__ import annotations
 
@@ -12,24 +12,24 @@ from clusterproof.theory.bounds.hypotheses import Hypothesis
 
 @dataclass(frozen=True, kw_only=True)
 class RoundCase:
-    """Numbers to which the theorems are applied: exact numbers from a leaderboard's setting, or floats from a run.
+    """The quantities in the theorems: exact numbers from a setting of the leaderboard, or floats from a run.
 
     Attributes
     ----------
     smoothness, strong_convexity
         L and mu of every client.
     step_size, local_steps, server_step_size, probability
-        eta, K, eta_g and p. A parameter that the algorithm lacks is 0; a missing K is 1.
+        eta, K, eta_g and p. If the algorithm has no local steps, K is 1. All other missing parameters are 0.
     proximal
         Coefficient of the proximal term if it changes the local steps, otherwise 0.
     distance
-        D = |x_0 - x*|: one number, or one number per run, (R,).
+        D = |x_0 - x*|, a number or an array with one number per run, (R,).
     heterogeneity
         zeta*, the root of the mean of |grad f_i(x*)|^2, or None if it is unknown.
     exact_rounds
         Hypotheses that ensure that every round uses all clients and exact gradients.
     equal_weights
-        Further hypotheses that ensure that the server takes the plain mean.
+        Hypotheses that ensure that the server takes the unweighted mean.
     room
         Largest relative excess over a limit that we attribute to rounding, or 0 for exact numbers.
     """
@@ -49,17 +49,17 @@ class RoundCase:
 
     @property
     def pace(self) -> float:
-        """eta L K."""
+        """The product eta L K."""
         return float(self.step_size * self.smoothness * self.local_steps)
 
     def needs_plain_means(self) -> Iterator[Hypothesis]:
-        """Yield the hypotheses of theorems in which the server takes the plain mean of all clients' exact steps."""
+        """Yield the hypotheses of theorems in which the server takes the unweighted mean of exact local steps."""
         yield from self.exact_rounds
         yield from self.equal_weights
         yield Hypothesis("server step size", "=", 1, float(self.server_step_size))
 
     def needs_several_curvatures(self) -> Iterator[Hypothesis]:
-        """Yield the hypotheses of theorems about plain means of all clients' exact steps with mu < L."""
+        """Yield the hypotheses of theorems about unweighted means of all clients' exact steps with mu < L."""
         yield from self.needs_plain_means()
         yield Hypothesis("mu < L", "=", True, bool(self.strong_convexity < self.smoothness))
 
@@ -76,13 +76,13 @@ class RoundTheorem:
     Attributes
     ----------
     claim
-        Id of the claim that states the theorem; "" if there is no such claim.
+        Id of the claim that states the theorem, or "" if no claim states it.
     algorithm, client_class
         The algorithm, and the largest class of clients for which the theorem holds: ``"convex"`` contains ``"strong"``.
     needs
         Function that yields the theorem's hypotheses for a case.
     squared_bound
-        Function of a case and t that returns the bound; t may be an array.
+        Function of a case and of t that returns the bound. Here t may be an array.
     rate, weight
         Each round multiplies |x - x*|^2 + ``weight`` * (mean square of the controls) by at most ``rate``. None if the
         theorem has no such factor.
@@ -105,7 +105,7 @@ def contraction_theorem(
     rate: Callable[[RoundCase], Any],
     weight: Callable[[RoundCase], Any],
 ) -> RoundTheorem:
-    """Return a theorem: a round multiplies |x - x*|^2 + weight * mean |control - limit|^2 by at most a rate."""
+    """Return the theorem that a round multiplies |x - x*|^2 + weight * mean |control - limit|^2 by at most a rate."""
 
     def squared_bound(case: RoundCase, rounds: Any) -> Any:
         controls = float(weight(case)) * float(case.heterogeneity) ** 2

@@ -1,4 +1,4 @@
-"""Distributions of samples ("rows"): covariance, cumulant and tail of a gradient, and probability of a wrong choice.
+"""Distributions of samples: covariance, cumulant and tail of a gradient, and probability of a wrong choice.
 
 A sample has x ~ N(0, Sigma), y = x' theta + eps, eps ~ N(0, s^2). Its gradient at the error e = chi - theta is g = x
 (x' e - eps). With tau^2 = s^2 + e' Sigma e, the covariance of g is C_e = tau^2 Sigma + Sigma e e' Sigma.
@@ -48,13 +48,13 @@ class Rows(ABC):
     def largest_radius(self) -> float:
         """B* = Delta / (1 + sqrt(kappa)).
 
-        If all models are within a smaller radius, the cluster's model has the smallest expected loss.
+        If all models are within a smaller radius, a client's own model has the smallest expected loss of all models.
         """
         return self.separation / (1 + math.sqrt(self.smoothness / self.strong_convexity))
 
     @abstractmethod
     def misclassification(self, radius: float) -> float:
-        """Bound the probability pi of a given wrong choice, for models within radius < B* of their optima."""
+        """Bound the probability pi of a given wrong choice if models are within ``radius`` < B* of the optima."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -62,11 +62,11 @@ class GaussianRows(Rows):
     """Samples of Gaussian regression, x ~ N(0, Sigma_p), eps ~ N(0, s^2), with Lemma R and Lemma P (exact error).
 
     *Lemma P.* If all models are within B < B*, a client prefers a given wrong model with probability at most pi(B) of
-    ``synthetic.misclassification.worst_case_error``. *Proof.* The difference of the two sums of squares is ((Q + A) X -
-    (Q - A) Y) / 2 with independent chi^2_n' variables, A = tau_q^2 - tau_p^2, Q^2 = (tau_p^2 + tau_q^2)^2 - 4 c^2.
+    ``synthetic.misclassification.worst_case_error``. *Proof.* The difference of the two sums of squares is ((Q + A) X
+    - (Q - A) Y) / 2 with independent chi^2_n' variables, A = tau_q^2 - tau_p^2, Q^2 = (tau_p^2 + tau_q^2)^2 - 4 c^2.
     Hence the error decreases in A / Q. Let a = ||e_p||_Sigma, b = ||chi_q - theta_p||_Sigma and c >= s^2 - a b. The
-    least A / Q is (b^2 - a^2) / (2 s^2 + a^2 + b^2) if a b >= s^2, and otherwise (b - a) / sqrt(4 s^2 + (b - a)^2).
-    Both decrease in a and increase in b, so that the worst pair is a = sqrt(L) B, b = sqrt(mu) (Delta - B).
+    smallest A / Q is (b^2 - a^2) / (2 s^2 + a^2 + b^2) if a b >= s^2, and otherwise (b - a) / sqrt(4 s^2 + (b -
+    a)^2). Both values decrease in a and increase in b, so the worst case is a = sqrt(L) B, b = sqrt(mu) (Delta - B).
 
     Attributes
     ----------
@@ -79,20 +79,20 @@ class GaussianRows(Rows):
     def variance(self, error: Any) -> np.ndarray:
         """Return tau^2 = s^2 + L ||e||^2.
 
-        A sample's gradient has covariance at most tau^2 Sigma plus a rank-one part.
+        The covariance of one sample's gradient is at most tau^2 Sigma plus a matrix of rank one.
         """
         return np.asarray(self.noise**2 + self.smoothness * np.square(error))
 
     def rank_one(self, error: Any) -> np.ndarray:
-        """Return ||e||^2; the rank-one part is at most ||e||^2 Sigma u u' Sigma for some unit vector u."""
+        """Return ||e||^2. The matrix of rank one is at most ||e||^2 Sigma u u' Sigma for some unit vector u."""
         return np.asarray(np.square(error))
 
     def tail(self, error: Any) -> np.ndarray:
-        """Return z = 2 sqrt(L) tau; by Lemma R, the cumulant at nu is at most nu' C nu gamma(z ||nu||) / 2."""
+        """Return z = 2 sqrt(L) tau. By Lemma R, the cumulant at nu is at most nu' C nu gamma(z ||nu||) / 2."""
         return np.asarray(2 * math.sqrt(self.smoothness) * np.sqrt(self.variance(error)))
 
     def misclassification(self, radius: float) -> float:
-        """Bound the probability pi of a given wrong choice, for models within radius < B* of their optima (Lemma P)."""
+        """Bound the probability pi of a wrong choice if models are within ``radius`` < B* of the optima (Lemma P)."""
         if not math.isfinite(self.separation):
             return 0.0
         return worst_case_error(
@@ -102,7 +102,7 @@ class GaussianRows(Rows):
 
 @dataclass(frozen=True, kw_only=True)
 class AdditiveGaussianRows(Rows):
-    """Samples of the log-cosh mixture: a loss has the random term y . (chi - theta) with y ~ N(0, nu^2 I / d).
+    """Samples of the log-cosh mixture, whose loss has the random term y . (chi - theta) with y ~ N(0, nu^2 I / d).
 
     Attributes
     ----------
@@ -119,7 +119,7 @@ class AdditiveGaussianRows(Rows):
     noise: float
 
     def misclassification(self, radius: float) -> float:
-        """Bound the probability pi of a given wrong choice, for models within radius < B* of their optima.
+        """Bound the probability pi of a given wrong choice if models are within ``radius`` < B* of the optima.
 
         The difference of the two losses is Gaussian. Its mean is at least (mu (Delta - B)^2 - L B^2) / 2, and its
         standard deviation is at most nu (D + 2 B) / sqrt(d n').
@@ -134,7 +134,7 @@ class AdditiveGaussianRows(Rows):
 
 
 SERIES_BELOW = 1e-3
-"""Argument below which gamma is computed as a series, because the closed form loses digits."""
+"""For arguments below this value, gamma is computed as a series, because the closed form loses digits."""
 
 
 def gamma(argument: Any) -> np.ndarray:

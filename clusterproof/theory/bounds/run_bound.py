@@ -31,20 +31,20 @@ BASIN_RULE = (
 
 
 def theorem_d_on(task: Mixture, trace: Trace, failure_probability: float | None = None) -> TraceBound:
-    """Bound the deviation of a run from its noise-free path with Theorem D.
+    """Bound the distance of a run from the noise-free run with Theorem D.
 
-    If all clients take part under option I and the server divides by the number of clients, misassigned clients are
-    counted, and one bound holds for all replicates. Otherwise the bound depends on the recorded participants, and each
-    replicate has a separate bound. In this case, misassigned clients are counted only under option I, and only if the
-    probability of any misassignment is above a fifth of the failure probability.
+    There are two cases. If all clients take part under option I, and the server divides by the number of clients, the
+    bound allows for misassigned clients by counting them. One bound then holds for all replicates. Otherwise the
+    bound depends on the recorded participants, and each replicate has a separate bound. It counts misassigned clients
+    only under option I, and only if the probability of any misassignment is above a fifth of the failure probability.
 
     Parameters
     ----------
     task, trace
         A Gaussian regression mixture with fresh samples, and a run on it.
     failure_probability
-        Total failure probability of one run, delta_1 + delta_2 + delta_3. A fifth of this probability is for
-        misassignment.
+        Total failure probability of one run, delta_1 + delta_2 + delta_3. A fifth of it is reserved for misassigned
+        clients.
 
     Raises
     ------
@@ -64,7 +64,7 @@ def theorem_d_on(task: Mixture, trace: Trace, failure_probability: float | None 
     replicates = trace.models.shape[1] if trace.models.ndim == 4 else 1
     own_counts = np.stack(counts, axis=-1).reshape(trace.rounds, replicates, task.clusters)
     starts = start.reshape(-1, *start.shape[-2:])
-    # replicates with the same start and the same participants have the same bound
+    # replicates with the same initial models and the same participants have the same bound
     given = [own_counts.swapaxes(0, 1).reshape(replicates, -1), starts.reshape(replicates, -1)]
     _, first, which = np.unique(np.concatenate(given, axis=1), axis=0, return_index=True, return_inverse=True)
     own_counts, starts = own_counts[:, first], starts[first]
@@ -111,7 +111,7 @@ def _two_sided(
     last_deviation: np.ndarray,
     failure_probability: float,
 ) -> TraceBound:
-    """Make the bound on the deviation from the noise-free path; ``response`` is (rounds + 1, ..., P, d)."""
+    """Make the bound on the distance from the noise-free run, where ``response`` is (rounds + 1, ..., P, d)."""
     reference = reference_models(task, start, response)
     path = np.linalg.norm(reference - task.optima, axis=-1)
     allowed = deviation.reshape(len(path), *[1] * (path.ndim - deviation.ndim), *deviation.shape[1:]).copy()

@@ -1,4 +1,4 @@
-"""The quantities of a task, an algorithm and a start that determine the repaired bounds."""
+"""The quantities of a task, an algorithm and initial models on which the repaired bounds depend."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from clusterproof.theory.bounds.rows import AdditiveGaussianRows
 
 @dataclass(frozen=True, kw_only=True)
 class Setting:
-    """The numbers that determine a bound on option I (audit of CFL-MGD, section 6).
+    """The quantities on which a bound for option I depends (audit of CFL-MGD, section 6).
 
     Attributes
     ----------
@@ -38,12 +38,12 @@ class Setting:
     radius
         Radius B of the basin, B < Delta / (1 + sqrt(kappa)).
     start
-        ||e_0|| for each cluster: the distance between its starting model and its optimum.
+        ||e_0|| for each cluster, the distance between the initial model and the optimum.
     misclassification
         Bound pi on the probability that a client prefers a given wrong model, if all models are in the basin.
     failure
-        Failure probabilities: delta_1 for counts of misclassified clients, delta_2 for leaving the basin, and delta_3
-        for the last round.
+        Failure probabilities: delta_1 for the counts of misclassified clients, delta_2 for models that leave the
+        basin, and delta_3 for the last round.
     """
 
     proportions: tuple[float, ...]
@@ -77,12 +77,12 @@ class Setting:
 
     @property
     def own_noise(self) -> tuple[float, float]:
-        """Return (v_*^2, v_1^2) with E||grad f - grad phi_p||^2 <= v_*^2 + v_1^2 ||e||^2 for the cluster's clients."""
+        """Return (v_*^2, v_1^2); the gradient variance of a cluster's clients is at most v_*^2 + v_1^2 ||e||^2."""
         return self.noise**2 * self.trace, self.smoothness * self.trace + self.smoothness**2
 
     @property
     def foreign_noise(self) -> float:
-        """Return the bound v_x^2 for false members, that is, for clients of other clusters at a model in the basin."""
+        """Return v_x^2, the bound on the gradient variance of clients of other clusters at a model in the basin."""
         reach = self.diameter + self.radius
         residual = self.noise**2 + self.smoothness * reach**2
         return self.trace * residual + (self.smoothness * reach) ** 2
@@ -108,24 +108,24 @@ class AdditiveSetting(Setting):
 
     @property
     def own_noise(self) -> tuple[float, float]:
-        """Return the noise variance nu^2 of own clients, and 0 for its growth with the error."""
+        """Return the gradient variance nu^2 of a cluster's clients, and 0, because it does not grow with the error."""
         return self.noise**2, 0.0
 
     @property
     def foreign_noise(self) -> float:
-        """Return the noise variance nu^2 of clients from other clusters."""
+        """Return the gradient variance nu^2 of clients from other clusters."""
         return self.noise**2
 
 
 def largest_radius(task: Mixture) -> float:
-    """Return Delta / (1 + sqrt(kappa)), below which every positive radius of the basin is admissible."""
+    """Return Delta / (1 + sqrt(kappa)). Every smaller positive number is an admissible radius of the basin."""
     return task.separation / (1 + math.sqrt(task.condition_number))
 
 
 def setting_of(
     task: Mixture, algorithm: CFLMGD, start: np.ndarray, rounds: int, radius: float | None = None
 ) -> Setting:
-    """Compute the quantities that determine a bound, from a task, an algorithm and the starting models.
+    """Compute the quantities on which a bound depends from a task, an algorithm and the initial models.
 
     Parameters
     ----------
@@ -138,7 +138,7 @@ def setting_of(
     rounds
         Number of rounds T.
     radius
-        Radius B of the basin. If None, it is the radius in the paper.
+        Radius B of the basin. If None, it is the paper's radius.
 
     Raises
     ------
@@ -195,14 +195,14 @@ def setting_of(
 
 
 def setting_of_trace(task: Mixture, trace: Trace, failure_probability: float | None = None) -> Setting:
-    """Compute the quantities that determine a bound from a run, with the largest starting distances of all replicates.
+    """Compute the quantities on which a bound depends from a run, with the largest initial errors of all replicates.
 
     Parameters
     ----------
     task, trace
         The run, and its task.
     failure_probability
-        The sum delta_1 + delta_2, with delta_1 as a third of the sum. If None, the defaults of ``Setting`` apply.
+        The sum delta_1 + delta_2, where delta_1 is a third of the sum. If None, the defaults of ``Setting`` apply.
 
     Raises
     ------

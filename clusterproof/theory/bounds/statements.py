@@ -1,8 +1,8 @@
-"""The steps in the proof of a high-probability bound, as comparisons with exact values.
+"""Comparisons of the steps in the proof of a high-probability bound with exact values.
 
-If a bound is loose as a whole (Chebyshev's inequality costs a factor of up to ten), no number of runs reveals a wrong
-rate or a wrong floor. Therefore each step of the proof is compared separately with the exact value. The steps are the
-noise-free envelope, the variance, the misclassification in the basin, and then the whole bound.
+If a bound as a whole is loose (Chebyshev's inequality costs a factor of up to ten), runs cannot reveal a wrong rate
+or a wrong stationary error. Therefore each step of the proof is compared separately with an exact value. The steps
+are the bound on the noise-free error, the variance, the misclassification in the basin, and the whole bound.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ ROUNDS = 40
 
 
 def small_task(stream: np.random.Generator) -> RegressionMixture:
-    """Draw a small regression over the whole range of the hypotheses."""
+    """Draw a small regression whose parameters cover the whole range of the hypotheses."""
     condition = float(stream.choice([1.0, 1.0, 3.0, 10.0, 40.0]))
     clusters = int(stream.integers(2, 4))
     clients = int(stream.integers(clusters, 60))
@@ -53,19 +53,19 @@ def tuned(task: RegressionMixture) -> CFLMGD:
 
 
 def small_setting(task: RegressionMixture, algorithm: CFLMGD) -> Setting:
-    """Return the setting of a run that starts at half the basin's radius, without misclassification."""
+    """Return the setting of a run whose initial errors are half the basin's radius, without misclassification."""
     suppose("the clusters share a covariance with these eigenvectors", task.covariances.diagonals is not None)
     start = np.full(task.clusters, task.basin_radius / 2)
     return dataclasses.replace(setting_of(task, algorithm, start, ROUNDS), misclassification=0.0)
 
 
 def small_parts(bound: TheoremA, task: RegressionMixture, algorithm: CFLMGD) -> BoundParts:
-    """Compute the parts of a bound on a small task; the bounds on noise-free error and variance always hold."""
+    """Compute the parts of a bound on a small task, where the bounds on noise-free error and variance always apply."""
     return bound.parts(small_setting(task, algorithm))
 
 
 def envelope(parts: BoundParts, task: RegressionMixture, algorithm: CFLMGD) -> Sides:
-    """Compare the noise-free envelope with runs from every eigenvector, at every round."""
+    """Compare the bound on the noise-free error with runs from every eigenvector, after every round."""
     away = 0.5 * task.basin_radius * np.eye(task.dimension)
     trace = run(
         algorithm,
@@ -79,7 +79,7 @@ def envelope(parts: BoundParts, task: RegressionMixture, algorithm: CFLMGD) -> S
 
 
 def variance(parts: BoundParts, task: RegressionMixture, algorithm: CFLMGD) -> Sides:
-    """Compare the variance with the exact second moments of Gaussian regression, at every round."""
+    """Compare the bound on the variance with the exact second moments of Gaussian regression, after every round."""
     exact = [
         error_moments(
             task.covariances.eigenvalues[0],
@@ -102,9 +102,9 @@ def misclassification(
 ) -> dict[str, Sides | Excluded]:
     """Compare pi with the exact tail of the F distribution, for models on the boundary of an admissible basin.
 
-    In the worst case, the cluster's model is displaced along the steepest direction, and the other model is displaced
-    along the flattest direction, towards the cluster's optimum. For further pairs of models, the displacements have
-    random directions.
+    In the worst case, the model of the client's own cluster is displaced along the steepest direction, and the other
+    model is displaced along the flattest direction, towards the optimum of this cluster. The check also uses pairs of
+    models with random displacements.
     """
     steep, flat = np.eye(task.dimension)[[-1, 0]]
     pair = RegressionMixture(
@@ -135,7 +135,7 @@ def misclassification(
 def runs(
     parts: BoundParts, experiment: Experiment, replicates: int, stream: np.random.Generator
 ) -> dict[str, Sides]:
-    """Compare the whole bound with runs on fresh samples, at every round and after the last round."""
+    """Compare the whole bound with runs on new samples, after every round and after the last round."""
     suppose("the bound stays in the basin, and its failure probability is below 1", parts.applicable)
     initial = experiment.initial(stream, replicates)
     errors = run_errors(experiment, int(stream.integers(2**31)), initial)

@@ -20,7 +20,7 @@ from clusterproof.theory.rates import HeavyBallRate, heavy_ball_at, heavy_ball_r
 
 @dataclass(frozen=True)
 class Contraction:
-    """A proved rate of the noise-free map, with the constants that Theorem A needs.
+    """A proved rate of the noise-free recursion, with the constants that Theorem A needs.
 
     Attributes
     ----------
@@ -40,7 +40,7 @@ class Contraction:
 def contractions(
     momentum: float, condition_number: float, proportion: Fraction, step: float
 ) -> tuple[Contraction, ...]:
-    """Return the constants for the smallest proved rate of the dynamics and for some larger rates.
+    """Return the constants for the smallest proved rate of the recursion, and for some larger rates.
 
     Larger rates have smaller constants. Each rate was proved in exact arithmetic.
 
@@ -53,7 +53,7 @@ def contractions(
     step
         The product eta L, at most 1.
     """
-    # round kappa up: the class for a larger kappa contains the task's class
+    # round kappa up: the class of losses for a larger kappa contains the task's losses
     condition = Fraction(math.ceil(condition_number * (1 - 1e-12) * 10**9), 10**9)
     arguments = (momentum, max(condition, Fraction(1)), proportion, min(step, 1.0))
     fastest = heavy_ball_rate(*arguments, function_class="smooth", disturbance=True)
@@ -89,7 +89,7 @@ class BoundParts:
     mean
         Bound on the noise-free error, (T + 1, P).
     variance
-        Bound on the second moment of the part of the error that noise causes, (T + 1, P).
+        Bound on the second moment of the error that is due to noise, (T + 1, P).
     all_rounds
         Bound on the error that holds at all rounds and clusters at once, (T + 1, P).
     last_round
@@ -97,8 +97,8 @@ class BoundParts:
     all_rounds_failure, last_round_failure
         Probabilities that a run breaks these bounds.
     applicable
-        Whether the hypotheses hold: the bound never leaves the basin and the failure
-        probability is below 1.
+        Whether the hypotheses hold, that is, the bound never leaves the basin, and the failure probability is below
+        1.
     """
 
     mean: np.ndarray
@@ -115,7 +115,7 @@ class TheoremA:
     """The bound of Theorem A. Each cluster uses the proved rate for which the bound after T rounds is smallest."""
 
     def parts(self, setting: Setting) -> BoundParts:
-        """Compute the bound for every cluster; it is infinite if there is no proved rate."""
+        """Compute the bound for every cluster. It is infinite if there is no proved rate."""
         _, leave, last = setting.failure
 
         def preference(column: tuple[np.ndarray, np.ndarray, np.ndarray, float]) -> tuple[bool, float]:
@@ -142,9 +142,10 @@ class TheoremA:
     def best_parts(self, setting: Setting) -> BoundParts:
         """Compute the bound for the radius of the basin that is best after T rounds.
 
-        The theorem holds for every admissible radius. The function tries a grid of 60 radii. It considers the radii for
-        which the hypotheses hold and the failure probability is within 0.001 of the smallest. From these radii, the
-        function uses the radius with the smallest bound. If there is no such radius, it uses the setting's radius.
+        The theorem holds for every admissible radius. The function tries a grid of 60 radii. It selects the radii for
+        which the hypotheses hold and the failure probability is within 0.001 of the smallest failure probability.
+        Among these radii, it uses the radius with the smallest bound. If there is no such radius, it uses the radius
+        of the setting.
         """
         return _at_best_radius(self, setting)
 
@@ -186,7 +187,7 @@ class TheoremA:
         )
 
     def counts(self, setting: Setting, proportion: float) -> tuple[int, int]:
-        """Return bounds (n_in, n_out) on the counts of false and missing members, with failure probability delta_1."""
+        """Return bounds on the numbers of clients that wrongly joined (n_in) and wrongly left (n_out) a cluster."""
         tail = setting.failure[0] / (2 * max(setting.rounds, 1) * setting.clusters)
         members = round(proportion * setting.clients)
         pairwise = setting.misclassification
@@ -198,7 +199,7 @@ class TheoremA:
     def _candidates(
         self, setting: Setting, proportion: float, start: float
     ) -> list[tuple[np.ndarray, np.ndarray, np.ndarray, float]]:
-        """Return the bounds on mean, second moment, all rounds and last round, for each proved rate."""
+        """Return, for each proved rate, the bounds on mean and second moment, for all rounds and for the last round."""
         share = Fraction(round(proportion * setting.clients), setting.clients)
         found = contractions(
             setting.momentum,
@@ -216,7 +217,7 @@ class TheoremA:
     def _with(
         self, contraction: Contraction, setting: Setting, proportion: float, start: float
     ) -> tuple[np.ndarray, np.ndarray, np.ndarray, float] | None:
-        """Evaluate the theorem with one rate; return None if misassigned clients outweigh the contraction."""
+        """Evaluate the theorem for one rate, or return None if misassigned clients make r_bar at least 1."""
         false_members, missing_members = self.counts(setting, proportion)
         additive, multiplicative = self.gradient_noise(setting, proportion, false_members)
         reach = contraction.disturbance * setting.step_size
@@ -253,7 +254,7 @@ def _positive_root(square: float, linear: float, constant: float) -> float:
 
 @lru_cache(maxsize=64)
 def _at_best_radius(bound: TheoremA, setting: Setting) -> BoundParts:
-    """Search the radii once per bound and setting; the result can be cached because both are immutable."""
+    """Search the radii once per bound and setting. The result is cached, because both arguments are immutable."""
     limit = setting.separation / (1 + math.sqrt(setting.smoothness / setting.strong_convexity))
     radii = np.linspace(max(setting.start), limit, 62)[1:-1]
     admissible = [

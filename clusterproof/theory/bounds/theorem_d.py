@@ -1,13 +1,13 @@
-"""Theorem D: a two-sided bound for Gaussian regression, in which the failure probability occurs only in a logarithm.
+"""Theorem D: a two-sided bound for Gaussian regression, which depends on the failure probability logarithmically.
 
-K participants are drawn uniformly without replacement, independently of all data; all m clients take part if K = m.
-Under option I, false and missing members are counted. Alternatively, under both options, no misassignment is tolerated;
-then the probability of a misassignment is part of the failure probability.
+In every round, K of the m clients are drawn uniformly without replacement and independently of all data. Under option
+I, the bound counts clients that wrongly joined or wrongly left a cluster. Alternatively, under both options, every
+misassignment is a failure, and its probability is part of the failure probability.
 
-``docs/explanation/theorem-d.md`` has the statement and the proof. In short: set the noise to zero from the first bad
-round on. Then the error follows a linear recursion. The counts of misassigned clients bound the drift, and Lemmas R and
-N bound the noise, which is a martingale sum. A union bound over rounds and clusters, and an induction, show that no
-round is bad.
+``docs/explanation/theorem-d.md`` has the statement and the proof. The proof sets the noise to 0 from the first round
+in which a bound fails. Then the error follows a linear recursion. The counts of misassigned clients bound the drift,
+and Lemmas R and N bound the noise, which is a martingale sum. A union bound over rounds and clusters, and an
+induction, show that no bound fails.
 """
 
 from __future__ import annotations
@@ -31,9 +31,10 @@ def theorem_d(
 ) -> Tube:
     """Bound a run in advance, for all possible draws of participants.
 
-    With probability at least 1 - delta_1 - delta_2 - delta_3 - misassignment the run stays below the bound at every
-    round and after the last round. Under the divisor "cluster" or option II, a cluster that may be empty (k_- = 0) has
-    no bound. In this case use ``theorem_d_recorded``, with the recorded participants.
+    With probability at least 1 - delta_1 - delta_2 - delta_3 - misassignment the error of the run is at most the
+    bound after every round and after the last round. With the divisor "cluster", or under option II, there is no
+    bound for a cluster that may be empty (k_- = 0). In this case use ``theorem_d_recorded``, with the recorded
+    participants.
 
     Parameters
     ----------
@@ -41,15 +42,16 @@ def theorem_d(
         Dynamics of the run.
     start
         Components of e_0 along the eigenvectors, (..., P, d), or norms of e_0, (P,). For vectors, the bound holds for
-        all given starts; for norms, it holds for every direction of e_0. The bound from norms is up to 130 times larger
-        if e_0 lies in a fast direction.
+        all given e_0. For norms, it holds for every direction of e_0, and can be 130 times larger than for an e_0
+        whose direction contracts fast.
     rounds
         Number of rounds T.
     failure
         Failure probabilities: delta_1 for counts of participants (and of misassigned clients if ``counted``), delta_2
         and delta_3.
     counted
-        Whether misassigned clients are tolerated and counted. If None, ``counts_all`` decides.
+        Whether the bound counts misassigned clients. If False, every misassignment is a failure. If None,
+        ``counts_all`` decides.
 
     Raises
     ------
@@ -121,7 +123,7 @@ def theorem_d_recorded(
     failure
         Failure probabilities: delta_1 for counts (unused unless ``counted``), delta_2 and delta_3.
     counted
-        Whether misassigned clients are tolerated and counted.
+        Whether the bound counts misassigned clients. If False, every misassignment is a failure.
 
     Raises
     ------
@@ -152,9 +154,9 @@ def theorem_d_recorded(
 
 
 def counts_all(dynamics: GaussianDynamics) -> bool:
-    """Return whether all clients take part under option I, and the divisor of the gradient sum is their number.
+    """Return whether all clients take part under option I, and the server divides the gradient sum by their number.
 
-    Then only the samples are random, and misassigned clients are always counted.
+    In this case only the samples are random, and the bound always counts misassigned clients.
     """
     return dynamics.participants == dynamics.clients and _divisor(dynamics) == dynamics.clients
 
@@ -162,7 +164,7 @@ def counts_all(dynamics: GaussianDynamics) -> bool:
 def participant_range(
     own: np.ndarray, drawn: int, tail: float, *, below: bool = True, above: bool = True
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Return bounds k_- and k_+ on each cluster's number of participants, which fail with at most a given probability.
+    """Return bounds k_- and k_+ on each cluster's number of participants, which fail with probability at most ``tail``.
 
     Parameters
     ----------
@@ -171,7 +173,8 @@ def participant_range(
     drawn
         Number of participants in a round (K).
     tail
-        Allowed probability P(k < k_- or k > k_+). If both bounds are needed, each side gets half.
+        Allowed probability P(k < k_- or k > k_+). If both bounds are needed, each fails with probability at most
+        ``tail`` / 2.
     below, above
         Whether k_- and k_+ are needed. A bound that is not needed is the smallest or largest possible count.
     """
@@ -198,7 +201,7 @@ def participant_range(
 
 
 def _divisor(dynamics: GaussianDynamics) -> float:
-    """Return the divisor N of the gradient sums; 0 means the number of clients that chose the model."""
+    """Return the divisor N of the gradient sums, or 0 if it is the number of clients that chose the model."""
     algorithm = dynamics.algorithm
     if algorithm.averaging == "model" or algorithm.normalisation == "cluster":
         return 0.0
@@ -206,7 +209,7 @@ def _divisor(dynamics: GaussianDynamics) -> float:
 
 
 def _freezes(dynamics: GaussianDynamics) -> bool:
-    """Return whether a cluster without participants keeps its model and its momentum."""
+    """Return whether the model and the momentum of a cluster without participants stay unchanged."""
     return dynamics.algorithm.averaging == "model" or dynamics.algorithm.empty_cluster == "freeze"
 
 
@@ -219,7 +222,7 @@ def _bound(
     counts: float,
     fluctuation: float = 0.0,
 ) -> Tube:
-    """Compute the bound with the recursion; see ``gaussian_chains`` for the parameters."""
+    """Compute the bound with the recursion. ``gaussian_chains`` describes the parameters."""
     if counts and dynamics.algorithm.averaging == "model":
         raise InvalidArgument(
             "counted",

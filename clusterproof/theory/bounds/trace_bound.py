@@ -1,4 +1,4 @@
-"""The bound that a claim gives for a run, and the comparison of both."""
+"""The bound of a claim on a run, and the comparison of the run with the bound."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ class Compared:
     measured, allowed
         Arrays (rounds + 1, replicates, k), with one replicate if the run has none.
     unit
-        Size that determines rounding errors. Rounding hides any difference that is far below this size.
+        Scale of rounding errors: differences that are much smaller than this number may be rounding errors.
     """
 
     name: str
@@ -37,9 +37,9 @@ class Compared:
 
     @property
     def above(self) -> np.ndarray:
-        """Excess of each entry over its bound, minus the tolerance.
+        """Difference between each entry and its bound, minus the tolerance.
 
-        It is <= 0 if the bound is met, and infinite after divergence.
+        It is at most 0 if the bound holds, and infinite if the run diverged.
         """
         measured, allowed = self.measured, self.allowed
         with np.errstate(all="ignore"):
@@ -50,27 +50,27 @@ class Compared:
 
 @dataclass(frozen=True, eq=False, repr=False)
 class TraceBound:
-    """The bounds that a claim gives for a run. All bounds hold simultaneously, with one failure probability.
+    """The bounds of a claim on a run. All bounds hold simultaneously, with one failure probability.
 
     Attributes
     ----------
     bound
-        Upper bounds on the compared quantity, in a broadcastable shape, or infinity where the claim gives no bound.
+        Upper bounds on the compared quantity, in a broadcastable shape, or infinity where the claim has no bound.
     failure_probability
         Probability that a replicate may break any of the bounds, or 0 for a deterministic claim.
     last
         A smaller bound that holds only after the last round, broadcastable to (replicates, P), or None.
     reference, deviation
-        If the claim bounds the distance between the models and a path: the path (rounds + 1, ..., P, d), and the
-        allowed distance, broadcastable to the errors. Otherwise None.
+        If the claim bounds the distance of the models from a reference: the reference (rounds + 1, ..., P, d), and
+        the allowed distance, broadcastable to the errors. Otherwise None.
     measured
-        The compared quantity, (rounds + 1, replicates, k), without the middle axis if the run has no replicates. None
-        stands for the errors of the trace.
+        The compared quantity, (rounds + 1, replicates, k), without the middle axis if the run has no replicates. If
+        None, it is the errors of the trace.
     quantity
         Name of the compared quantity in messages.
     unit
-        Size that determines rounding errors of the measured quantity. If None, it is an upper bound on the norms of
-        starting models and optima.
+        Scale of rounding errors in the measured quantity. If None, it is an upper bound on the norms of initial
+        models and optima.
     expectation
         If the claim bounds an expectation over the replicates: the samples and the bound; ``bound`` also contains this
         bound. None for a bound on every replicate.
@@ -108,7 +108,7 @@ class TraceBound:
         return facts
 
     def broken(self, trace: Trace) -> np.ndarray:
-        """Return for each round, run and cluster whether it breaks the bound, in the shape of the compared quantity."""
+        """Return whether the bound is broken, in the shape of the compared quantity."""
         found = np.logical_or.reduce([one.above > 0 for one in self.compared(trace)])
         return np.asarray(found[:, 0] if trace.models.ndim == 3 else found)
 
@@ -171,7 +171,7 @@ def as_trace_bound(allowed: Any, trace: Trace, failure_probability: float | None
 
 
 def largest_length(trace: Trace) -> float:
-    """Return an upper bound on the norms of starting models and optima, which determines the run's rounding errors."""
+    """Return an upper bound on the norms of initial models and optima, the scale of rounding errors in a run."""
     lengths = np.linalg.norm(trace.models[0], axis=-1)
     return float(np.max(lengths + (0.0 if trace.errors is None else trace.errors[0])))
 

@@ -1,14 +1,16 @@
-"""The tube: a deterministic bound on every round's error, computed forward from bounds on earlier rounds.
+"""The *tube* of a run: bounds on the error after every round, each computed from the bounds on earlier rounds.
 
-Theorem D bounds the distance of a run from its noise-free path, round by round. The bound r_t uses bounds y_k on the
-errors of rounds k < t only, so no fixed point is needed. The proof sets the noise to zero from the first *bad round*
-on, in which a model leaves its tube or a count exceeds its quantile. Up to this round the error is the sum of the
-noise-free path, the drift of misassigned clients, and a martingale sum whose increments the tube bounds. By Lemma N and
-a union bound over rounds and clusters, the martingale sum stays below W. By induction, no round is bad.
+Theorem D bounds the distance of a run from the noise-free run, round by round. The bound r_t uses bounds y_k on the
+errors of rounds k < t only, so no fixed point is needed. Call a round *bad* if in it an error exceeds its bound or a
+count exceeds its quantile. The proof sets the noise to 0 from the first bad round on. Up to this round the error is
+the sum of the noise-free error, the drift of misassigned clients, and a martingale sum with bounded increments. By
+Lemma N and a union bound over rounds and clusters, the martingale sum is at most W. By induction, there is no bad
+round.
 
-A *chain* is one cluster of one run. Wrong choices depend on the largest bound among all models of a run, which its
-chains share. A chain has two kinds of misassigned clients. *False members* belong to another cluster and chose this
-chain's model. *Missing members* belong to this chain's cluster and chose another model.
+A *chain* is one cluster of one run. The probability of a wrong choice depends on the largest bound of all models in
+the run, which is common to the chains of the run. A chain has two kinds of misassigned clients. *False members*
+belong to another cluster and chose this chain's model. *Missing members* belong to this chain's cluster and chose
+another model.
 """
 
 from __future__ import annotations
@@ -27,12 +29,12 @@ ROUNDING = 1 + 1e-9
 """Factor that multiplies every bound, to allow for rounding errors."""
 
 NEAR_RIM = 0.999
-"""Largest radius, as a share of B*, for which pi is evaluated; beyond B*, the bound of a chain is infinite."""
+"""Largest radius, as a share of B*, for which pi is evaluated. Beyond B*, the bound of a chain is infinite."""
 
 REUSE = 1e-4
-"""W is evaluated at inputs that are larger by this share.
+"""W is evaluated at inputs that are larger by this fraction.
 
-The value is reused as long as the inputs stay below these.
+The value is reused as long as the actual inputs are at most the enlarged inputs.
 """
 
 
@@ -43,28 +45,28 @@ class Tube:
     Attributes
     ----------
     deviation
-        Bound r_t on the distance from the noise-free path, (rounds + 1, N). It is infinite after a round in which some
+        Bound r_t on the distance from the noise-free run, (rounds + 1, N). It is infinite after a round in which some
         model may have left the basin, or in which it is uncertain whether a client chose the cluster.
     reach
         Bound y_t on the error, (rounds + 1, N).
     last_deviation, last_reach
         The same two bounds for the last round alone, with a separate failure probability, (N,).
     response
-        Response at every round to the start, (rounds + 1, runs, P, d).
+        Response to the initial error after every round, (rounds + 1, runs, P, d).
     misassignment
         Bound on the probability that any participant is misassigned, (runs,), or 0 if misassigned clients are counted.
     misclassification
         Bound pi_t on the probability that a participant prefers a given wrong model, (rounds, N).
     false_members, missing_members
-        Bounds n_in and n_out on the counts, (rounds, N).
+        Bounds n_in and n_out on the numbers of clients that wrongly joined and wrongly left the cluster, (rounds, N).
     steps
         Bound on the error of any participant at every local step, (rounds * local_steps + 1, N).
     searches
         Values of W, one per step, and one for the last round alone.
     evaluations
-        Number of sums to which W was applied at a round, at a local step, and after the last round.
+        Number of sums to which W was applied after a round, after a local step, and after the last round.
     levels
-        Failure probability of one use of W at a round, at a local step, and after the last round.
+        Failure probability of one use of W after a round, after a local step, and after the last round.
     count_tail
         Probability that a count may exceed its quantile, or 0 if misassigned clients are not counted.
     """
@@ -91,7 +93,7 @@ class Tube:
 
 
 class _Sums:
-    """Terms that each step contributes to the sums over past steps, (N, S)."""
+    """Terms of the sums over past steps, one column per step, (N, S)."""
 
     def __init__(self, chains: int, steps: int) -> None:
         self.rank_one, self.foreign_trace, self.foreign_norm, self.scale = np.zeros((4, chains, steps))
@@ -173,7 +175,7 @@ def forward(chains: Chains) -> Tube:
 
 
 def _counts(chains: Chains, t: int, pairwise: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Return n_in and n_out for every chain; both are zero if no misassigned client is tolerated."""
+    """Return n_in and n_out for every chain. Both are 0 if every misassignment is a failure."""
     members, tail = chains.members, chains.count_tail
     if tail == 0:
         return np.zeros(len(pairwise)), np.zeros(len(pairwise))
@@ -195,8 +197,8 @@ def _counts(chains: Chains, t: int, pairwise: np.ndarray) -> tuple[np.ndarray, n
 def _settled(chains: Chains, t: int, false_members: np.ndarray, missing_members: np.ndarray) -> np.ndarray:
     """Return for each chain whether it is certain that some client chooses the cluster, or certain that no client does.
 
-    The question matters in two cases: the divisor is the number of clients that chose the cluster, or a cluster that no
-    client chose is frozen. In all other cases, the result is True.
+    The result matters in two cases: the divisor is the number of clients that chose the cluster, or the model of a
+    cluster that no client chose stays unchanged. In all other cases, the result is True.
     """
     members = chains.members
     present = members.least_own[t] - missing_members
@@ -212,7 +214,7 @@ def _record(
     false_members: np.ndarray,
     missing_members: np.ndarray,
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Store the terms of a step; return the factors of Sigma in the noise covariances of the mean and of a member."""
+    """Store the terms of a step; return the factors of Sigma in the noise covariances of the mean and of a client."""
     rows, members, t = chains.rows, chains.members, step // chains.local_steps
     eta, samples = chains.step_size, rows.samples
     own_counts, divisor = members.own[t], members.divisor[t]
@@ -251,7 +253,7 @@ def _inputs(
 ) -> np.ndarray:
     """Return the arguments tr, op, Gamma, eps_1 and v for W as columns, (N, 4 + d).
 
-    From the step ``begin`` on, the steps belong to a single member.
+    From the step ``begin`` on, the noise is the noise of a single client.
     """
     step = plain.shape[1]
 
@@ -273,7 +275,7 @@ def _inputs(
 
 
 def _covers(stored: np.ndarray, inputs: np.ndarray) -> bool:
-    """Return whether W at stored inputs is an upper bound on W at these inputs, and is too large by at most 3 REUSE."""
+    """Return whether W at the stored inputs bounds W at the given inputs, with a relative excess of at most 3 REUSE."""
     if inputs.shape != stored.shape:
         return False
     close = inputs[:, :3] >= (1 - 3 * REUSE) * stored[:, :3]
