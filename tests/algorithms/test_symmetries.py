@@ -1,18 +1,19 @@
-"""What may not matter does not: the order of clients, names of clusters, axes, origin and units, on every task.
-
-An image of a task asks the task itself for its losses, so that the relations hold for drawn samples, too.
-"""
+"""What holds of every algorithm: order, names, axes and units do not matter, rounds place everyone, clusters are found."""
 
 from dataclasses import replace
 
 import numpy as np
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 from moved_task import Moved
 from option_combinations import EVERY, describe, make_some
 
-from clusterproof.algorithms import ALGORITHMS, FedAdam, FedYogi, GradientLoss, SoFL
+from clusterproof.algorithms import ALGORITHMS, CFL, FPFC, FedAdam, FedYogi, GradientLoss, ProxSkip, SoFL
 from clusterproof.common import Randomness
-from clusterproof.synthetic import TASKS, QuadraticMixture
+from clusterproof.experiments.synthetic_runs import make_algorithm
+from clusterproof.running import run
+from clusterproof.synthetic import TASKS, QuadraticMixture, RegressionMixture, strategies
 
 EVERY_ONE = {kind: {} for kind in ALGORITHMS.values()} | dict(EVERY)
 """One combination of options for each algorithm."""
@@ -131,3 +132,40 @@ def in_units(algorithm):
     return replace(
         algorithm, **{name: factors[name] * value for name, value in given.items() if value is not None}
     )
+
+
+@settings(max_examples=3)
+@given(
+    strategies.quadratic_mixtures(clusters=(1, 3), clients=(3, 7), spread=(0, 1)),
+    st.sampled_from([1.0, 0.5]),
+    st.integers(0, 3),
+)
+def test_every_round_assigns_each_participant_to_one_model(task, share, seed):
+    for kind, options in EVERY:
+        lots = options.get("empty_cluster") in ("when-empty", "always")
+        participation = 1.0 if lots else share  # fewer participants than clusters cannot be pinned
+        algorithm = make_some(kind, step_size=0.5, participation=participation, **options)
+        trace = run(algorithm, task, rounds=5, seed=seed, replicates=2)
+        count = max(1, round(participation * task.clients))
+        if isinstance(algorithm, CFL | SoFL | FPFC | ProxSkip):
+            count = task.clients  # the server places the absent, too, or there are none
+        assert ((trace.assignments >= 0).sum(axis=-1) == count).all(), algorithm
+        assert trace.assignments.max() < trace.models.shape[-2], algorithm
+        assert np.isfinite(trace.models).all(), algorithm
+        assert (trace.cluster_count >= 1).all(), algorithm
+
+
+@pytest.mark.slow(reason="several seconds")
+@pytest.mark.parametrize("name", ["ifca", "cfl-mgd", "gradient-loss", "cfl", "sofl", "fpfc"])
+def test_clustered_algorithms_find_the_four_clusters_of_sixty_clients(name):
+    """Optima at the corners of a simplex; SoFL's guard may merge clusters whose updates are alike."""
+    task = RegressionMixture(
+        optima=2 * np.eye(4, 10),
+        covariance=np.linspace(0.4, 1.0, 10),
+        noise=0.5,
+        labels=np.arange(60) % 4,
+        samples=50,
+    )
+    trace = run(make_algorithm(name, {}, task), task, rounds=60, replicates=5)
+    assert np.median(trace.adjusted_rand_index) == 1.0
+    assert np.median(trace.cluster_count) == 4

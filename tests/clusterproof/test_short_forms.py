@@ -1,8 +1,8 @@
-"""Short forms of verdicts, claims, traces, bounds and tasks, on one line and in a notebook."""
+"""Short forms of verdicts, claims, traces, bounds and tasks, on one line and in a notebook; and records are frozen."""
 
 from __future__ import annotations
 
-from dataclasses import replace
+from dataclasses import fields, is_dataclass, replace
 from html.parser import HTMLParser
 from typing import Any
 
@@ -12,7 +12,11 @@ import pytest
 from IPython.core.formatters import HTMLFormatter
 
 from clusterproof import CFLMGD, IFCA, QuadraticMixture, RegressionMixture, Trace, bound, check, run
+from clusterproof.algorithms import ALGORITHMS
 from clusterproof.checker import Verdict, find_claim
+from clusterproof.common.discovery import modules_below
+from clusterproof.experiments.tables import TABLES
+from clusterproof.neural.configuration import Configuration, Training
 from clusterproof.synthetic import TASKS
 
 SMALL = QuadraticMixture(hessians=[[[1.0]], [[2.0]]], centers=[[0.0], [3.0]], labels=[0, 1])
@@ -109,3 +113,19 @@ def test_a_trace_draws_what_the_figures_draw(trace: Trace) -> None:
         (line,) = (line for line in panel.lines if line.get_gid() == f"median {model}")
         np.testing.assert_array_equal(line.get_ydata(), np.median(trace.errors[:, :, model], axis=1))
     assert panel.get_yscale() == "log"
+
+
+KINDS = (*ALGORITHMS.values(), *TASKS.values(), *TABLES.values(), Configuration, Training)
+
+
+@pytest.mark.parametrize("package", ["algorithms", "neural", "synthetic"])
+def test_records_are_frozen(package: str) -> None:
+    for module in modules_below(f"clusterproof.{package}"):
+        for kind in vars(module).values():
+            if isinstance(kind, type) and "__dataclass_params__" in vars(kind):
+                assert kind.__dataclass_params__.frozen, kind  # type: ignore[attr-defined]  # which dataclasses set
+
+
+def test_fields_are_given_by_name() -> None:
+    for kind in filter(is_dataclass, KINDS):
+        assert all(field.kw_only for field in fields(kind) if field.init), kind

@@ -1,6 +1,7 @@
-"""Polynomials of packed exponents, against those of FLINT."""
+"""Polynomials of packed exponents against those of FLINT, and signs of polynomials against their values at points."""
 
 from fractions import Fraction
+from itertools import product
 
 import pytest
 from flint import fmpq, fmpq_mpoly_ctx
@@ -8,8 +9,17 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from clusterproof.checker.kernel.evaluation import Refused
-from clusterproof.checker.kernel.polynomials import LARGEST, Polynomial, divided, plus, raised, times
-from clusterproof.checker.kernel.quotients import Quotient
+from clusterproof.checker.kernel.polynomials import (
+    LARGEST,
+    Polynomial,
+    constant,
+    divided,
+    plus,
+    raised,
+    times,
+)
+from clusterproof.checker.kernel.positivity import sign_of
+from clusterproof.checker.kernel.quotients import Fact, Quotient
 
 WIDTH = 3
 OF_FLINT = fmpq_mpoly_ctx.get(["x", "y", "z"], "lex")
@@ -87,3 +97,49 @@ def test_an_exponent_of_a_quotient_is_not_carried_into_the_next_symbol() -> None
     p = plus(times(times(x, x), raised(y, 4, 2)), x, -1)
     assert divided(p, plus(x, high, -1)) is None
     assert divided(times(x, plus(x, raised(y, 9, 2), -1)), plus(x, raised(y, 9, 2), -1)) == x
+
+
+WIDTH_SIGNS = 2
+ONE = constant(1, WIDTH_SIGNS)
+X, Y = (Quotient.symbol(place, WIDTH_SIGNS) for place in range(WIDTH_SIGNS))
+BOX = [(0, 1), (0, None)]
+GRID = [(Fraction(x, 4), Fraction(y, 3)) for x, y in product(range(5), range(12))]
+POLYNOMIALS_SIGNS = st.dictionaries(
+    st.tuples(*[st.integers(0, 2)] * WIDTH_SIGNS), st.integers(-2, 3).filter(bool), min_size=1, max_size=3
+).map(lambda terms: Polynomial.of(terms, WIDTH_SIGNS))
+
+
+def positive(p: Polynomial) -> Fact:
+    return Fact(Quotient(p, ONE, WIDTH_SIGNS), strict=True)
+
+
+def value(p: Polynomial, x: Fraction, y: Fraction) -> Fraction:
+    return sum((c * x**i * y**j for (i, j), c in p.items()), start=Fraction(0))
+
+
+@given(POLYNOMIALS_SIGNS, POLYNOMIALS_SIGNS, st.integers(1, 3), st.integers(0, 2))
+def test_a_sign_is_that_of_all_values(q: Polynomial, rest: Polynomial, factor: int, power: int) -> None:
+    for p in (
+        plus(rest, raised(q, power, WIDTH_SIGNS), factor),
+        plus(rest, raised(q, power, WIDTH_SIGNS), -factor),
+    ):
+        sign = sign_of(p, BOX, [positive(q)])
+        assert not sign or all(sign * value(p, *at) > 0 for at in GRID if value(q, *at) > 0)
+
+
+@pytest.mark.parametrize(
+    ("of", "known", "sign"),
+    [
+        (X + Y, X, 1),
+        (-X - Y, Y, -1),
+        (X + Y, Y - X, 1),
+        (X**2 + 2 * X * Y + Y**2, X, 1),
+        (1 - X * Y, 1 - Y, 1),
+        (Y - 2 * X, Y - X, 0),
+        (X + Y, 1 - X, 0),
+        (X * Y + Y, X, 0),
+    ],
+)
+def test_positive_plus_nonnegative_is_positive(of: Quotient, known: Quotient, sign: int) -> None:
+    assert sign_of(of.top, BOX, [positive(known.top)]) == sign
+    assert sign_of(of.top, BOX, [Fact(known)]) == 0

@@ -1,17 +1,22 @@
-"""An author's own multipliers: complete, in part, as a list of conditions, wrong, or about nothing."""
+"""An author's own multipliers, right and wrong; and theorems that fail at one number, which only their source names."""
 
 from fractions import Fraction
+from pathlib import Path
 from typing import Annotated, Any
 
 import pytest
 from families_by_hand import Curved, Share, Smooth, descent_of, gradient_descent
-from kernel_statements import in_language, shown
+from kernel_statements import blocks_of, executed, in_language, shown
 
 from clusterproof.checker import kernel
+from clusterproof.checker.claims import drawn
 from clusterproof.checker.claims.claim import claim
+from clusterproof.checker.claims.statement import Statement
 from clusterproof.checker.kernel.families import needs
 from clusterproof.checker.search.families import NotShown, family_of, traced
 from clusterproof.checker.search.hints import named
+from clusterproof.checker.search.instances import numbers_in
+from clusterproof.checker.search.strategy import search
 from clusterproof.common import InvalidArgument
 from clusterproof.theorem import Sides, Z, at_most, iterate, rationals, suppose
 
@@ -155,3 +160,21 @@ def test_a_loop_within_a_round_has_names_of_its_own() -> None:
         "line 0": ["hypothesis 0"],
     }
     assert len(family_of(stated, "", hints)["proofs"]) == 5
+
+
+BLOCKS = {first: source for first, _, source in blocks_of(Path(__file__).with_name("literals.txt"))}
+
+
+@pytest.mark.parametrize("name", BLOCKS)
+def test_a_number_of_the_source_is_tried(name: str) -> None:
+    function = executed(BLOCKS[name], f"{name}.txt")["statement"]
+    found = search(Statement("", function), 0, 1e-9).lines[""].found
+    assert found is not None
+    assert 777_771 in (abs(each) for each in found.instance.values())
+
+
+def test_numbers_of_other_modules_are_not_read() -> None:
+    def many(x: Annotated[Any, drawn(lambda stream: stream)]) -> int:
+        return len([Fraction(each, 12_345) for each in (1, 2)])
+
+    assert numbers_in(many) == [12_345, 2, 1]

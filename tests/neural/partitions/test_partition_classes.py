@@ -1,4 +1,8 @@
-"""Clusters that have some of the classes, and clusters in which two labels change places."""
+"""Clusters with some of the classes or with two labels exchanged; and a partition is a function of its settings."""
+
+import json
+from dataclasses import fields
+from typing import Any
 
 import numpy as np
 import pytest
@@ -8,8 +12,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from image_data import identify, is_well_formed, made_set, targets
 
-from clusterproof.neural.partitions import partition
-from clusterproof.neural.partitions.base import ClientImages
+from clusterproof.neural.data.loading import load
+from clusterproof.neural.partitions import PARTITIONS, partition
+from clusterproof.neural.partitions.base import ClientImages, Partition
 
 A = {0, 1, 2, 3, 4, 5, 6, 8}
 B = {0, 1, 2, 3, 4, 6, 7, 9}
@@ -146,3 +151,38 @@ def test_which_images_of_a_class_a_client_gets_and_their_order_are_uniform(name:
                     excess[place] += (kinds[0] == kinds[1]) - chance
                     variance[place] += chance * (1 - chance)
     assert (np.abs(excess) < 5.2 * np.sqrt(variance)).all()  # an error probability of 4e-7
+
+
+OPTIONS: list[tuple[str, dict[str, Any]]] = [
+    *((name, {}) for name in PARTITIONS if name != "given"),  # which draws nothing
+    ("rotations", {"clusters": 2, "clients": np.int64(30)}),
+    ("rotated-groups", {"share": "full", "clusters": 2}),
+    ("label-shift", {"shifts": (1, 5, 9, 3), "images": 800}),
+    ("quantity", {"concentration": np.float64(2.0), "clients_per_cluster": 7}),
+    ("label-swap", {"test": "independent", "clients": 8}),
+    ("dirichlet", {"concentration": np.float64(2.0), "clients": 7, "least_samples": 3}),
+    ("iid", {"clients": 7}),
+]
+
+
+def same(one: Partition, other: Partition) -> bool:
+    return all(
+        np.array_equal(getattr(getattr(one, half), field.name), getattr(getattr(other, half), field.name))
+        for half in ("train", "test")
+        for field in fields(getattr(one, half))
+    )
+
+
+@pytest.mark.parametrize(("name", "options"), OPTIONS)
+def test_settings_make_the_same_partition_again(name: str, options: dict[str, Any]) -> None:
+    made = partition(name, load("digits"), seed=5, **options)
+    settings = json.loads(json.dumps(dict(made.settings)))
+    options = {
+        key: value for key, value in settings.items() if key not in ("data", "partition", "seed", "note")
+    }
+    assert (settings["data"], settings["partition"]) == ("digits", name)
+    again = partition(name, load("digits"), seed=settings["seed"], **options)
+    assert same(made, again)
+    assert again.settings == settings == made.settings
+    assert (again.name, again.clusters, again.classes) == (name, made.clusters, 10)
+    assert not same(made, partition(name, load("digits"), seed=6, **options))
