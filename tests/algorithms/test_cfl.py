@@ -1,4 +1,4 @@
-"""CFL's splits: thresholds, absent clients are asked, equal clients stay together; and the cut itself, against all cuts."""
+"""CFL's splits: thresholds, absent clients are asked, equal clients stay together; and cuts, against all cuts."""
 
 import copy
 import itertools

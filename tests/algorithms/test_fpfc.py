@@ -1,4 +1,4 @@
-"""FPFC's residuals by loops over pairs, its storage, its groups and their means; its rounds are in ``test_definitions``."""
+"""FPFC's residuals by loops over pairs, its storage, groups and means; rounds are in ``test_definitions``."""
 
 import copy
 import dataclasses

@@ -1,4 +1,4 @@
-"""SoFL's one round of clustering: when it is due, clients without clusters, and its map against MiniSom, bit for bit."""
+"""SoFL's round of clustering: when it is due, clients without clusters, and its map against MiniSom, bit for bit."""
 
 import copy
 

@@ -1,4 +1,4 @@
-"""What holds of every algorithm: order, names, axes and units do not matter, rounds place everyone, clusters are found."""
+"""What holds of every algorithm: order, names, axes and units do not matter, everyone is placed, clusters are found."""
 
 from dataclasses import replace
 
