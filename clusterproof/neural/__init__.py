@@ -1,7 +1,7 @@
 """Neural networks on clients: image data, partitions, networks, a task for the algorithms, and training runs.
 
-The public names are imported on first use; ``__init__.pyi`` lists them. This code makes a task and runs one of the
-algorithms::
+The public names are imported on first use; ``__init__.pyi`` lists them. This code creates a task and runs an algorithm
+on it::
 
     from clusterproof.algorithms import IFCA
     from clusterproof.running import run
@@ -11,7 +11,7 @@ algorithms::
     task = ImageTask(partition=images, network=network("mlp", (1, 8, 8), 10, hidden=[8]))
     trace = run(IFCA(step_size=0.1), task, rounds=3)
 
-This code makes a run with checkpoints and metrics, like the command ``clusterproof train``::
+This code starts a run that writes checkpoints and metrics, like the command ``clusterproof train``::
 
     from clusterproof.neural import configuration_from, train
 

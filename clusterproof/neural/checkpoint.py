@@ -1,9 +1,9 @@
 """The folder of a training run, with a configuration, a lock and a checkpoint.
 
-``configuration.json`` holds the configuration. ``checkpoint.safetensors`` holds the run after a round: arrays as
-tensors, and everything else as one JSON record in the metadata. Both files are written under another name and then
-renamed, so each file is complete or missing. If a process is killed at any moment, the run can resume with the same
-bits. Reading the files executes no code.
+``configuration.json`` contains the configuration. ``checkpoint.safetensors`` contains the state of the run after a
+round: arrays as tensors, and everything else as one JSON record in the metadata. Each file is written under a temporary
+name and then renamed, so it is either complete or missing. If a process is killed at any moment, the run can be
+resumed, and its results are bitwise identical. Reading the files executes no code.
 """
 
 from __future__ import annotations
@@ -43,17 +43,17 @@ CONFIGURATION, CHECKPOINT, LOCK = "configuration.json", "checkpoint.safetensors"
 IN_USE = "is in use by another run"
 
 LARGE_CHECKPOINT = 2**28
-"""Size in bytes above which ``train`` announces the size of checkpoints."""
+"""``train`` announces the size of checkpoints if they are larger than this number of bytes."""
 
 ARRAY = "<array>"
-"""Key that marks a mapping as placeholder for an array among plain values; the value is the array's name."""
+"""Key of a dictionary that replaces an array in a JSON record; the value is the array's name."""
 
 StateT = TypeVar("StateT", bound=State)
 
 
 @dataclass(frozen=True, eq=False)
 class Checkpoint:
-    """All data that the run needs to continue after a round.
+    """All data that are necessary to continue a run after a round.
 
     Attributes
     ----------
@@ -62,9 +62,9 @@ class Checkpoint:
     state
         State of the algorithm.
     assignments
-        The cluster that each client chose in its last round, (m,), or -1 for a client that has never taken part.
+        The cluster that each client chose when it last took part, (m,), or -1 for a client that has never taken part.
     randomness
-        The random streams, at their positions.
+        The random number generators, in their current states.
     """
 
     rounds: int
@@ -75,15 +75,15 @@ class Checkpoint:
 
 @dataclass(frozen=True, eq=False)
 class Stored:
-    """A checkpoint, as read from a file.
+    """A checkpoint that has been read from a file.
 
     Attributes
     ----------
     path
         Path of the file.
     record
-        Plain JSON values: ``rounds``, ``state``, ``assignments``, ``randomness``, and the ``record`` of
-        ``save_checkpoint``. The name of each array replaces the array.
+        JSON values: ``rounds``, ``state``, ``assignments``, ``randomness``, and the ``record`` of ``save_checkpoint``.
+        Arrays are replaced by their names.
     arrays
         The arrays, indexed by name.
     """
@@ -98,7 +98,7 @@ class Stored:
         Raises
         ------
         InvalidArgument
-            If the checkpoint holds a state of another algorithm.
+            If the checkpoint contains the state of another algorithm.
         """
         try:
             arrays: dict[str, Array] = dict(self.arrays)
@@ -125,12 +125,12 @@ def save_checkpoint(folder: Path, now: Checkpoint, record: Mapping[str, Any]) ->
     now
         The checkpoint to write.
     record
-        Further plain JSON values.
+        Additional JSON values to store.
 
     Raises
     ------
     InvalidArgument
-        If the file cannot be written; the previous file is kept.
+        If the file cannot be written. The previous checkpoint then remains.
     """
     from safetensors import numpy
 
@@ -147,9 +147,9 @@ def save_checkpoint(folder: Path, now: Checkpoint, record: Mapping[str, Any]) ->
 
 
 def check_space(folder: Path, state: State) -> str:
-    """Check that there is space for checkpoints, and return a sentence on their size, or "" if they are small.
+    """Check that there is space for checkpoints; return a sentence about their size, or an empty string if small.
 
-    While a checkpoint is written, there is a copy in memory, and the previous checkpoint is still on the disk.
+    While a checkpoint is written, the program needs memory for a copy, and disk space for the previous checkpoint.
 
     Raises
     ------
@@ -199,12 +199,13 @@ def stored_configuration(
     folder
         The folder.
     code
-        Names of user-supplied code, indexed by section, see ``with_code``.
+        References to user-supplied code, indexed by section, see ``with_code``.
 
     Raises
     ------
     InvalidArgument
-        If the folder holds no run, or a link. If the run's configuration is damaged or names other code.
+        If the folder contains no run, or contains a link. If the run's configuration is damaged, or refers to other
+        code.
     """
     _require_plain("resume", Path(folder))
     if not is_begun(folder):
@@ -220,7 +221,7 @@ def stored_configuration(
 
 
 def is_begun(folder: str | os.PathLike[str]) -> bool:
-    """Return whether a folder holds a run; the run may not have a checkpoint yet."""
+    """Return whether a folder contains a run, even if the run has no checkpoint yet."""
     return (Path(folder) / CONFIGURATION).is_file()
 
 
@@ -235,12 +236,12 @@ def run_folder(out: str | os.PathLike[str], *, resume: bool) -> Iterator[Path]:
     out
         The folder.
     resume
-        Whether the folder may already hold a run.
+        Whether the folder may already contain a run.
 
     Raises
     ------
     InvalidArgument
-        If the folder cannot be created or written, is in use, or holds a link. If the folder is not empty although
+        If the folder cannot be created or written, is in use, or contains a link. If the folder is not empty although
         ``resume`` is False.
     """
     folder = Path(out)
@@ -254,7 +255,7 @@ def run_folder(out: str | os.PathLike[str], *, resume: bool) -> Iterator[Path]:
     try:
         with _locked(folder):
             _require_free(folder, resume)  # another process may have started a run in the meantime
-            for path in folder.glob(".clusterproof-*.partial"):  # left behind by a killed process
+            for path in folder.glob(".clusterproof-*.partial"):  # temporary files of a killed process
                 path.unlink(missing_ok=True)
             yield folder
     except BaseException as error:  # BaseException includes KeyboardInterrupt
@@ -269,7 +270,7 @@ def run_folder(out: str | os.PathLike[str], *, resume: bool) -> Iterator[Path]:
 
 
 def laid_out(state: StateT) -> StateT:
-    """Return a state whose arrays have the same memory layout as after reading a checkpoint.
+    """Copy a state so that its arrays have the same memory layout as after reading a checkpoint.
 
     The last bit of a matrix product may depend on the strides and the alignment of its factors. Without this function,
     a resumed run could therefore differ from an uninterrupted one.
@@ -277,7 +278,7 @@ def laid_out(state: StateT) -> StateT:
     Raises
     ------
     TypeError, ValueError
-        If the state holds a value that cannot be stored.
+        If the state contains a value that cannot be stored.
     """
     plain, arrays = _taken_apart(state)
     made: StateT = _put_together(plain, {key: _laid_out(array) for key, array in arrays.items()}, type(state))
@@ -285,7 +286,7 @@ def laid_out(state: StateT) -> StateT:
 
 
 def is_finite(state: State) -> bool:
-    """Return whether every float of a state is finite; each array needs one transfer from device to host."""
+    """Return whether every float of a state is finite, with one transfer from device to host per array."""
 
     def holds(array: Array) -> bool:
         namespace = array_namespace(array)
@@ -297,7 +298,7 @@ def is_finite(state: State) -> bool:
 
 
 def digest(arrays: Mapping[str, np.ndarray], text: str = "") -> str:
-    """Return the SHA-256 of a text and of the names, types, shapes and values of arrays."""
+    """Return the SHA-256 hash of a text and of the names, types, shapes and values of arrays."""
     total = hashlib.sha256(text.encode())
     for name in sorted(arrays):
         array = np.ascontiguousarray(arrays[name])
@@ -307,7 +308,7 @@ def digest(arrays: Mapping[str, np.ndarray], text: str = "") -> str:
 
 
 def _taken_apart(value: Any) -> tuple[Any, dict[str, Array]]:
-    """Split dataclasses, lists and mappings into arrays and plain values that refer to the arrays by name."""
+    """Split dataclasses, lists and dictionaries into arrays, and JSON values that refer to these arrays by name."""
     arrays: dict[str, Array] = {}
 
     def name_array(part: Any) -> dict[str, str]:
@@ -321,12 +322,12 @@ def _taken_apart(value: Any) -> tuple[Any, dict[str, Array]]:
 
 
 def _put_together(plain: Any, arrays: Mapping[str, Array], kind: Any = Any) -> Any:
-    """Build a value from the output of ``_taken_apart``; only classes in annotations are used.
+    """Rebuild a value from the output of ``_taken_apart``, using only the classes in annotations.
 
     Raises
     ------
     KeyError, TypeError, ValueError
-        If the values do not fit an annotated class.
+        If the values do not match an annotated class.
     """
     kinds = get_args(kind) or (kind,)
     if isinstance(plain, list):
@@ -357,7 +358,7 @@ def _laid_out(array: Array) -> Array:
 
 
 def _generator_at(position: Any) -> np.random.Generator:
-    """Restore a random stream at its stored position."""
+    """Restore a random number generator from its stored state."""
     if position["state"]["state"].shape != (4,):
         raise ValueError("a stream's state has four words")
     bits = np.random.SFC64()
@@ -367,9 +368,9 @@ def _generator_at(position: Any) -> np.random.Generator:
 
 @contextmanager
 def _locked(folder: Path) -> Iterator[None]:
-    """Lock a folder with an exclusive lock on an empty database.
+    """Lock a folder by an exclusive lock on an empty SQLite database.
 
-    Every system releases the lock when the process ends.
+    Every operating system releases this lock when the process ends.
     """
     connection = None
     try:
@@ -397,7 +398,7 @@ def _require_plain(argument: str, folder: Path) -> None:
 
 
 def _require_free(folder: Path, resume: bool) -> None:
-    """Raise an error unless the folder is empty or holds a run that may be resumed."""
+    """Raise an error unless the folder is empty, or contains a run that may be resumed."""
     with naming_folder("out", folder):
         if folder.exists() and not folder.is_dir():
             raise InvalidArgument("out", os.fspath(folder), "must be a folder", "choose another name")

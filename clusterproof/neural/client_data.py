@@ -1,4 +1,4 @@
-"""Clients' samples on the computing device: checks, the samples of a step, and distorted images."""
+"""Clients' samples on the computing device: checks, minibatches, and random distortions of images."""
 
 from __future__ import annotations
 
@@ -48,9 +48,9 @@ def draw_steps(
 
 
 def groups(plans: Sequence[Sequence[Step]], most: int) -> Iterator[np.ndarray]:
-    """Divide the participants into groups of at most ``most`` with equal batch sizes.
+    """Divide the participants into groups of at most ``most`` clients with equal batch sizes.
 
-    Yield the positions in each group.
+    Yield the positions of the participants in each group.
     """
     alike: dict[tuple[int, ...], list[int]] = {}
     for position, plan in enumerate(plans):
@@ -77,7 +77,7 @@ class Batch:
 
 
 class ClientData:
-    """Samples of clients on a device. Pixels remain bytes until they are used, and codes remain integers.
+    """Samples of all clients on a device. Pixels are stored as bytes until they are used; codes remain integers.
 
     The samples of all clients are numbered together: first the samples of client 0, then of client 1, and so on.
 
@@ -118,12 +118,12 @@ class ClientData:
         )
 
     def numbers(self, client: int, samples: np.ndarray | None = None) -> np.ndarray:
-        """Return the numbers, among the samples of all clients, of some or all samples of a client, (b,)."""
+        """Return the indices, among the samples of all clients, of some or all samples of one client, (b,)."""
         samples = np.arange(self.sizes[client]) if samples is None else samples
         return np.asarray(self._first[client] + samples)
 
     def take(self, numbers: np.ndarray, drawn: np.ndarray | None = None) -> Batch:
-        """Return the samples with these numbers (...), distorted by ``drawn`` (..., 5); None means no distortion."""
+        """Return the samples with the indices ``numbers`` (...), distorted by ``drawn`` (..., 5) unless it is None."""
         flat = torch.from_numpy(numbers.ravel()).to(self._device)
         images = self._pixels.index_select(0, self._rows[flat])
         if images.dtype == torch.uint8:
@@ -152,13 +152,13 @@ FLIP = 2
 def draw_distortions(
     preprocessing: Preprocessing, count: int, generator: np.random.Generator
 ) -> np.ndarray | None:
-    """Draw the uniform numbers that distort the images of a batch.
+    """Draw uniform random numbers for the distortion of the images in a batch.
 
     Returns
     -------
     numpy.ndarray
-        Numbers uniform in [0, 1), (count, 5). With ``augmentation_per = "batch"`` the rows are equal, except for flips.
-        The result is None if images are not distorted.
+        Uniform random numbers in [0, 1), (count, 5). With ``augmentation_per = "batch"``, the rows differ only in the
+        column for flips. The result is None if images are not distorted.
     """
     if not preprocessing.random:
         return None
@@ -169,7 +169,7 @@ def draw_distortions(
 
 
 def distorted(images: Tensor, preprocessing: Preprocessing, drawn: Tensor) -> Tensor:
-    """Return images (n, C, H, W) in [0, 1] as training uses them, distorted by random numbers ``drawn`` (n, 5)."""
+    """Distort images (n, C, H, W) in [0, 1] for training, by uniform random numbers ``drawn`` (n, 5)."""
     values = images.movedim(1, -1)  # NHWC, the fastest layout for convolutions
     count, height, width, _ = values.shape
     side = preprocessing.crop
@@ -194,9 +194,9 @@ def distorted(images: Tensor, preprocessing: Preprocessing, drawn: Tensor) -> Te
 
 
 MOST_CHANNELS = 4
-"""Largest number of channels of common images.
+"""Largest number of channels of typical images.
 
-If the last axis of square images is at most this long, it holds channels.
+If the last axis of square images has at most this length, it probably contains the channels.
 """
 
 
@@ -231,7 +231,7 @@ def _check_samples(client_images: ClientImages, network: Network, preprocessing:
 
 
 def checked_device(name: str) -> torch.device:
-    """Return the device with a name; raise ``InvalidArgument`` if it is missing."""
+    """Return the device with the given name; raise ``InvalidArgument`` if it is missing."""
     if name not in ("cpu", "cuda") and not name.startswith("cuda:"):
         raise InvalidArgument("device", name, "must be 'cpu' or 'cuda'", "use 'cpu'")
     try:

@@ -1,8 +1,7 @@
-"""The configuration of a training run: frozen records that are made from plain values in sections.
+"""The configuration of a training run: frozen records, created from JSON values that are grouped into sections.
 
-Each section belongs to a class or function. The annotations, defaults and docstrings of this class or function define
-the settings in Python and the keys in a file. They also define the options and help on the command line, and the stored
-record of a run.
+Each section is defined by a class or function. Its annotations, defaults and docstring determine the settings in
+Python, the keys in a file, the options and the help on the command line, and the stored record of a run.
 """
 
 from __future__ import annotations
@@ -47,7 +46,10 @@ NETWORKS: dict[str, dict[str, Any]] = {
     "cnn": {"channels": list[int], "hidden": list[int], "padding": list[int]},
     "resnet-20": {},
 }
-"""The networks of ``clusterproof.neural.networks`` and their options, listed here because that module imports torch."""
+"""The networks of ``clusterproof.neural.networks`` and their options.
+
+They are repeated here because that module imports torch.
+"""
 
 DESCRIPTIONS = {
     "data_dir": "Folder of the image data; $CLUSTERPROOF_DATA or a cache by default.",
@@ -55,7 +57,7 @@ DESCRIPTIONS = {
     "channels": "Channels of the two convolutions, as 32,64.",
     "padding": "Black pixels around the images before each convolution, as 2,0.",
 }
-"""Descriptions of options; to read them from docstrings, we would have to import torch."""
+"""Descriptions of options whose docstrings cannot be read without importing torch."""
 
 KNOWN: dict[str, Mapping[str, Any]] = {
     "data": DATASETS,
@@ -63,15 +65,15 @@ KNOWN: dict[str, Mapping[str, Any]] = {
     "network": NETWORKS,
     "algorithm": ALGORITHMS,
 }
-"""For each section with a name, the known names."""
+"""The known names of data sets, partitions, networks and algorithms, indexed by section."""
 
 GIVEN = ("data", "seed", "sample_shape", "image_shape", "classes")
-"""Arguments of partitions and networks whose values come from other sections."""
+"""Arguments of partitions and networks whose values are determined by other sections."""
 
 MOST_THREADS = 1024
 """Largest number of threads.
 
-It is above the number of processors of any computer, but below a system's limit for a process.
+It is larger than the number of processors of a computer, but smaller than an operating system's limit for a process.
 """
 
 Positive = Annotated[int, Meta(ge=1, le=LARGEST_COUNT)]
@@ -79,14 +81,14 @@ Positive = Annotated[int, Meta(ge=1, le=LARGEST_COUNT)]
 
 @dataclass(frozen=True, kw_only=True)
 class Training:
-    """The settings of a run other than data, partition, network and algorithm.
+    """The settings of a run, except data, partition, network and algorithm.
 
     Parameters
     ----------
     rounds
         Number of communication rounds.
     seed
-        Seed of the partition, the starting models and the run. Equal seeds give equal bits.
+        Seed of the partition, the initial models and the run. Two runs with equal seeds are bitwise identical.
     batch_size
         Number of samples for a local gradient; by default all samples of the client.
     local_unit
@@ -99,24 +101,24 @@ class Training:
         Number of rounds between two checkpoints. By default, the program writes a checkpoint every two minutes, or
         less often if writing takes a long time. There is always a checkpoint after the last round.
     test_assignment
-        Loss with which a test client chooses a model. ``"train"`` is the loss on the same client's training data.
+        Loss by which a test client chooses its model. ``"train"`` is the loss on the same client's training data.
         ``"test-loss"`` is the loss on the client's labelled test data, as in IFCA's public code. The default is
         ``"train"`` if test clients have training data.
     after_local_training
-        Whether to measure accuracy also after further local training.
+        Whether to measure the accuracy also after additional local training.
     device
         Device for the computation. ``"auto"`` selects a GPU if there is one.
     dtype
         Number type of the models.
     engine
-        How clients are trained. With ``"auto"``, the result states which engine was chosen.
+        How clients are trained. With ``"auto"``, the program chooses an engine, and the result states which one.
     precision
         Precision of the products in local training. ``"tf32"`` rounds factors to 11 bits and ``"bf16"`` to 8 bits; both
         are faster on a GPU.
     threads
         Number of processor threads, at most 1024; by default, torch chooses the number.
     client_metrics
-        Whether to write clients.parquet also. This file has one row per test client and evaluated round.
+        Whether to write clients.parquet as well. This file has one row per test client and evaluated round.
 
     Raises
     ------
@@ -152,10 +154,10 @@ class Named:
     Attributes
     ----------
     name
-        Name of a data set, partition, network or algorithm; or ``MODULE:NAME`` or ``FILE.py:NAME`` of user-supplied
-        code.
+        Name of a data set, partition, network or algorithm, or a reference ``MODULE:NAME`` or ``FILE.py:NAME`` to
+        user-supplied code.
     options
-        The options as plain JSON values; omitted options have their defaults.
+        The options as JSON values; omitted options have their default values.
     """
 
     name: str
@@ -186,7 +188,7 @@ class Configuration:
 
     @property
     def sections(self) -> dict[str, dict[str, Any]]:
-        """Plain JSON values from which ``configuration_from`` makes an equal configuration."""
+        """JSON values from which ``configuration_from`` creates an equal configuration."""
         named = {section: getattr(self, section) for section in DEFAULTS}
         tables = {section: {"name": choice.name, **choice.options} for section, choice in named.items()}
         training = {key: value for key, value in vars(self.training).items() if value is not None}
@@ -198,7 +200,7 @@ class Configuration:
         return {section: getattr(self, section).name for section in ("data", "network", "algorithm")}
 
     def make_algorithm(self) -> Algorithm[Any]:
-        """Make the configured algorithm."""
+        """Create the configured algorithm."""
         kind = algorithm_class(self.algorithm.name)
         with references.naming_user_code({"algorithm": self.algorithm.name}):
             return from_settings(kind, self.algorithm.options, "algorithm.")
@@ -210,19 +212,19 @@ class Configuration:
 
 
 def configuration_from(sections: Mapping[str, Any]) -> Configuration:
-    """Make a configuration from plain values, indexed by section and key.
+    """Create a configuration from JSON values, indexed by section and key.
 
     Parameters
     ----------
     sections
         The sections ``data``, ``partition``, ``network`` and ``algorithm``, each with a ``name`` and options, and the
-        section ``training``. Missing sections and keys have their defaults.
+        section ``training``. Missing sections and keys have their default values.
 
     Raises
     ------
     InvalidArgument
-        If a section or key is unknown; the message proposes the nearest name. If a value has the wrong type or is out
-        of range. The message names the argument as ``section.key``.
+        If a section or key is unknown, if a value has the wrong type, or if a value is out of range. The message
+        contains the argument as ``section.key``, and suggests the nearest known name.
     """
     tables = checked_settings(dict.fromkeys(SECTIONS, dict[str, Any]), sections)
     tables = {section: dict(tables.get(section, {})) for section in SECTIONS}
@@ -282,15 +284,15 @@ def default_of(section: str, name: str, key: str) -> Any:
 
 
 def places(names: Mapping[str, str] = DEFAULTS) -> dict[str, tuple[str, str]]:
-    """Return section and key of each option, indexed by the option's name on the command line and in a sweep.
+    """Return the section and the key of each option, indexed by the option's name on the command line and in sweeps.
 
-    An option has the same name as the key. The only exception is ``models``, the option for an algorithm's
-    ``clusters``, because the option ``clusters`` belongs to the partition.
+    An option and its key have the same name, with one exception: the option for an algorithm's ``clusters`` is
+    ``models``, because the option ``clusters`` belongs to the partition.
 
     Parameters
     ----------
     names
-        Names of data, partition, network and algorithm, indexed by section; omitted names have their defaults.
+        Names of data, partition, network and algorithm, indexed by section; omitted names have their default values.
     """
     flat = {section: (section, "name") for section in DEFAULTS}
     for section in SECTIONS:
@@ -300,12 +302,12 @@ def places(names: Mapping[str, str] = DEFAULTS) -> dict[str, tuple[str, str]]:
 
 
 def sections_from(values: Mapping[str, Any]) -> dict[str, dict[str, Any]]:
-    """Sort option values into sections, such as ``{"algorithm": "ifca", "models": 3, "rounds": 5}``.
+    """Group option values, such as ``{"algorithm": "ifca", "models": 3, "rounds": 5}``, by section.
 
     Raises
     ------
     InvalidArgument
-        If no section with the chosen names has such an option.
+        If none of the sections has an option with this name.
     """
     known = places(names_from(values))
     checked_settings(dict.fromkeys(known, Any), values)
@@ -329,7 +331,7 @@ def read_configuration_file(
     path
         The file.
     argument, remedy
-        Name of the argument that gives the file, and remedy, for error messages.
+        Name of the argument that contains the path, and the remedy in error messages.
 
     Raises
     ------
@@ -352,19 +354,20 @@ def read_configuration_file(
 
 
 def with_code(sections: Mapping[str, Any], code: Mapping[str, str]) -> dict[str, Any]:
-    """Return a file's sections; user-supplied code is allowed only if it is also named outside the file.
+    """Return the sections of a file; reject user-supplied code unless ``code`` contains it as well.
 
     Parameters
     ----------
     sections
         The sections as read from the file.
     code
-        Names such as ``{"algorithm": "mine.py:Mine"}``, indexed by section; they replace the names in the file.
+        References to code, indexed by section, such as ``{"algorithm": "mine.py:Mine"}``. They replace the names in the
+        file.
 
     Raises
     ------
     InvalidArgument
-        If the file names other code, because a file alone must not cause an import of code.
+        If the file refers to other code, because a file alone must not make the program import code.
     """
     tables = dict(sections)
     for section in OWN:
@@ -385,9 +388,9 @@ def named_in(sections: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def names_from(given: Mapping[str, Any]) -> dict[str, str]:
-    """Return the names of data, partition, network and algorithm, with defaults for omitted ones.
+    """Return the names of data, partition, network and algorithm, with default names for omitted ones.
 
-    For user-supplied data, the default partition is the division that comes with the data.
+    For user-supplied data, the default partition is the division among clients that the data contain.
 
     Raises
     ------
@@ -407,7 +410,7 @@ def checked_name(section: str, name: Any) -> str:
     Raises
     ------
     InvalidArgument
-        If the name is unknown; the message proposes the nearest name.
+        If the name is unknown; the message suggests the nearest known name.
     """
     if isinstance(name, str):
         if name in KNOWN[section]:
@@ -430,7 +433,7 @@ def algorithm_class(name: str) -> type[Algorithm[Any]]:
 
 
 def _plain(section: str, options: Mapping[str, Any]) -> dict[str, Any]:
-    """Convert options to the values that they have after storage as JSON.
+    """Convert options to the values that they have after they are stored as JSON and read again.
 
     A stored configuration then equals the original.
     """

@@ -1,6 +1,6 @@
 """Metrics of a training run as columns, in memory and in parquet files.
 
-``metrics.parquet`` has one row per round; values that were not measured are null.
+``metrics.parquet`` has one row per round. Values that were not measured are null.
 
 =========================  =======================================================================================
 ``round``                  number of the round, from 1
@@ -70,23 +70,24 @@ INTEGERS = ("round", "participants", "clusters", "client", "cluster", "assignmen
 
 
 class Rows:
-    """Rows of a run. All rows are written before each checkpoint, so none is missing after an interruption.
+    """Rows of a run. All rows are written before each checkpoint, so that none is missing after an interruption.
 
     Parameters
     ----------
     columns
         Names of the columns.
     path
-        Path of the parquet file; if None, nothing is written.
+        Path of the parquet file, or None to write no file.
     rounds
-        Number of finished rounds. Rows of later rounds in the file are dropped, because these rounds run again.
+        Number of finished rounds. Rows of later rounds are removed from the file, because these rounds will be
+        repeated.
     stated
-        The value of ``sum`` that the checkpoint holds for these rounds.
+        The value of ``sum`` in the checkpoint for these rounds.
 
     Raises
     ------
     InvalidArgument
-        If some rounds are finished, but the file cannot be read or has other rows.
+        If some rounds are finished, but the file cannot be read or does not contain exactly their rows.
     """
 
     def __init__(
@@ -102,7 +103,7 @@ class Rows:
                 raise InvalidArgument("resume", str(path), rule, REMEDY)
 
     def add(self, rows: Mapping[str, Sequence[Any]]) -> None:
-        """Add rows, which are given as columns of equal length; omitted columns become None."""
+        """Append rows, given as columns of equal length; omitted columns become None."""
         count = len(rows["round"])
         for name, column in self.columns.items():
             column.extend(rows.get(name, [None] * count))
@@ -113,14 +114,14 @@ class Rows:
         Raises
         ------
         InvalidArgument
-            If the file cannot be written; the previous file is kept.
+            If the file cannot be written. The previous file then remains.
         """
         if self.path is not None:
             write_whole("out", self.path, parquet_bytes(self._frame()))
 
     @property
     def sum(self) -> str:
-        """Return the SHA-256 of all values except ``seconds``, to be stored in the checkpoint."""
+        """Return the SHA-256 hash of all values except ``seconds``, which the checkpoint stores."""
         values = self._frame().drop("seconds", strict=False).to_dict(as_series=False)
         return hashlib.sha256(json.dumps(values).encode()).hexdigest()
 
@@ -131,12 +132,12 @@ class Rows:
 
 
 def read_rows(path: str | os.PathLike[str], columns: Sequence[str], argument: str = "out") -> DataFrame:
-    """Read columns from a parquet file that a run wrote.
+    """Read columns from a parquet file of a run.
 
     Raises
     ------
     InvalidArgument
-        If the file cannot be read or lacks a column; the message names the argument and the path.
+        If the file cannot be read or lacks a column; the message contains the argument and the path.
     """
     import polars
 

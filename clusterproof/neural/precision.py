@@ -23,10 +23,10 @@ def products_in(precision: Precision, device: str) -> Iterator[None]:
     device
         Type of the device, such as ``"cuda"``.
     """
-    import torch  # import torch here, because a command that only names a precision does not need torch
+    import torch  # imported here, because a command that only parses the precision does not need torch
 
     if precision == "bf16":
-        # disable the cache, which would keep the rounded parameters of the first step
+        # disable the cache, which would reuse the rounded parameters of the first step
         with torch.autocast(device, torch.bfloat16, cache_enabled=False):
             yield
     elif precision == "tf32":

@@ -1,4 +1,4 @@
-"""Check that a resumed training run has the same settings, code and data as the original run."""
+"""Checks that a resumed training run has the same settings, code and data as the original run."""
 
 from __future__ import annotations
 
@@ -22,14 +22,14 @@ OTHER_SAMPLES = "gives the clients other samples than at the start of the run"
 def record_of(
     configuration: Configuration, partition: Partition, choices: Mapping[str, Any]
 ) -> dict[str, Any]:
-    """Return the facts that a resumed run must share with the original run, as plain JSON values.
+    """Return all values that must be equal in a resumed run and in the original run, as JSON values.
 
     Parameters
     ----------
     configuration, partition
         Configuration and partition of the run.
     choices
-        Values that the run chose for settings that the configuration leaves open.
+        Values that the run has chosen for settings that the configuration does not determine.
     """
     halves = {"train": partition.train, "test": partition.test}
     names = ("pixels", "indices", "targets", "sizes", "labels")
@@ -48,7 +48,7 @@ def record_of(
 
 
 def kept_choices(configuration: Configuration, stored: Stored) -> tuple[dict[str, Any], list[str]]:
-    """Raise an error if settings differ from a stored run; return its choices, and a remark if the device differs."""
+    """Reject settings that differ from a stored run; return the choices of this run, and remarks about the device."""
     was, now = (_without_folders(each) for each in (stored.record["configuration"], configuration.sections))
     for section in now:
         for key in {**was.get(section, {}), **now[section]}:
@@ -68,7 +68,7 @@ def kept_choices(configuration: Configuration, stored: Stored) -> tuple[dict[str
 
 
 def require_same(configuration: Configuration, stored: Stored, record: Mapping[str, Any]) -> list[str]:
-    """Raise an error if code, data or clients differ from a stored run; return a remark if versions differ."""
+    """Reject code, data or clients that differ from a stored run; return remarks about different library versions."""
     remedy = "restore the original, or start another run"
     for section in stored.record["code"] | record["code"]:
         was, now = (each["code"].get(section, {}) for each in (stored.record, record))
@@ -83,7 +83,7 @@ def require_same(configuration: Configuration, stored: Stored, record: Mapping[s
 
 
 def _without_folders(sections: Mapping[str, Any]) -> dict[str, dict[str, Any]]:
-    """Replace the paths of code files with the files' names, because the folders do not affect a run."""
+    """Remove the folders from the paths of code files, because the folders do not affect a run."""
     return {
         section: {key: os.path.basename(value) if key == "name" else value for key, value in table.items()}
         for section, table in sections.items()

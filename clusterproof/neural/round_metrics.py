@@ -1,4 +1,4 @@
-"""Evaluate models after a round: accuracy, losses, and the share of clients that receive their cluster's model."""
+"""Evaluation of models after a round: accuracies, losses, and the share of clients with their cluster's model."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ class Evaluation:
 
 @contextmanager
 def evaluation_mode(network: Network) -> Iterator[None]:
-    """Put a network into evaluation mode, and restore its mode afterwards."""
+    """Context in which a network is in evaluation mode."""
     is_training = network.training
     network.eval()
     try:
@@ -65,18 +65,18 @@ def evaluate(
     after_local_training: bool = False,
     guard: Guard,
 ) -> Evaluation:
-    """Measure the models of a state on the test data, with the network in evaluation mode.
+    """Evaluate the models of a state on the test data, with the network in evaluation mode.
 
     If the algorithm has one model per client, each client is tested with its own model. Otherwise a test client chooses
-    the model with the smallest loss: on the same client's training data with ``"train"``, on the client's labelled test
-    data with ``"test-loss"``. If the algorithm has a personal step and the test data belong to the training clients,
-    the accuracy is measured after this step. If there is one model per client but the test clients are other clients,
-    they choose among the mean models of the clusters.
+    the model with the smallest loss: on its training data if ``test_assignment`` is ``"train"``, or on its labelled
+    test data if it is ``"test-loss"``. If the algorithm has a personal step, and the test clients are the training
+    clients, the accuracy is measured after this step. If there is one model per training client, but the test clients
+    are other clients, they choose among the mean models of the clusters.
 
     Parameters
     ----------
     algorithm
-        The algorithm, with the round's step size, which is used for further training.
+        The algorithm, with the step size of the round for additional training.
     task, state
         The task, and the state to evaluate.
     assignments
@@ -86,7 +86,7 @@ def evaluate(
     seed, done
         Seed of the run, and number of finished rounds.
     after_local_training
-        Whether to measure also the accuracy of every client's model after the client's next local training.
+        Whether to measure also the accuracy of each client's model after the next local training.
     guard
         Checks of the algorithm's return values.
     """
@@ -144,12 +144,12 @@ def evaluate(
 
 
 def has_groups(algorithm: Algorithm[Any], task: ImageTask) -> bool:
-    """Return whether scores have a meaning: there are several true clusters, and the method can find clusters."""
+    """Return whether clustering metrics are meaningful: several true clusters, and a method that finds clusters."""
     return task.clusters > 1 and algorithm.target != "pooled"
 
 
 def share_with_correct_model(chosen: np.ndarray, labels: np.ndarray, clusters: int) -> float:
-    """Match models to clusters, and return the largest possible share of clients that have their cluster's model.
+    """Return the share of clients that have their cluster's model, for the best matching of models and clusters.
 
     Parameters
     ----------
@@ -159,12 +159,12 @@ def share_with_correct_model(chosen: np.ndarray, labels: np.ndarray, clusters: i
         Number of true clusters.
     """
     model_of = match_models(chosen, labels, int(chosen.max(initial=0)) + 1, clusters)
-    # -1 stands for a cluster without a model and for a client without a model; these two do not match
+    # -1 represents a cluster without a model, and also a client without a model; these two do not match
     return float(((chosen == model_of[labels]) & (chosen >= 0)).mean())
 
 
 def match_models(assignments: np.ndarray, labels: np.ndarray, models: int, clusters: int) -> np.ndarray:
-    """Match models to true clusters one to one; as many clients as possible then have their cluster's model.
+    """Match models and true clusters one to one, so that the largest number of clients have their cluster's model.
 
     Parameters
     ----------

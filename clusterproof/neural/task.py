@@ -1,4 +1,4 @@
-"""A task for the algorithms: clients train a network on real images."""
+"""The task ``ImageTask``: clients train a network on images."""
 
 from __future__ import annotations
 
@@ -32,21 +32,21 @@ from clusterproof.neural.partitions.base import ClientImages, Partition
 from clusterproof.neural.precision import BITS, Precision, products_in
 
 TOGETHER = {"cpu": 4096, "cuda": 16384}
-"""Number of samples that are scored together under one model, indexed by type of device."""
+"""Number of samples that are evaluated at once with one model, indexed by the type of device."""
 
 CONVOLVED = 64
-"""Number of images that are convolved at a time on a CPU.
+"""Number of images in one convolution on a CPU.
 
-With two convolutions of 64 channels, processing 500 images at a time was 1.2 to 1.7 times slower.
+In a network with two convolutions of 64 channels, 500 images at a time took 1.2 to 1.7 times as long.
 """
 
 exact = torch.backends.cudnn.flags(enabled=True, benchmark=False, deterministic=True, allow_tf32=False)
-"""Decorator for convolutions on a GPU: they use full precision and give the same results in every run."""
+"""Decorator for convolutions on a GPU, which use full precision and are deterministic."""
 
 
 @dataclass(frozen=True)
 class Scores:
-    """The scores of every model on the data of every test client.
+    """The results of every model on the data of every test client.
 
     Attributes
     ----------
@@ -72,8 +72,8 @@ class ImageTask(Task):
     network
         The network to train.
     batch_size
-        Number of samples for a gradient. If None, or if the client has fewer samples, all samples are used. ``losses``
-        always uses all samples.
+        Number of samples per gradient. If None, or if a client has fewer samples, the gradient uses all samples.
+        ``losses`` always uses all samples.
     local_unit
         The unit of a local step. ``"step"`` is one gradient step on the next batch in a random order of the client's
         data; ``"epoch"`` is a whole pass over the client's batches.
@@ -84,8 +84,8 @@ class ImageTask(Task):
     precision
         ``"tf32"`` or ``"bf16"`` for local steps in lower precision, see ``clusterproof.neural.precision``.
     preprocessing
-        Preprocessing of images. Training gradients use distorted images. If an algorithm chooses models with the losses
-        on the gradient's batch, these losses also use distorted images.
+        Preprocessing of images. Training gradients use distorted images. So do losses, if an algorithm chooses models
+        by the losses on the batch of a gradient.
 
     Raises
     ------
@@ -95,8 +95,9 @@ class ImageTask(Task):
 
     Notes
     -----
-    The generator draws on the host, client by client, so every engine and device has the same minibatches. With another
-    engine, device or number of threads, torch may add numbers in another order.
+    Random numbers are drawn on the host, client by client, so the minibatches do not depend on the engine or device.
+    With another engine, device or number of threads, torch may add numbers in another order, which can change the last
+    digits.
     """
 
     partition: Partition
@@ -154,7 +155,7 @@ class ImageTask(Task):
 
     @property
     def settings(self) -> dict[str, Any]:
-        """Arguments that recreate the task, as plain JSON values; ``engine`` is the engine in use."""
+        """Arguments that recreate the task, as JSON values; ``engine`` is the engine in use."""
         return {
             "task": "image",
             "partition": dict(self.partition.settings),
@@ -169,7 +170,7 @@ class ImageTask(Task):
         }
 
     def initial_models(self, count: int, shape: tuple[int, ...], generator: np.random.Generator) -> Tensor:
-        """Draw independent starting models from PyTorch's default distribution, (count, d).
+        """Draw independent initial models from PyTorch's default distribution, (count, d).
 
         Raises
         ------
@@ -189,7 +190,7 @@ class ImageTask(Task):
 
     @exact
     def scores(self, models: Tensor) -> Scores:
-        """Score models (P, d) on the data of every test client."""
+        """Evaluate models (P, d) on the data of every test client."""
         return self._scores(models, np.arange(len(self._test.sizes)), self._test)
 
     @exact
@@ -234,7 +235,7 @@ class ImageTask(Task):
     def hessian_products(
         self, points: Tensor, directions: Tensor, clients: Tensor, generator: np.random.Generator
     ) -> Tensor:
-        """Return the products of the Hessians at points with directions, all (k, d), on one batch per client."""
+        """Return the products of Hessians at points and directions, all (k, d), on one batch per client."""
         products = torch.empty_like(points, memory_format=torch.contiguous_format)
         for rows, batch in self._batches(clients, generator):
             products[rows] = self.chosen_engine.hessian_products(points[rows], directions[rows], batch)
@@ -244,9 +245,10 @@ class ImageTask(Task):
     def gradient_sums(
         self, models: Tensor, clients: Tensor, assignments: Tensor, generator: np.random.Generator
     ) -> Tensor:
-        """Return per cluster the sum of the participants' gradients at the cluster's model, (P, d), on one batch each.
+        """Return for each cluster the sum of its participants' gradients at its model, (P, d), on one batch per client.
 
-        The samples of a cluster's participants form one batch, so no gradient of a single client is stored.
+        All samples of a cluster's participants are combined in one batch, so gradients of single clients are not
+        stored.
         """
         indices, chosen = to_numpy(clients), to_numpy(assignments)
         sums = torch.zeros_like(models, memory_format=torch.contiguous_format)
@@ -276,7 +278,7 @@ class ImageTask(Task):
         anchors: Tensor | None = None,
         corrections: Tensor | None = None,
     ) -> Trained:
-        """Carry out local steps; each step is one ``local_unit``. See ``Task.local_steps``."""
+        """Take local steps as in ``Task.local_steps``, where each step is one ``local_unit``."""
         trained = points.clone(memory_format=torch.contiguous_format)
         carried = None if buffers is None else buffers.clone(memory_format=torch.contiguous_format)
         if carried is None and descent.momentum:
@@ -331,7 +333,7 @@ class ImageTask(Task):
         plans = self._draw(clients, steps, batch_size, generator)
         for rows in groups(plans, self.chosen_engine.most[self._device.type]):
             work = LocalWork(descent, self._train, clients[rows], [plans[row] for row in rows])
-            # a slice gives views, so the clients' points are not copied
+            # a slice returns views, so the clients' points are not copied
             together = rows[-1] - rows[0] == len(rows) - 1
             yield (slice(rows[0], rows[-1] + 1) if together else rows), work
 
@@ -365,7 +367,7 @@ class ImageTask(Task):
         ]
 
     def _scores(self, models: Tensor, clients: np.ndarray, data: ClientData) -> Scores:
-        """Score models (P, d) on all data of clients (k,)."""
+        """Evaluate models (P, d) on all data of clients (k,)."""
         numbers = np.concatenate([data.numbers(client) for client in clients])
         losses, is_right = (models.new_empty(len(numbers), len(models)) for _ in range(2))
         views = [self.network.views(model) for model in models]
@@ -381,7 +383,7 @@ class ImageTask(Task):
         return Scores(*means)
 
     def _parts(self, count: int) -> Iterator[slice]:
-        """Yield slices of ``count`` samples; each slice fits into one pass on the device."""
+        """Divide ``count`` samples into slices, each small enough for one pass on the device."""
         on_cpu = self._device.type == "cpu"
         size = CONVOLVED if self.network.convolutional and on_cpu else TOGETHER[self._device.type]
         for first in range(0, count, size):

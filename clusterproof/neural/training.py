@@ -1,4 +1,4 @@
-"""Train networks: run an algorithm on images, measure and store each round, and resume a run with the same bits."""
+"""Training runs: run an algorithm on images, measure and store each round, and resume interrupted runs."""
 
 from __future__ import annotations
 
@@ -51,16 +51,16 @@ from clusterproof.running import adjusted_rand_index, cluster_count, purity
 from clusterproof.running.contract import Guard, copy_arrays, is_custom
 
 INTERVAL = 120.0
-"""Number of seconds between two checkpoints, unless the configuration gives a number of rounds."""
+"""Number of seconds between two checkpoints, unless the configuration sets a number of rounds."""
 
 LARGEST_SHARE = 0.05
-"""Largest share of time to spend on writing checkpoints, unless the configuration gives a number of rounds."""
+"""Largest share of the time for writing checkpoints, unless the configuration sets a number of rounds."""
 
 DIVERGED = 10
 """A run has diverged if its training loss exceeds this multiple of the loss of random guessing."""
 
 QUICK = 1.0
-"""Largest time of a round on a CPU, in seconds, for which we run a user's code twice to check that results repeat."""
+"""If a round on a CPU takes fewer seconds, user-supplied code runs twice to check that it is deterministic."""
 
 Progress: TypeAlias = Callable[[Mapping[str, Any]], None]
 """Function that ``train`` calls with the metrics of each round."""
@@ -78,19 +78,19 @@ class TrainingResult:
     state
         State of the algorithm after the last round.
     assignments
-        Cluster that each client chose in its last round, (m,), or -1 for a client that has never taken part.
+        Cluster that each client chose when it last took part, (m,), or -1 for a client that has never taken part.
     task
         The task, which includes the partition.
     choices
-        Values for settings that the configuration left open: ``device``, ``engine``, ``threads`` and
+        Values of settings that the configuration does not determine: ``device``, ``engine``, ``threads`` and
         ``test_assignment``. ``personal_step`` states whether accuracies are measured after a personal step.
     folder
         Folder with the files of the run, or None if the run was not stored.
     complete
         Whether all rounds are done.
     remarks
-        Remarks for the reader, one line each. They report differences between a resumed run and the original run,
-        models without clients, and user-supplied code that is not deterministic.
+        Remarks for the user, one line each: differences between a resumed run and the original run, models without
+        clients, and user-supplied code that is not deterministic.
     """
 
     metrics: Mapping[str, list[Any]]
@@ -106,7 +106,7 @@ class TrainingResult:
 
 @dataclass(frozen=True, eq=False)
 class Assembly:
-    """Algorithm and task that a configuration describes, and checks of the results.
+    """The algorithm and the task of a configuration, and checks of the algorithm's results.
 
     Attributes
     ----------
@@ -132,21 +132,21 @@ def train(
     stop: Callable[[], bool] | None = None,
     announce: Callable[[str], None] | None = None,
 ) -> TrainingResult:
-    """Start a training run, or resume a run.
+    """Start or resume a training run.
 
-    On a CPU, a run may be interrupted or killed and resumed any number of times. The models and metrics (except
-    seconds) are the same, bit for bit.
+    On a CPU, a run may be interrupted or killed, and resumed, any number of times. The models and metrics (except
+    seconds) are bitwise identical.
 
     Parameters
     ----------
     configuration
-        Configuration of the run. To resume, pass the configuration from ``checkpoint.stored_configuration``. You may
-        increase the number of rounds, and change the checkpoint interval and the device. On another device the last
-        bits of the results may differ.
+        Configuration of the run. To resume a run, pass the configuration from ``checkpoint.stored_configuration``. You
+        may increase the number of rounds, and change the checkpoint interval and the device. On another device, the
+        last bits of the results may differ.
     out
-        Folder for the files of the run, which must be new or empty. If None, nothing is stored.
+        Folder for the files of the run, which must be new or empty. If None, no files are written.
     resume
-        Whether to continue the run in ``out``; if there is no run, a new run starts.
+        Whether to continue the run in ``out``. If the folder contains no run, a new run starts.
     progress
         Function to call after each round, with its metrics.
     stop
@@ -158,8 +158,9 @@ def train(
     ------
     InvalidArgument
         If a value is out of range or missing, or a file cannot be written. If a number of the run is not finite; the
-        message names the round. If a resumed run has other settings, code, data or samples of clients. If user-supplied
-        code returns an invalid value or raises an error; the message names file and line. The last checkpoint is kept.
+        message states the round. If a resumed run has other settings, code, data or samples of clients. If
+        user-supplied code returns an invalid value or raises an error; the message states the file and the line. The
+        last checkpoint always remains.
     """
     hold = nullcontext() if out is None else run_folder(out, resume=resume)
     with naming_user_code(configuration.user_code), _memory_errors(), hold as folder:
@@ -201,19 +202,19 @@ def train(
 
 
 def assemble(configuration: Configuration, choices: Mapping[str, Any] | None = None) -> Assembly:
-    """Load the data, divide the data among clients, and make network, task and algorithm.
+    """Load the data, divide them among clients, and create the network, the task and the algorithm.
 
     Parameters
     ----------
     configuration
         Configuration of the run.
     choices
-        Choices of the original run, which a resumed run keeps.
+        Choices of the original run, which a resumed run reuses.
 
     Raises
     ------
     InvalidArgument
-        If parts are missing, too large, or do not fit together; the message names the argument as ``section.key``.
+        If parts are missing, too large or incompatible; the message contains the argument as ``section.key``.
     """
     training, algorithm = configuration.training, configuration.make_algorithm()
     present = "cuda" if torch.cuda.is_available() else "cpu"
@@ -273,7 +274,7 @@ def assemble(configuration: Configuration, choices: Mapping[str, Any] | None = N
 
 
 def lost_clusters(algorithm: Algorithm[Any], state: State, clusters: Sequence[int]) -> list[str]:
-    """Return a list with a sentence about models that no client chooses any more; the list is empty if there are none.
+    """Return a list that contains a sentence if some models have no clients any more, and is empty otherwise.
 
     Parameters
     ----------
@@ -294,14 +295,14 @@ def lost_clusters(algorithm: Algorithm[Any], state: State, clusters: Sequence[in
 
 
 def divergence(losses: Sequence[float | None], classes: int) -> list[str]:
-    """Return a list with a sentence if the last training loss shows that a run has diverged, otherwise an empty list.
+    """Return a list that contains a sentence if the last training loss shows divergence, and is empty otherwise.
 
     Parameters
     ----------
     losses
         Training loss after each round, or None if the loss was not measured.
     classes
-        Number of classes. A network that gives all classes the same score has the loss log(classes).
+        Number of classes. A network with equal scores for all classes has the loss log(classes).
     """
     guess = math.log(classes)
     measured = [loss for loss in losses if loss is not None]
@@ -314,7 +315,7 @@ def divergence(losses: Sequence[float | None], classes: int) -> list[str]:
 
 
 def _start(seed: int, run: Assembly) -> Checkpoint:
-    """Draw the starting models; with equal seeds, all algorithms have the same models, participants and samples."""
+    """Draw the initial models. For equal seeds, all algorithms have the same models, participants and samples."""
     algorithm, task, guard = run.algorithm, run.task, run.guard
     randomness = Randomness.from_seed(seed, "image")
     models = algorithm.draw_models(task, (), randomness)
@@ -327,16 +328,16 @@ def _start(seed: int, run: Assembly) -> Checkpoint:
 
 
 def _unrepeated(configuration: Configuration, run: Assembly, before: Checkpoint, after: Checkpoint) -> str:
-    """Run a round a second time; return a sentence about user-supplied code if the results differ.
+    """Repeat a round, and return a sentence about user-supplied code if the results differ, otherwise an empty string.
 
-    The results differ if such code draws from a global generator or changes a global variable.
+    The results differ if this code draws from a global random generator or changes a global variable.
 
     Parameters
     ----------
     configuration, run
-        Configuration of the run, and the objects that it describes.
+        Configuration of the run, and the objects that were created from it.
     before, after
-        Checkpoints before the round, with the streams' positions at that time, and after the round.
+        Checkpoints before and after the round, each with the states of the random generators at this time.
     """
     if getattr(run.algorithm, "reuse_memory", False):  # the first run has overwritten the earlier state
         return ""
@@ -344,7 +345,7 @@ def _unrepeated(configuration: Configuration, run: Assembly, before: Checkpoint,
     try:
         with np.errstate(all="ignore"):
             again = copy_arrays(algorithm.step(before.state, run.task, before.randomness))
-    except Exception:  # the first run of the round raised no error
+    except Exception:  # the original round raised no error
         again = {}
     first = copy_arrays(after.state)
     if first.keys() == again.keys() and all(
@@ -369,7 +370,7 @@ def _continue(
     stop: Callable[[], bool] | None,
     remark: Callable[[str], None],
 ) -> Checkpoint:
-    """Run the remaining rounds, and store checkpoints and rows; to check a user's code, repeat its first round."""
+    """Run the remaining rounds, and store checkpoints and rows; with user-supplied code, repeat the first round."""
     training, stopped, kept = configuration.training, False, now.rounds
     due = time.monotonic() + INTERVAL
     is_users = any(is_own(section, name) for section, name in configuration.user_code.items())
@@ -389,7 +390,9 @@ def _continue(
             is_due = time.monotonic() >= due if every is None else done % every == 0
             if folder is not None and (is_due or done == training.rounds or stopped):
                 began = time.monotonic()
-                for table in rows:  # write rows before the checkpoint: a resumed run drops later rows
+                for (
+                    table
+                ) in rows:  # write rows before the checkpoint, because a resumed run removes later rows
                     table.write()
                 save_checkpoint(folder, now, {**record, "rows": [table.sum for table in rows]})
                 kept, ended = done, time.monotonic()
@@ -409,7 +412,7 @@ def _continue(
 def _advance(
     configuration: Configuration, run: Assembly, now: Checkpoint, rows: tuple[Rows, Rows]
 ) -> Checkpoint:
-    """Run one round, and append the metrics."""
+    """Run one round, and append its metrics."""
     training, task, guard = configuration.training, run.task, run.guard
     done = now.rounds + 1
     algorithm = _decayed(run.algorithm, training.step_size_decay, now.rounds)
@@ -492,7 +495,7 @@ def _laid_out(name: str, state: State) -> State:
 
 
 def _decayed(algorithm: Algorithm[Any], decay: float, rounds: int) -> Algorithm[Any]:
-    """Return the algorithm with the step size that it has after the given number of rounds."""
+    """Return the algorithm with its step size after the given number of rounds."""
     if decay == 1:
         return algorithm
     step_size: float = algorithm.settings["step_size"] * decay**rounds
@@ -503,7 +506,7 @@ def _decayed(algorithm: Algorithm[Any], decay: float, rounds: int) -> Algorithm[
 
 
 def _rows(configuration: Configuration, folder: Path | None, stored: Stored | None) -> tuple[Rows, Rows]:
-    """Return the metrics of the finished rounds, and of the clients; both must match the checkpoint."""
+    """Return the rows of the finished rounds, and the rows of the clients; both must match the checkpoint."""
     rounds, sums = (0, ("", "")) if stored is None else (stored.record["rounds"], stored.record["rows"])
     paths = [None if folder is None else folder / name for name in (METRICS, CLIENTS)]
     if not configuration.training.client_metrics:
@@ -519,9 +522,9 @@ def _refuse(asked: Mapping[str, Any], rule: str, remedy: str) -> None:
 
 
 def _check_memory(algorithm: Algorithm[Any], dimension: int, clients: int, clusters: int, dtype: str) -> None:
-    """Raise an error if memory does not suffice for the models of a network."""
+    """Raise an error if there is not enough memory for the models of a network."""
     models = {"pooled": 1, "clients": clients}.get(algorithm.target, clusters)
-    # models before and after a round, and the bounds for the draw of starting points
+    # models before and after a round, and the bounds for drawing initial models
     needed = dimension * (2 * models * np.dtype(dtype).itemsize + 16)
     present = free_memory()
     if needed > present:
@@ -535,7 +538,7 @@ def _check_memory(algorithm: Algorithm[Any], dimension: int, clients: int, clust
 
 @contextmanager
 def _naming(section: str) -> Iterator[None]:
-    """Add the section to the argument of errors: ``key`` becomes ``section.key``."""
+    """Add the section to the argument in error messages: ``key`` becomes ``section.key``."""
     try:
         yield
     except InvalidArgument as error:

@@ -23,7 +23,7 @@ TASKS: dict[str, type[Mixture]] = Registry(
     "The tasks by their names on the command line.",
     by_name(classes_below(__name__, Mixture, direct=True)),
 )
-"""All tasks, indexed by name: every mixture that a module of this package defines.
+"""All tasks, indexed by name: every subclass of ``Mixture`` that a module of this package defines.
 
 :meta hide-value:
 """

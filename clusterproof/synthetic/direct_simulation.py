@@ -1,6 +1,7 @@
-"""Compute losses and gradients of Gaussian linear regression from drawn samples, as a reference for ``exact_law``.
+"""Losses and gradients of Gaussian linear regression, computed from random samples as a reference for ``exact_law``.
 
-Cost and memory grow with the number of samples. ``exact_law`` draws from the same distribution without samples.
+Cost and memory grow with the number of samples. ``exact_law`` draws losses and gradients from the same distribution
+without drawing samples.
 """
 
 from __future__ import annotations
@@ -27,7 +28,8 @@ def draw_data(
 def losses(models: np.ndarray, optima: np.ndarray, features: np.ndarray, errors: np.ndarray) -> np.ndarray:
     """Return half the mean squared residuals of models (..., P, d) on each client's batch, (..., k, P).
 
-    ``optima`` holds the clients' true parameters (..., k, d); ``features`` and ``errors`` come from ``draw_data``.
+    ``optima`` contains the clients' true parameters (..., k, d); ``features`` and ``errors`` are outputs of
+    ``draw_data``.
     """
     displacements = optima[..., :, None, :] - models[..., None, :, :]
     residuals = features @ np.swapaxes(displacements, -1, -2) + errors[..., None]
@@ -37,7 +39,8 @@ def losses(models: np.ndarray, optima: np.ndarray, features: np.ndarray, errors:
 def gradients(points: np.ndarray, optima: np.ndarray, features: np.ndarray, errors: np.ndarray) -> np.ndarray:
     """Return the gradient of half the mean squared residual at each client's point, (..., k, d).
 
-    ``points`` and the true parameters ``optima`` are (..., k, d); ``features`` and ``errors`` come from ``draw_data``.
+    ``points`` and the true parameters ``optima`` have the shape (..., k, d); ``features`` and ``errors`` are outputs of
+    ``draw_data``.
     """
     residuals = (features @ (points - optima)[..., None])[..., 0] - errors
     return np.asarray(np.einsum("...nd,...n->...d", features, residuals) / features.shape[-2])

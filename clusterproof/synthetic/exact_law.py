@@ -1,7 +1,7 @@
-"""Draw losses and gradients of Gaussian linear regression from their exact distribution, without drawing samples.
+"""Losses and gradients of Gaussian linear regression, drawn from their exact distribution instead of from samples.
 
-A client of cluster q holds n samples (x, y) with x ~ N(0, Sigma) and y = x . theta_q + s eps. The residuals of the
-models chi_1, ..., chi_P on one sample are jointly Gaussian with covariance
+A client of cluster q has n samples (x, y) with x ~ N(0, Sigma) and y = x . theta_q + s eps. The residuals of the models
+chi_1, ..., chi_P on one sample are jointly Gaussian with covariance
 
     K = s^2 11' + D Sigma D',          where row p of D is theta_q - chi_p.
 
@@ -29,7 +29,8 @@ def residual_covariance(
 ) -> np.ndarray:
     """Return for each cluster the covariance K of all models' residuals on one sample, (..., Q, P, P).
 
-    ``models`` is (..., P, d), ``optima`` holds the true parameters (Q, d), and ``noise`` is the standard deviation s.
+    ``models`` has the shape (..., P, d), ``optima`` contains the true parameters (Q, d), and ``noise`` is the standard
+    deviation s.
     """
     roots = [covariances.root_times(models - optimum, cluster) for cluster, optimum in enumerate(optima)]
     stacked = np.stack(roots, axis=-3)
@@ -37,10 +38,10 @@ def residual_covariance(
 
 
 def semidefinite_cholesky(matrix: np.ndarray) -> np.ndarray:
-    """Return the lower triangular R with R R' = matrix; the matrix may be singular.
+    """Return the lower triangular matrix R with R R' = matrix; the matrix may be singular.
 
-    ``matrix`` (..., P, P) is positive semidefinite. A pivot as small as rounding errors is set to zero, together with
-    its column, as semidefiniteness requires.
+    ``matrix`` (..., P, P) is positive semidefinite. If a pivot is as small as rounding errors, it is set to zero
+    together with its column: both are zero in exact arithmetic.
     """
     size = matrix.shape[-1]
     root = np.zeros_like(matrix)
@@ -59,9 +60,9 @@ def draw_triangle(
 ) -> list[list[np.ndarray]]:
     """Draw Bartlett's lower trapezoidal factor A of a Wishart matrix, A A' ~ Wishart(n, I).
 
-    Column j has a chi variable with n - j degrees of freedom on the diagonal, and standard normals below the diagonal.
-    If n < P, there are only n columns, where P is the number of models and n the number of samples. The result has
-    ``entries[j][i - j]`` = A_ij, an array of the given shape, for i >= j.
+    In column j, the diagonal entry is a chi variable with n - j degrees of freedom, and all entries below are standard
+    normal. If n < P, there are only n columns, where P is the number of models and n the number of samples. In the
+    result, ``entries[j][i - j]`` is A_ij for i >= j, an array of the given shape.
     """
     return [
         [
@@ -77,8 +78,8 @@ def draw_losses(
 ) -> np.ndarray:
     """Draw the losses (half mean squared residuals) of all models on a fresh batch per client, (..., k, P).
 
-    ``covariance`` (..., Q, P, P) holds the residual covariances of the true clusters, and ``labels`` (..., k) holds the
-    clients' clusters. A batch has n samples.
+    ``covariance`` (..., Q, P, P) contains the residual covariances of the true clusters, and ``labels`` (..., k)
+    contains the clients' clusters. A batch has n samples.
     """
     size = covariance.shape[-1]
     root = semidefinite_cholesky(covariance)
@@ -131,7 +132,7 @@ def draw_gradients(
 def draw_moments(
     shape: tuple[int, ...], dimension: int, samples: int, generator: np.random.Generator
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Draw Z'Z/n, Z'e/n and e'e/n for n standard normal samples (z, e), with Bartlett's method for every n.
+    """Draw Z'Z/n, Z'e/n and e'e/n for n standard normal samples (z, e), by Bartlett's method for any n.
 
     All losses and gradients of one batch, at any number of models, are functions of these moments. The results are
     (*shape, d, d), (*shape, d) and (*shape,).

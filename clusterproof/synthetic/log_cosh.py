@@ -26,7 +26,7 @@ class LogCoshMixture(Mixture):
     """Clients with f(chi; y) = psi(chi - theta_p) + y . (chi - theta_p), y ~ N(0, nu^2 I / d).
 
     The curvature of psi(u) = sum_j L u_j^2 / 2 - (L - mu) w^2 log cosh(u_j / w) is mu at the optimum and L far away.
-    Therefore no single quadratic approximates the loss along a run from a distant start. L is 1.
+    Therefore no single quadratic function approximates the loss along a run that starts far from the optimum. L is 1.
 
     Parameters
     ----------
@@ -48,7 +48,7 @@ class LogCoshMixture(Mixture):
     Raises
     ------
     InvalidArgument
-        If an argument has a wrong shape, is not finite or is out of range.
+        If an argument has the wrong shape, is not finite or is out of range.
     """
 
     name: ClassVar[str] = "log-cosh"
@@ -173,14 +173,14 @@ class LogCoshMixture(Mixture):
         return np.asarray(self.noise**2 * (offset**2).sum(axis=-1) / self.dimension)
 
     def gradient_variance(self, model: np.ndarray, cluster: int) -> float:
-        """Return the variance of the gradient on one sample, v^2(chi) = nu^2, which is the same at every model."""
+        """Return the variance of the gradient on one sample, v^2(chi) = nu^2, which does not depend on the model."""
         return float(self.noise) ** 2
 
     def misclassification_probability(self, models: np.ndarray, cluster: int) -> np.ndarray:
         """Return the exact probability that a wrong model's loss is at most the true model's, (..., P).
 
-        The difference of the two losses is Gaussian. The mean is the expected gap, and the standard deviation is nu
-        ||chi_p - chi_q|| / sqrt(d n'). Entry p of the result is 0.
+        The difference between the two losses is Gaussian. Its mean is the difference between the expected losses, and
+        its standard deviation is nu ||chi_p - chi_q|| / sqrt(d n'). Entry p of the result is 0.
         """
         from scipy.special import ndtr
 

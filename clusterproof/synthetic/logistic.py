@@ -46,7 +46,7 @@ class LogisticMixture(Mixture):
     Raises
     ------
     InvalidArgument
-        If an argument has a wrong shape, is not finite or is out of range.
+        If an argument has the wrong shape, is not finite or is out of range.
     """
 
     name: ClassVar[str] = "logistic"
@@ -96,7 +96,7 @@ class LogisticMixture(Mixture):
         clusters, clients, dimension
             Numbers of clusters (P), of clients (m) and of parameters (d).
         condition_number
-            Guaranteed condition number kappa = L / mu, greater than 1; it determines the ridge.
+            Upper bound kappa = L / mu on the condition number, greater than 1; it determines the ridge coefficient.
         signal
             Norm of the parameter that generates the targets; a larger norm increases the distance between clusters.
         support
@@ -142,16 +142,16 @@ class LogisticMixture(Mixture):
 
     @cached_property
     def smoothness(self) -> float:
-        """Upper bound L on the curvature everywhere, ridge + lambda_max(X'X / N) / 4."""
+        """Upper bound L on the curvature at every model, ridge + lambda_max(X'X / N) / 4."""
         return float(self.ridge + _largest_curvature(self.features))
 
     @property
     def strong_convexity(self) -> float:
-        """Lower bound mu on the curvature everywhere: the ridge."""
+        """Lower bound mu on the curvature at every model: the ridge coefficient."""
         return float(self.ridge)
 
     def _cluster_optima(self) -> np.ndarray:
-        """Compute the minimisers of the clusters' losses, (P, d), with Newton's method, to gradients below 1e-13."""
+        """Compute the minimisers of the clusters' losses, (P, d), by Newton's method, down to gradients of 1e-13."""
         uniform = np.full(self.features.shape[1], 1 / self.features.shape[1])
         return np.stack(
             [
@@ -187,7 +187,7 @@ class LogisticMixture(Mixture):
         return np.asarray(self.point_losses(model, cluster).var(axis=-1))
 
     def gradient_variance(self, model: np.ndarray, cluster: int) -> float:
-        """Return v^2(chi), the mean squared distance between a sample's and the mean gradient, at one model (d,)."""
+        """Return v^2(chi), the mean squared distance of a sample's gradient from its mean, at one model (d,)."""
         margins = self.targets[cluster] * (self.features[cluster] @ model)
         derivatives = -self.targets[cluster] * _sigmoid(-margins)
         return float((derivatives[:, None] * self.features[cluster]).var(axis=0).sum())
@@ -254,7 +254,7 @@ class LogisticMixture(Mixture):
 
     @property
     def stored_samples(self) -> int:
-        """Number of samples in a cluster's distribution (N); every client of the cluster has all N samples.
+        """Number of samples in a cluster's distribution (N). Every client of the cluster has all of them.
 
         Raises
         ------
@@ -276,7 +276,7 @@ class LogisticMixture(Mixture):
     def accuracies(self, points: np.ndarray, clients: np.ndarray) -> np.ndarray:
         """Return the probability (..., k) that the sign of x . chi is y, at one point chi per client, (..., k, d).
 
-        If x . chi = 0, the model predicts no sign, and the sample counts as wrong.
+        If x . chi = 0, the model predicts neither class, and the prediction counts as wrong.
         """
         labels = self.labels[clients]
         result = np.zeros(np.broadcast_shapes(points.shape[:-1], labels.shape))
@@ -315,7 +315,7 @@ def _newton(rows: np.ndarray, weights: np.ndarray, ridge: float) -> np.ndarray:
     """Minimise sum_n weights_n log(1 + exp(-rows_n . chi)) + ridge ||chi||^2 / 2 with damped Newton steps.
 
     Each step is halved until the loss does not increase. The loss is strongly convex and behaves like a self-concordant
-    function. The iteration therefore converges quadratically in the end, until it reaches the level of rounding errors.
+    function. The iteration therefore eventually converges quadratically, until it reaches the level of rounding errors.
     """
     point = np.zeros(rows.shape[1])
 

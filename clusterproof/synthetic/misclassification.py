@@ -1,7 +1,7 @@
 """Exact probability that a client prefers a wrong model, for Gaussian linear regression.
 
 The residuals of two models on one sample are Gaussian with covariance ((a, c), (c, b)). A rotation makes the residuals
-independent; the ratio of the two mean squares is then an F variable with n and n degrees of freedom. Source: audit of
+independent. The ratio of the two mean squares is then an F variable with n and n degrees of freedom. Source: audit of
 CFL-MGD, Lemma 1. The tests check this distribution with characteristic functions.
 """
 
@@ -16,11 +16,11 @@ from clusterproof.common import InvalidArgument
 
 
 def pairwise_error(own: Any, other: Any, cross: Any, samples: int) -> np.ndarray:
-    """Return the probability that, on n' fresh samples, the loss of the true model is at least the other model's loss.
+    """Return the probability that, on n' fresh samples, the true model's loss is not smaller than the other model's.
 
     Here n' is ``samples``, ``own`` and ``other`` are the variances of the two models' residuals, and ``cross`` is the
     covariance of the residuals. The probability is P(F >= (Q + A) / (Q - A)) with A = other - own and Q^2 = (own +
-    other)^2 - 4 cross^2. The probability is 1 if the two losses are equal with certainty.
+    other)^2 - 4 cross^2. If the two losses are always equal, the probability is 1.
     """
     from scipy.special import betainc
 
@@ -43,14 +43,15 @@ def worst_case_threshold(
 ) -> float:
     """Return the threshold rho of the F variable for the worst pair of models within ``radius`` B of their optima.
 
-    With a = sqrt(L) B and b = sqrt(mu) (Delta - B), rho is (s^2 + b^2) / (s^2 + a^2) if s^2 <= a b. Otherwise rho is
-    (1 + u) / (1 - u) with u = (b - a) / r, r^2 = (b - a)^2 + 4 s^2. For exact models without noise, rho is infinite,
-    because then no client errs.
+    With a = sqrt(L) B and b = sqrt(mu) (Delta - B), rho is (s^2 + b^2) / (s^2 + a^2) if s^2 <= a b. Otherwise rho is (1
+    + u) / (1 - u) with u = (b - a) / r, r^2 = (b - a)^2 + 4 s^2. For exact models without noise, rho is infinite,
+    because no client chooses a wrong model.
 
     Raises
     ------
     InvalidArgument
-        If the radius is not in [0, Delta / (1 + sqrt(kappa))). At the upper end, the worst case is a tie.
+        If the radius is not in [0, Delta / (1 + sqrt(kappa))). At the upper end of this range, the losses of two models
+        can be equal.
     """
     noise = float(noise)  # Python's floats overflow to infinity without a warning
     near = float(math.sqrt(smoothness) * radius)
@@ -82,7 +83,7 @@ def worst_case_error(
     Raises
     ------
     InvalidArgument
-        If the radius is not below Delta / (1 + sqrt(kappa)), for which the worst case is a tie.
+        If the radius is at least Delta / (1 + sqrt(kappa)), where the losses of two models can be equal.
     """
     from scipy.special import betainc
 

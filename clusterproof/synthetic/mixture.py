@@ -20,7 +20,7 @@ from clusterproof.common.notebook import html_table
 from clusterproof.common.validation import brief, check_count, check_number, check_seed
 
 SPELLED = 24
-"""Largest number of values for which the repr of a task is a constructor call; larger tasks get a short description."""
+"""Tasks with more values than this have a short description as repr, instead of a constructor call."""
 
 
 class Mixture(Task):
@@ -33,7 +33,7 @@ class Mixture(Task):
     """The true cluster of each client, integers (m,)."""
 
     call: ClassVar[str | None] = None
-    """Call on one line that recreates the task, used as repr of tasks that strategies draw."""
+    """Call on one line that recreates the task, used as the repr of tasks drawn by Hypothesis strategies."""
 
     optima: np.ndarray
     """Minimisers chi*_p of the clusters' expected losses, (P, d)."""
@@ -69,7 +69,7 @@ class Mixture(Task):
     @classmethod
     @abstractmethod
     def random(cls, *, clusters: int, clients: int, dimension: int, seed: int = 0) -> Mixture:
-        """Draw a task with these sizes; subclasses have further keyword parameters with defaults."""
+        """Draw a random task with these sizes; subclasses have additional keyword parameters with defaults."""
 
     @classmethod
     def numbers_held(cls, sizes: Mapping[str, int]) -> int:
@@ -80,7 +80,7 @@ class Mixture(Task):
         super().__init_subclass__(**options)
         if "random" in vars(cls):
             setattr(cls, "random", classmethod(checked(vars(cls)["random"].__func__)))  # noqa: B010  (mypy refuses to assign methods)
-        cls.__repr__ = cls.__repr__  # type: ignore[method-assign]  # a dataclass keeps a __repr__ defined by the class itself
+        cls.__repr__ = cls.__repr__  # type: ignore[method-assign]  # dataclass does not replace a __repr__ of the class itself
 
     @property
     def code(self) -> str:
@@ -119,7 +119,7 @@ class Mixture(Task):
 
     @property
     def _facts(self) -> dict[str, object]:
-        """Sizes of the task, and every parameter that is a number or a string."""
+        """Sizes of the task, and all parameters that are numbers or strings."""
         facts: dict[str, object] = {
             "clusters": self.clusters,
             "clients": self.clients,
@@ -178,11 +178,11 @@ class Mixture(Task):
 
     @property
     def basin_radius(self) -> float:
-        """Radius of initialisation in the CFL-MGD paper, sqrt(mu / L) Delta / 4 (Assumption 4)."""
+        """Largest distance of initial models from the optima in Assumption 4 of CFL-MGD, sqrt(mu / L) Delta / 4."""
         return 0.25 * self.separation / math.sqrt(self.condition_number)
 
     def reference_optima(self, target: str) -> np.ndarray:
-        """Return the optima of the clusters, the optimum of the pooled loss, or the optima of the clients."""
+        """Return the optima of the clusters, of the pooled loss, or of the clients, as ``target`` states."""
         return {
             "clusters": lambda: self.optima,
             "pooled": lambda: self.pooled_optimum[None, :],
@@ -192,7 +192,7 @@ class Mixture(Task):
     def initial_models(
         self, count: int, shape: tuple[int, ...], generator: np.random.Generator
     ) -> np.ndarray:
-        """Draw starting points in random directions from the optima.
+        """Draw initial models in random directions from the optima.
 
         With one model per cluster, model p starts half a ``basin_radius`` from optimum p, inside the region that the
         theorems require. With any other number of models, all models start half a ``separation`` from the pooled
@@ -209,7 +209,7 @@ class Mixture(Task):
 
 
 def one_line(code: str) -> str:
-    """Join code to one line."""
+    """Write code on one line."""
     return " ".join(code.split()).replace("( ", "(").replace(", )", ")")
 
 
@@ -250,7 +250,7 @@ def check_random(
 
 
 def read_array(argument: str, value: Any, axes: str, remedy: str) -> np.ndarray:
-    """Convert a value to a finite floating-point array with nonempty axes, named for example ``"P, d"``.
+    """Convert a value to a nonempty, finite floating-point array; ``axes`` names its axes, for example ``"P, d"``.
 
     Raises
     ------
@@ -270,7 +270,7 @@ def read_doubles(argument: str, value: Any, rule: str, remedy: str) -> np.ndarra
 
 
 def check_labels(labels: Any, clusters: int | None = None) -> np.ndarray:
-    """Check labels (m,): integers in 0 .. P - 1, each at least once. If ``clusters`` is None, P is inferred.
+    """Check labels (m,), integers from 0 to P - 1 that each occur at least once; if ``clusters`` is None, infer P.
 
     Raises
     ------
@@ -289,7 +289,7 @@ def check_labels(labels: Any, clusters: int | None = None) -> np.ndarray:
 def make_labels(clients: int, clusters: int, proportions: Any = None) -> np.ndarray:
     """Return sorted labels (m,) of m clients in P clusters with given proportions; no cluster is empty.
 
-    ``proportions`` holds P positive numbers l_p, which are rescaled to sum 1. If None, they are equal.
+    ``proportions`` contains P positive numbers l_p, which are rescaled to sum 1. If None, all are equal.
 
     Raises
     ------
@@ -318,9 +318,9 @@ def make_labels(clients: int, clusters: int, proportions: Any = None) -> np.ndar
 def place_optima(
     clusters: int, dimension: int, separation: float, generator: np.random.Generator
 ) -> np.ndarray:
-    """Draw random centres (P, d) with mean zero.
+    """Draw random optima (P, d) with mean zero.
 
-    The smallest distance between two centres is exactly ``separation``.
+    The smallest distance between two optima is exactly ``separation``.
     """
     centers = generator.standard_normal((clusters, dimension))
     centers -= centers.mean(axis=0)

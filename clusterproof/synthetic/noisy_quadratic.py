@@ -13,15 +13,15 @@ from clusterproof.synthetic.mixture import read_array
 from clusterproof.synthetic.quadratic import ExactQuadratics, QuadraticMixture, symmetrised
 
 NEGATIVE = 1e-12
-"""Largest size of a negative eigenvalue, relative to the largest eigenvalue, that we attribute to rounding."""
+"""Largest size of a negative eigenvalue, relative to the largest eigenvalue, that rounding errors can explain."""
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class NoisyQuadraticMixture(ExactQuadratics):
     """Clients with f_i(chi; y) = (chi - c_i)' A_i (chi - c_i) / 2 + y . (chi - c_i), y ~ N(0, Sigma).
 
-    Every gradient is A_i (chi - c_i) + y with a fresh y. When a client chooses among models, all models are evaluated
-    with the same y.
+    Every gradient is A_i (chi - c_i) + y with a fresh y. When a client chooses a model, it evaluates all models with
+    the same y.
 
     Parameters
     ----------
@@ -30,14 +30,14 @@ class NoisyQuadraticMixture(ExactQuadratics):
     centers
         Centres c_i, (m, d).
     covariance
-        Covariance Sigma of a gradient, symmetric positive semidefinite, (d, d), in squared units of a gradient.
+        Covariance Sigma of a gradient, a symmetric positive semidefinite matrix (d, d), in squared units of a gradient.
     labels
         True cluster of each client, integers (m,).
 
     Raises
     ------
     InvalidArgument
-        If an argument has a wrong shape, is not finite, or a matrix is not symmetric and definite.
+        If an argument has the wrong shape or is not finite, or if a matrix is not symmetric and definite.
     """
 
     name: ClassVar[str] = "noisy-quadratic"
@@ -124,11 +124,11 @@ class NoisyQuadraticMixture(ExactQuadratics):
         return super().loss_variance(model, cluster) + float(noise)
 
     def gradient_variance(self, model: np.ndarray, cluster: int) -> float:
-        """Return the mean squared distance between a client's and the cluster's gradient, at one model (d,)."""
+        """Return the mean squared distance of a client's gradient from the cluster's gradient, at one model (d,)."""
         return super().gradient_variance(model, cluster) + float(np.trace(self.covariance))
 
     def misclassification_probability(self, models: np.ndarray, cluster: int) -> np.ndarray:
-        """Return for each model the probability, over clients and noise, that it is as good as the true model, (P,)."""
+        """Return the probability, over clients and noise, that each model's loss is at most the true model's, (P,)."""
         from scipy.special import ndtr  # this module is slow to import
 
         models = np.asarray(models, dtype=float)

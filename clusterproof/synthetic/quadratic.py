@@ -23,16 +23,16 @@ from clusterproof.synthetic.mixture import (
 )
 
 ROUNDING = 1e-12
-"""Largest asymmetry, relative to the largest entry, that we attribute to rounding.
+"""Largest asymmetry, relative to the largest entry, that rounding errors can explain.
 
-We average a matrix with its transpose.
+A matrix with a smaller asymmetry is replaced by the mean of the matrix and its transpose.
 """
 
 
 class ExactQuadratics(Mixture):
     """Base class for the losses (chi - c_i)' A_i (chi - c_i) / 2 without noise; subclasses declare the fields.
 
-    The expected loss of a cluster is the mean over the cluster's clients, and all variances are over these clients.
+    The expected loss of a cluster is the mean of its clients' losses, and all variances are over its clients.
     """
 
     hessians: np.ndarray
@@ -124,13 +124,13 @@ class ExactQuadratics(Mixture):
         return float(self._losses(model[None, :], clients).var())
 
     def gradient_variance(self, model: np.ndarray, cluster: int) -> float:
-        """Return the mean squared distance between a client's and the cluster's gradient, at one model (d,)."""
+        """Return the mean squared distance of a client's gradient from the cluster's gradient, at one model (d,)."""
         clients = np.flatnonzero(self.labels == cluster)
         gradients = np.einsum("mij,mj->mi", self.hessians[clients], model - self.centers[clients])
         return float(gradients.var(axis=0).sum())
 
     def misclassification_probability(self, models: np.ndarray, cluster: int) -> np.ndarray:
-        """Return for each model the share of the cluster's clients with a loss at most the true model's loss, (P,)."""
+        """Return the share of the cluster's clients for which each model's loss is at most the true model's, (P,)."""
         clients = np.flatnonzero(self.labels == cluster)
         losses = self._losses(np.asarray(models, dtype=float), clients)
         errors = (losses[:, cluster, None] >= losses).mean(axis=0)
@@ -183,14 +183,14 @@ class QuadraticMixture(ExactQuadratics):
     labels
         True cluster of each client, integers (m,).
     client_samples
-        Numbers of samples n_i for ``weighting="samples"``, positive integers (m,). If None, all are equal. The numbers
-        do not affect the expected loss of a cluster, which is the plain mean.
+        Numbers of samples n_i for ``weighting="samples"``, positive integers (m,). If None, all are equal. These
+        numbers do not affect the expected loss of a cluster, which is an unweighted mean.
 
     Raises
     ------
     InvalidArgument
-        If an argument has a wrong shape or is not finite. If a Hessian is not positive definite, or not symmetric up to
-        rounding; the message names the client.
+        If an argument has the wrong shape or is not finite. If a Hessian is not positive definite, or not symmetric up
+        to rounding; the message states the client.
     """
 
     name: ClassVar[str] = "quadratic"

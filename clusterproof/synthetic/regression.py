@@ -48,10 +48,10 @@ class RegressionMixture(Mixture):
     samples
         Number of samples in a batch (n'); a client draws separate batches for losses and for gradients.
     data
-        ``"fresh"`` draws a new batch for every use, as the papers assume. ``"fixed"`` gives each client one data set.
-        ``"population"`` uses the exact expected loss.
+        ``"fresh"`` draws a new batch for every use, as the papers assume. With ``"fixed"``, each client has one fixed
+        data set. ``"population"`` uses the exact expected loss.
     sampling
-        Simulation of fresh batches. ``"exact"`` draws losses and gradients from their distribution, without samples.
+        How to simulate fresh batches. ``"exact"`` draws losses and gradients directly from their distribution.
         ``"direct"`` draws every sample, as a reference.
     seed
         Seed of the fixed data sets.
@@ -59,7 +59,7 @@ class RegressionMixture(Mixture):
     Raises
     ------
     InvalidArgument
-        If an argument has a wrong shape, is not finite or is out of range.
+        If an argument has the wrong shape, is not finite or is out of range.
     """
 
     name: ClassVar[str] = "regression"
@@ -127,10 +127,10 @@ class RegressionMixture(Mixture):
         samples
             Number of samples in a batch (n'); a client draws separate batches for losses and for gradients.
         data
-            "fresh" draws a new batch for every use, "fixed" gives each client one data set, "population" uses the
+            "fresh" draws a new batch for every use, "fixed" uses one data set per client, "population" uses the
             expected loss.
         sampling
-            "exact" draws losses and gradients from their distribution, without samples; "direct" draws every sample.
+            "exact" draws losses and gradients directly from their distribution; "direct" draws every sample.
         proportions
             Shares of the clients in the clusters (l_p). If None, they are equal.
         seed
@@ -211,8 +211,8 @@ class RegressionMixture(Mixture):
         """Return for each wrong model the exact probability that its loss is at most the true model's, (..., P).
 
         The client belongs to cluster p = ``cluster``, has ``samples`` fresh samples, and should choose model p among
-        models (..., P, d). Entry p is 0. For two models, the other entry is the probability of a wrong choice. For more
-        models, the sum of the entries is an upper bound on this probability.
+        models (..., P, d). Entry p is 0. The probability of a wrong choice is the sum of all entries if there are two
+        models; otherwise the sum is an upper bound.
         """
         one = self.covariances
         rooted = one.root_times(np.asarray(models, dtype=float) - self.optima[cluster], cluster)
@@ -266,8 +266,8 @@ class RegressionMixture(Mixture):
     ) -> np.ndarray:
         """Return for each cluster the sum of the participants' gradients at the cluster's model, (..., P, d).
 
-        With fresh batches and exact sampling, one vector is drawn per pair of true cluster and chosen model, regardless
-        of the number of clients.
+        With fresh batches and exact sampling, the task draws one vector for each pair of true cluster and chosen model,
+        regardless of the number of clients.
         """
         if self.data != "fresh" or self.sampling != "exact":
             return np.asarray(super().gradient_sums(models, clients, assignments, generator))
@@ -284,7 +284,7 @@ class RegressionMixture(Mixture):
     def choose_and_sum(
         self, models: np.ndarray, clients: np.ndarray, randomness: Randomness
     ) -> tuple[np.ndarray, np.ndarray]:
-        """Return choices and sums of gradients, for fixed data in one pass; see ``Task.choose_and_sum``."""
+        """Return choices and sums of gradients, in a single pass over fixed data; see ``Task.choose_and_sum``."""
         if self.data == "fixed" and clients.ndim == 1:
             return self._stored_rows.choose_and_sum(models, clients)
         chosen, sums = super().choose_and_sum(models, clients, randomness)
@@ -295,7 +295,7 @@ class RegressionMixture(Mixture):
     ) -> np.ndarray:
         """Return the products of each batch's Hessian X'X/n with a direction v; both have the shape (..., k, d).
 
-        The product is drawn like a gradient: X'X/n v is the gradient, without noise, at distance v from the optimum.
+        The product is drawn like a gradient, because X'X/n v is the gradient without noise at the optimum plus v.
         """
         labels = self.labels[clients]
         if self.data == "fresh" and self.sampling == "exact":

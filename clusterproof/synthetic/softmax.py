@@ -21,16 +21,16 @@ TRAINING_SHARE = 0.8
 class SoftmaxMixture(Task):
     """Clients whose loss is the mean cross-entropy of a linear classifier on the client's own training data.
 
-    A model is a flattened matrix (classes, features + 1); the last column holds the biases, and the other columns hold
-    the weights. Data are drawn as in the authors' code: client i of cluster p has 5 (int(e^z) + 50) samples with z ~
-    N(4, 4). A sample x is uniform on [0, 1]^f, and its class is argmax(W_p x + b_p + eps / 2) with standard normal eps.
-    Each cluster has one number drawn from N(0, 1), and the entries of W_p and b_p are normal around this number. A
-    fifth of the samples is used for testing.
+    A model is a flattened matrix (classes, features + 1); the last column contains the biases, and all other columns
+    contain the weights. Data are drawn as in the authors' code: client i of cluster p has 5 (int(e^z) + 50) samples
+    with z ~ N(4, 4). A sample x is uniform on [0, 1]^f, and its class is argmax(W_p x + b_p + eps / 2) with standard
+    normal eps. Each cluster has one number drawn from N(0, 1), and the entries of W_p and b_p are normal around this
+    number. A fifth of the samples is used for testing.
 
     Parameters
     ----------
     clients, clusters
-        Numbers of clients (m) and of clusters (P); the clusters' sizes are equal or differ by one.
+        Numbers of clients (m) and of clusters (P). The sizes of two clusters differ by at most one client.
     features, classes
         Numbers of features and classes of the data; a model has d = classes * (features + 1) parameters.
     largest
@@ -38,9 +38,9 @@ class SoftmaxMixture(Task):
     precision
         ``"double"`` or ``"single"``: precision of the data and the starting points, and therefore of a run.
     batch_size
-        Number of samples in a mini-batch. If given, a local step is a pass over the client's data in a new order, with
-        one gradient step per mini-batch. The last mini-batch may be smaller. Losses and gradients outside local steps
-        always use all samples.
+        Number of samples in a mini-batch. If it is given, a local step is a pass over the client's data in a new random
+        order, with one gradient step per mini-batch. The last mini-batch may be smaller. Losses and gradients outside
+        local steps always use all samples.
     seed
         Seed of the data.
 
@@ -85,14 +85,14 @@ class SoftmaxMixture(Task):
 
     @cached_property
     def generating_models(self) -> np.ndarray:
-        """Classifiers that determine the classes of the samples, (P, d)."""
+        """True classifiers, from which the classes of the samples are drawn, (P, d)."""
         stream = generator(self.seed, "softmax", "classifiers")
         means = stream.standard_normal((self.clusters, 1))
         return np.asarray(means + stream.standard_normal((self.clusters, self.dimension)))
 
     @cached_property
     def client_samples(self) -> np.ndarray:
-        """Training samples of each client (n_i), (m,)."""
+        """Number of training samples of each client (n_i), (m,)."""
         return np.array([len(targets) for _, targets in self.training])
 
     def initial_models(
@@ -152,7 +152,7 @@ class SoftmaxMixture(Task):
         anchors: np.ndarray | None = None,
         corrections: np.ndarray | None = None,
     ) -> Trained:
-        """Carry out local steps (see ``Task.local_steps``), with mini-batches if ``batch_size`` is given."""
+        """Take local steps as in ``Task.local_steps``, with mini-batches if ``batch_size`` is given."""
         if self.batch_size is None:
             return super().local_steps(
                 points,
@@ -239,7 +239,7 @@ def _probabilities(scores: np.ndarray) -> np.ndarray:
 
 
 def _each(clients: np.ndarray, shape: tuple[int, ...]) -> Iterator[tuple[tuple[int, ...], int]]:
-    """Yield the position and the number of every client in (..., k) one by one, because data sets differ in size."""
+    """Yield position and index of each client in (..., k), because clients have data sets of different sizes."""
     spread = np.broadcast_to(clients, shape)
     for place in np.ndindex(shape):
         yield place, int(spread[place])

@@ -1,4 +1,4 @@
-"""Compute losses and gradients on clients' stored regression samples, without forming d x d matrices."""
+"""Losses and gradients on clients' stored regression samples, computed without d x d matrices."""
 
 from __future__ import annotations
 
@@ -11,18 +11,18 @@ import numpy as np
 from clusterproof.common.arrays import argmin_smallest_index
 
 CACHED = 2**16
-"""Number of entries in one client's rows up to which we process several clients in one product."""
+"""Several clients are processed in one matrix product if each client has at most this number of entries."""
 
 TOGETHER = 8 * CACHED
-"""Number of entries in a product over several clients.
+"""Largest number of entries in a matrix product over several clients.
 
-With fewer entries, there are more calls. With more entries, the rows leave the cache and are read twice.
+Smaller products require more calls. Larger products do not fit into the processor's cache, so rows are read twice.
 """
 
 
 @dataclass(frozen=True, eq=False)
 class StoredRows:
-    """For every client, rows with the same sums of squares and products as the client's n samples.
+    """Compressed data of each client: rows with the same sums of squares and products as the client's n samples.
 
     Attributes
     ----------
@@ -31,7 +31,7 @@ class StoredRows:
     targets
         Targets y, (m, 1, r).
     samples
-        Number of samples n, which is the divisor of sums over rows.
+        Number of samples n, by which sums over rows are divided.
     """
 
     features: np.ndarray
@@ -40,7 +40,7 @@ class StoredRows:
 
     @classmethod
     def of(cls, data: Iterable[tuple[np.ndarray, np.ndarray]]) -> StoredRows:
-        """Reduce each client's features (n, d) and targets (n,) to a triangle if there are more than d + 1 samples."""
+        """Compress each client's features (n, d) and targets (n,) to d + 1 rows if n > d + 1, by a QR decomposition."""
         samples, parts = 0, []
         for features, targets in data:
             rows = np.column_stack([features, targets])
@@ -79,8 +79,8 @@ class StoredRows:
     def choose_and_sum(self, models: np.ndarray, clients: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """Return the model that each client chooses, (..., k), and per model the sum of gradients, (..., P, d).
 
-        The gradients use the residuals of the losses. Clients with few samples are processed in groups, and other
-        clients one at a time. A client's rows are then still in the cache when they are used a second time.
+        The gradients use the residuals of the losses. Clients with few samples are processed in groups, and all others
+        one at a time, so that the rows are still in the processor's cache when they are used a second time.
         """
         X, y = self._rows(clients)
         columns = models.reshape(-1, models.shape[-1])
@@ -109,7 +109,7 @@ class StoredRows:
             residuals -= targets
             squares = np.einsum("qr,qr->q", residuals, residuals)
             own[:] = squares.reshape(runs, P)
-            if runs == 1:  # avoid arrays of one number
+            if runs == 1:  # avoid arrays with a single entry
                 only = squares.argmin()
                 sums[0, only] += residuals[only] @ features
             else:
@@ -139,7 +139,7 @@ class StoredRows:
         return np.asarray(np.einsum("...r,...r->...", residuals, residuals) / (2 * self.samples))
 
     def _rows(self, clients: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """Return features (..., k, r, d) and targets (..., k, 1, r) of clients, as views if these are consecutive."""
+        """Return features (..., k, r, d) and targets (..., k, 1, r) of clients, as views for consecutive clients."""
         first = int(clients.min())
         consecutive = slice(first, first + clients.shape[-1])
         every = np.arange(len(self.features))
@@ -148,7 +148,7 @@ class StoredRows:
 
 
 def clients_together(numbers: int) -> int:
-    """Return the number of clients to process in one product, if each client has this number of entries."""
+    """Return the number of clients to process in one matrix product if each client has ``numbers`` entries."""
     return 1 if numbers > CACHED else TOGETHER // numbers
 
 

@@ -1,4 +1,4 @@
-"""Losses with two-valued noise, for which Chebyshev's, Cantelli's and Markov's inequalities become equalities."""
+"""Losses with two-valued noise, for which the inequalities of Chebyshev, Cantelli and Markov are equalities."""
 
 from __future__ import annotations
 
@@ -24,16 +24,16 @@ from clusterproof.synthetic.mixture import (
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class TwoPointMixture(Mixture):
-    """Clients with f(chi; z) = ||chi - chi*_p||^2 / 2 + z u_p . (chi - c_p), z of mean 0 and variance 1.
+    """Clients with f(chi; z) = ||chi - chi*_p||^2 / 2 + z u_p . (chi - c_p), where z has mean 0 and variance 1.
 
     z is sqrt((1 - q) / q) with probability q and -sqrt(q / (1 - q)) otherwise, where q is the ``rarity``. Up to a term
     that does not depend on chi, this is the squared loss of y = chi*_p - z u_p. Both L and mu are 1. The noise of the
-    gradient is the same everywhere; the noise of the loss grows with the distance from c_p along u_p.
+    gradient does not depend on the model; the noise of the loss grows with the distance from c_p along u_p.
 
-    Take one sample, two models on both sides of c_p, and a rare jump that exactly compensates the expected gap between
-    the losses. A client then errs with the probability q that Cantelli's inequality allows. With a rarity of 1/2, the
-    norm of the gradient's noise equals its standard deviation on every sample. Then Markov's inequality for this norm
-    is attained.
+    Suppose that there is one sample, that two models lie on opposite sides of c_p, and that the rare value of z exactly
+    compensates the difference between the expected losses. A client then chooses the wrong model with probability q,
+    the upper bound in Cantelli's inequality. If the rarity is 1/2, the norm of the gradient's noise equals its standard
+    deviation on every sample, so Markov's inequality for this norm is an equality.
 
     Parameters
     ----------
@@ -53,7 +53,7 @@ class TwoPointMixture(Mixture):
     Raises
     ------
     InvalidArgument
-        If an argument has a wrong shape, is not finite or is out of range.
+        If an argument has the wrong shape, is not finite or is out of range.
     """
 
     name: ClassVar[str] = "two-point"
@@ -180,8 +180,8 @@ class TwoPointMixture(Mixture):
     def misclassification_probability(self, models: np.ndarray, cluster: int) -> np.ndarray:
         """Return the exact probability that another model's loss is at most the true model's loss, (..., P).
 
-        See ``RegressionMixture``. The computation uses that the number of rare samples among n' is binomial. The entry
-        of the true cluster is 0. Rounding errors decide whether an exact tie counts.
+        See ``RegressionMixture``. The number of rare values among n' samples is binomial. The entry of the true cluster
+        is 0. If two losses can be exactly equal, rounding errors decide whether this case counts.
         """
         from scipy.special import bdtr
 
@@ -239,7 +239,7 @@ class TwoPointMixture(Mixture):
         return np.asarray(common + (rare - common) * (counts / self.samples))
 
     def _tilted(self, models: np.ndarray, labels: np.ndarray, noise: np.ndarray) -> np.ndarray:
-        """Return the losses (..., k, P) of clients with these labels (..., k) and these means of z."""
+        """Return the losses (..., k, P) of clients with given labels (..., k) and given means of z."""
         offsets = models[..., None, :, :] - self.optima[labels][..., None, :]
         levers = models[..., None, :, :] - self.centers[labels][..., None, :]
         tilt = np.einsum("...kpd,...kd->...kp", levers, self.noise_gradients[labels])

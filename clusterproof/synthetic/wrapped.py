@@ -1,4 +1,4 @@
-"""Tasks that wrap another task: the base class, and tasks that convert arrays to another array library."""
+"""Tasks that wrap another task: a base class, and a task that converts arrays to another array library."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from clusterproof.common.arrays import Array, to_numpy
 
 
 class WrappedTask(Task):
-    """Base class with the same sizes, labels, settings and optima as ``task``.
+    """Base class of wrappers, with the same sizes, labels, settings and optima as the wrapped ``task``.
 
     Subclasses define losses and gradients.
     """
@@ -49,11 +49,11 @@ class WrappedTask(Task):
     def initial_models(
         self, count: int, shape: tuple[int, ...], generator: np.random.Generator
     ) -> np.ndarray:
-        """Draw starting models with the wrapped task, (*shape, count, d)."""
+        """Draw initial models with the wrapped task, (*shape, count, d)."""
         return np.asarray(self.task.initial_models(count, shape, generator))
 
     def reference_optima(self, target: str) -> np.ndarray | None:
-        """Return the optima that an algorithm approximates, as NumPy arrays."""
+        """Return the optima of the wrapped task as NumPy arrays, see ``Task.reference_optima``."""
         return self.task.reference_optima(target)
 
 
@@ -71,16 +71,16 @@ def _served(name: str) -> Callable[..., Any]:
 
 @dataclass(frozen=True, eq=False)
 class OnArrays(WrappedTask):
-    """A task with the same numbers as ``task``, in arrays of another library.
+    """A task that computes the same numbers as ``task``, but returns arrays of another library.
 
     Parameters
     ----------
     task
-        Any task that computes in NumPy. This task lacks every optional computation that ``task`` lacks.
+        Any task that computes with NumPy arrays. The wrapper has the same optional methods as ``task``.
     namespace
         An array-API namespace such as ``array_api_compat.torch`` or ``array_api_strict``.
     device
-        Device of the arrays; None stands for the library's default.
+        Device of the arrays, or None for the library's default.
     """
 
     task: Task

@@ -1,1 +1,1 @@
-"""Import user-supplied data, networks and algorithms, given as references."""
+"""Import of user-supplied data, networks and algorithms, given as references ``MODULE:NAME`` or ``FILE.py:NAME``."""

@@ -1,4 +1,4 @@
-"""Make a network with one parameter vector from a user's ``torch.nn.Module``."""
+"""Networks with a single parameter vector, created from a user's ``torch.nn.Module``."""
 
 from __future__ import annotations
 
@@ -18,23 +18,23 @@ from clusterproof.neural.data.images import Images
 from clusterproof.neural.networks import Network
 
 GIVEN = ("sample_shape", "classes")
-"""Arguments for a function that makes a module. The function receives only the arguments that match its parameters."""
+"""Arguments for a function that creates a module. The function receives only those that match its parameters."""
 
 TRIED = 4
-"""Number of samples for the trial of a module."""
+"""Number of samples with which a module is tried."""
 
 
 class ModuleNetwork(Network):
-    """A network with the scores of a user's module. The scores must depend only on the parameters and the sample.
+    """A network whose scores are computed by a user's module. They must depend only on the parameters and the sample.
 
     Parameters
     ----------
     name, options
-        Name in configurations, and the options that were used to make the module.
+        Name in configurations, and the options with which the module was created.
     make
-        Function that makes the module, initialised with PyTorch's generator.
+        Function that creates the module, and initialises it with PyTorch's generator.
     samples, classes
-        A few samples (b, ...) for a trial, and the required number of scores per sample.
+        A few samples (b, ...) with which the module is tried, and the required number of scores per sample.
 
     Raises
     ------
@@ -81,11 +81,11 @@ class ModuleNetwork(Network):
         return True
 
     def trained_parameters(self) -> dict[str, Tensor]:
-        """Return the parameters that are not frozen, indexed by name."""
+        """Return all parameters except frozen ones, indexed by name."""
         return {name: value for name, value in self.named_parameters() if value.requires_grad}
 
     def constants(self, like: Tensor) -> dict[str, Tensor]:
-        """Return buffers and frozen parameters, indexed by name; floating-point tensors get the type of ``like``."""
+        """Return buffers and frozen parameters, indexed by name; floating-point tensors have the type of ``like``."""
         values = dict(self.named_buffers())
         values |= {name: value for name, value in self.named_parameters() if not value.requires_grad}
         return {
@@ -94,7 +94,7 @@ class ModuleNetwork(Network):
         }
 
     def draw_model(self, generator: np.random.Generator) -> np.ndarray:
-        """Draw a model (d,) with the module's initialisation; the generator draws one seed."""
+        """Draw a model (d,) by initialising the module with a seed from the generator."""
         module = initialised(self.make, int(generator.integers(2**63)))
         values = [value.detach() for value in module.parameters() if value.requires_grad]
         return np.concatenate([value.numpy().ravel() for value in values])
@@ -105,7 +105,7 @@ class ModuleNetwork(Network):
         return scores
 
     def _try(self) -> None:
-        """Call the module on the samples for the trial, and check the scores."""
+        """Call the module on the samples, and check its scores."""
 
         def refuse(rule: str, remedy: str) -> InvalidArgument:
             return InvalidArgument("network.name", self.name, rule, remedy)
@@ -137,24 +137,24 @@ class ModuleNetwork(Network):
 
 
 def own_network(name: str, images: Images, options: Mapping[str, Any]) -> Network:
-    """Make a network for a data set from a user's reference.
+    """Create a network for a data set from a reference to user-supplied code.
 
     Parameters
     ----------
     name
         A reference (see ``references``) to a ``torch.nn.Module`` class or to a function that returns a module. The
-        class or function is called with the options. It also receives ``sample_shape`` and ``classes`` if it has
-        parameters with these names. The reference may also name a subclass of ``Network``, or a module; each model then
-        starts with a copy whose layers are initialised again with ``reset_parameters``.
+        class or function is called with the options, and with ``sample_shape`` and ``classes`` if it has parameters
+        with these names. The reference may also be to a subclass of ``Network``, or to a module. In the last case, each
+        model starts from a copy whose layers are initialised again by ``reset_parameters``.
     images
-        The training data, for a trial with a few samples.
+        The training data; a few samples are used to try the network.
     options
         Further arguments.
 
     Raises
     ------
     InvalidArgument
-        If the network cannot be imported or made, or a sample's scores depend on more than the parameters and the
+        If the network cannot be imported or created, or if its scores depend on anything except the parameters and the
         sample.
     """
     given = load_own("network", name)
@@ -172,12 +172,12 @@ def own_network(name: str, images: Images, options: Mapping[str, Any]) -> Networ
 def maker(
     name: str, given: Any, shape: tuple[int, ...], classes: int, options: Mapping[str, Any]
 ) -> Callable[[], nn.Module]:
-    """Return a function without arguments that makes a module.
+    """Return a function without arguments that creates a module.
 
     Raises
     ------
     InvalidArgument
-        If the object neither is a module nor makes a module, or if the call raises an error.
+        If the object is not a module and does not create a module, or if the call raises an error.
     """
     if isinstance(given, nn.Module):
         return lambda: _initialised_again(name, given)
@@ -201,14 +201,14 @@ def maker(
 
 
 def initialised(make: Callable[[], nn.Module], seed: int) -> nn.Module:
-    """Seed PyTorch's generator, make a module, and restore the generator."""
+    """Create a module after seeding PyTorch's generator, and restore the generator afterwards."""
     with torch.random.fork_rng(devices=[]):
         torch.manual_seed(seed)
         return make()
 
 
 def _initialised_again(name: str, module: nn.Module) -> nn.Module:
-    """Copy a module, and initialise the layers of the copy."""
+    """Copy a module, and initialise all layers of the copy again."""
     twin = copy.deepcopy(module)
     layers: dict[nn.Module, None] = {}
     # children first, as in constructors, because nn.MultiheadAttention then sets the bias of its output layer to 0

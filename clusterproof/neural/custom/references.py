@@ -1,4 +1,4 @@
-"""Handle references to user-supplied code, ``MODULE:NAME`` or ``FILE.py:NAME``: imports, errors and digests."""
+"""References to user-supplied code, ``MODULE:NAME`` or ``FILE.py:NAME``: imports, error messages and digests."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ from clusterproof.opened_files import watch
 from clusterproof.user_files import digests_of, is_of, load_file, load_named
 
 OWN = ("data", "network", "algorithm", "measure")
-"""Arguments that accept user-supplied code: sections of a configuration, and the option of ``run``."""
+"""Arguments that accept user-supplied code: sections of a configuration, and the option ``measure`` of ``run``."""
 
 HOW = "MODULE:NAME or FILE.py:NAME"
 
@@ -34,7 +34,7 @@ LONGEST_ERROR = 300
 
 
 def require_name(argument: str, reference: str) -> None:
-    """Raise an error if a reference names only a file; suggest the last object that the file defines."""
+    """Raise an error if a reference contains only a file; suggest the last object that the file defines."""
     if reference.endswith(".py"):
         names = _defined_in(reference)
         remedy = (
@@ -65,13 +65,13 @@ def is_own(section: str, name: str) -> bool:
 
 
 def settled(reference: str) -> str:
-    """Make the path in a reference absolute, so that the reference is valid in every working folder."""
+    """Make the path in a reference absolute, so that the reference does not depend on the working folder."""
     place, _, name = reference.rpartition(":")
     return f"{os.path.abspath(place)}:{name}" if place.endswith(".py") else reference
 
 
 def load_own(section: str, name: str) -> Any:
-    """Import a referenced object, also from the working folder; a file may import other files in the same folder.
+    """Import the object of a reference. Modules may be in the working folder, and files may import their neighbours.
 
     Parameters
     ----------
@@ -83,7 +83,7 @@ def load_own(section: str, name: str) -> Any:
     Raises
     ------
     InvalidArgument
-        If the import fails or the name does not exist; the error names the argument as ``section.name``.
+        If the import fails or the name does not exist; the message contains the argument as ``section.name``.
     """
     place, _, attribute = name.rpartition(":")
     argument = f"{section}.name"
@@ -165,7 +165,7 @@ def keyword_types(kind: Callable[..., Any]) -> dict[str, Any]:
 
 
 def user_error(section: str, name: str, error: BaseException, rule: str = "raised") -> InvalidArgument:
-    """Return a one-line error for user-supplied code, with file and line of the innermost call in this code, if any.
+    """Return a one-line error for user-supplied code, with the file and the line of its innermost call.
 
     Parameters
     ----------
@@ -174,7 +174,7 @@ def user_error(section: str, name: str, error: BaseException, rule: str = "raise
     error
         Error that the code raised.
     rule
-        Rule that begins the message.
+        Beginning of the message.
     """
     text = " ".join(f"{type(error).__name__}: {error_text(error)}".split())
     text = text if len(text) <= LONGEST_ERROR else f"{text[:LONGEST_ERROR]} ..."
@@ -189,7 +189,7 @@ def user_error(section: str, name: str, error: BaseException, rule: str = "raise
 def naming_user_code(names: Mapping[str, str]) -> Iterator[None]:
     """Convert errors of user-supplied code to ``InvalidArgument``; raise all other errors unchanged.
 
-    An error is attributed to the code with the innermost call in the traceback.
+    The error is attributed to the code to which the innermost call in the traceback belongs.
 
     Parameters
     ----------
@@ -209,7 +209,7 @@ def naming_user_code(names: Mapping[str, str]) -> Iterator[None]:
 
 
 def _lines(section: str, name: str, error: BaseException) -> list[tuple[int, str, int]]:
-    """Return depth, file and line of each call to user-supplied code in a traceback."""
+    """Return the depth, the file and the line of each call to user-supplied code in a traceback."""
     if not is_own(section, name):
         return []
     place = name.rpartition(":")[0]
@@ -223,12 +223,12 @@ def _lines(section: str, name: str, error: BaseException) -> list[tuple[int, str
 
 
 def code_sums(names: Mapping[str, str]) -> dict[str, dict[str, str]]:
-    """Return the SHA-256 of each file of user-supplied code and its imports, indexed by section and path.
+    """Return SHA-256 hashes of all files of user-supplied code and of its imports, indexed by section and path.
 
     Parameters
     ----------
     names
-        Names of data, network and algorithm, indexed by section; built-in names have no digest.
+        Names of data, network and algorithm, indexed by section; built-in names have no hash.
     """
     sums = {}
     for section, name in names.items():
@@ -247,7 +247,7 @@ def code_sums(names: Mapping[str, str]) -> dict[str, dict[str, str]]:
 def import_place(place: str) -> ModuleType:
     """Import a module with the given name, or from a file ``FILE.py``; both may import files in the same folder.
 
-    From then on, Clusterproof records the files that this process opens, see ``opened_files``.
+    Afterwards, Clusterproof records all files that this process opens, see ``opened_files``.
     """
     watch()
     return load_file(place) if place.endswith(".py") else load_named(place)

@@ -1,4 +1,4 @@
-"""Read user-supplied data: samples of any shape, in one list or one list per client."""
+"""User-supplied data: samples of any shape, in one list or in one list per client."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ FLOATING = (np.float16, np.float32, np.float64)
 
 
 class _Unsuitable(Exception):
-    """An error about unsuitable data. Its attributes are the rule that the data break and the remedy."""
+    """Error about unsuitable data; its arguments are the broken rule and the remedy."""
 
 
 def read_own(name: str) -> ImageSet:
@@ -35,15 +35,15 @@ def read_own(name: str) -> ImageSet:
         A reference, see ``references``, to an object or to a function that returns it. The object is an ``ImageSet`` or
         a mapping. In a mapping, ``train`` and ``test`` are each a pair of samples (n, ...) and labels (n,), or a
         PyTorch data set whose items are such pairs. Both can also be lists with one pair or data set per client, of any
-        size. ``clusters`` gives the true cluster of each client, counted from 0; by default there is one cluster. By
-        default, ``classes`` is the largest label plus one. Samples of type uint8 are 0 to 255, and are divided by 255
-        before use. Floats are used unchanged, but a type that PyTorch lacks becomes float64. Other integers are codes,
-        which only a user-supplied network accepts.
+        size. ``clusters`` contains the true cluster of each client, counted from 0; by default, all clients belong to
+        one cluster. By default, ``classes`` is the largest label plus one. Samples of type uint8 have values from 0 to
+        255, and are divided by 255 before use. Floats are used unchanged; types that PyTorch lacks are converted to
+        float64. All other integers are codes, which only a user-supplied network accepts.
 
     Raises
     ------
     InvalidArgument
-        If the object cannot be imported or called, or the value has another form.
+        If the object cannot be imported or called, or if its value does not have one of these forms.
     """
     data = load_own("data", name)
     try:
@@ -68,7 +68,7 @@ def read_own(name: str) -> ImageSet:
 
 
 def _convert(data: Any) -> tuple[Images, Images, Owners | None]:
-    """Convert a mapping (see ``read_own``) to two halves, and the owner of each sample if the mapping is divided."""
+    """Convert a mapping (see ``read_own``) to two halves, and to owners of the samples if it is divided."""
     if not isinstance(data, Mapping) or not {"train", "test"} <= set(data):
         raise _Unsuitable(f"must be {FORM}", f"give such an object, not a {type(data).__name__}")
     unknown = sorted(set(map(str, data)) - set(KEYS))
@@ -99,7 +99,7 @@ def _convert(data: Any) -> tuple[Images, Images, Owners | None]:
 
 
 def _is_divided(half: Any) -> bool:
-    """Return whether a half is a list with one pair or data set per client, rather than one pair of arrays."""
+    """Return whether a half is a list with one pair or data set per client, instead of a single pair of arrays."""
     if not isinstance(half, list | tuple) or not half or any(hasattr(part, "shape") for part in half):
         return False
     return len(half) != 2 or all(map(_is_data, half))
@@ -145,7 +145,7 @@ def _pair(half: str, data: Any) -> tuple[np.ndarray, np.ndarray]:
 
 
 def _join(pairs: Sequence[tuple[np.ndarray, np.ndarray]], classes: int) -> Images:
-    """Join the samples of all clients to one array."""
+    """Concatenate the samples of all clients."""
     samples = np.concatenate([samples for samples, _ in pairs])
     if samples.dtype.kind in "iu" and samples.dtype != np.uint8:
         samples = samples.astype(np.int64)

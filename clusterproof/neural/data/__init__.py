@@ -1,1 +1,1 @@
-"""Real image data: list, download, verify and read the available data sets."""
+"""Image data sets: descriptions, downloads, checks and readers."""

@@ -1,7 +1,7 @@
 """The data sets in ``catalogue.json``, and functions that read scikit-learn's digits, gzipped idx files and CIFAR-10.
 
-Before a file is read, its SHA-256, or the SHA-256 of its archive, is compared with the published value. Therefore the
-readers do not check formats.
+Before a file is read, its SHA-256 hash, or the hash of its archive, is compared with the published value. The readers
+therefore do not check formats.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ def read_digits(_: Mapping[str, bytes]) -> ImageSet:
 
 
 def _table() -> np.ndarray:
-    """Read grey values and labels, (1797, 65), from a file of scikit-learn, because its import takes seconds."""
+    """Read grey values and labels, (1797, 65), from a file of scikit-learn without importing it, which is slow."""
     found = importlib.util.find_spec("sklearn")
     if found is None or found.origin is None:
         raise InvalidArgument(
@@ -79,14 +79,14 @@ def read_records(content: bytes) -> tuple[np.ndarray, np.ndarray]:
 
 
 def _read_half(contents: Mapping[str, bytes], half: str, classes: int, *, transposed: bool = False) -> Images:
-    """Read the image file and the label file of the training or test half.
+    """Read the image file and the label file of one half, training or test.
 
     Parameters
     ----------
     half
-        Common beginning of both files' names.
+        Common prefix of the names of both files.
     transposed
-        Whether rows and columns of images are exchanged in the file; the result has the usual order.
+        Whether the file contains transposed images; the result is never transposed.
     """
     pixels = read_idx(contents[f"{half}-images-idx3-ubyte.gz"], (-1, 28, 28))
     labels = read_idx(contents[f"{half}-labels-idx1-ubyte.gz"], (-1,))
@@ -116,7 +116,7 @@ def read_cifar10(contents: Mapping[str, bytes]) -> ImageSet:
 
 
 def read_emnist(contents: Mapping[str, bytes]) -> ImageSet:
-    """Read EMNIST ByMerge; if its training half is missing, divide the test half."""
+    """Read EMNIST ByMerge; if its training half is missing, split the test half."""
     test = _read_half(contents, "emnist-bymerge-test", 47, transposed=True)
     if "emnist-bymerge-train-images-idx3-ubyte.gz" not in contents:
         order = generator(0, "emnist").permutation(len(test))
@@ -137,7 +137,7 @@ READERS: dict[str, Callable[[Mapping[str, bytes]], ImageSet]] = {
     "cifar10": read_cifar10,
     "emnist": read_emnist,
 }
-"""For each data set, a function that makes it from the contents of the files, indexed by file name."""
+"""Functions that read a data set from the contents of its files, indexed by the name of the data set."""
 
 
 @dataclass(frozen=True)
@@ -163,7 +163,7 @@ class Dataset:
     archive
         Archive in which the files were published, or None.
     optional
-        Names of files that may be missing; a part of the data set can be made without them.
+        Names of files that may be missing; without them, only a part of the data set can be read.
     """
 
     name: str
@@ -178,7 +178,7 @@ class Dataset:
     optional: frozenset[str] = frozenset()
 
     def read(self, contents: Mapping[str, bytes]) -> ImageSet:
-        """Make the data set from the contents of its files, indexed by file name."""
+        """Read the data set from the contents of its files, indexed by file name."""
         return READERS[self.name](contents)
 
 

@@ -41,7 +41,7 @@ class Owners:
     Attributes
     ----------
     train, test
-        For each sample of a half, the client that holds the sample, integers (N,) from 0 to m - 1.
+        The client to which each sample of a half belongs, integers (N,) from 0 to m - 1.
     clusters
         True cluster of each client, integers (m,).
     """

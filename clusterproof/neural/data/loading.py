@@ -1,4 +1,4 @@
-"""Read and fetch the image data sets."""
+"""Download and read the image data sets."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ from clusterproof.neural.data.published import (
 )
 
 ENVIRONMENT = "CLUSTERPROOF_DATA"
-"""Environment variable with the path of the data folder."""
+"""Name of the environment variable that contains the path of the data folder."""
 
 
 def data_folder(data_dir: str | os.PathLike[str] | None = None) -> Path:
@@ -53,7 +53,7 @@ def data_folder(data_dir: str | os.PathLike[str] | None = None) -> Path:
 
 
 def load(name: str, data_dir: str | os.PathLike[str] | None = None) -> ImageSet:
-    """Read a data set, after a check of every file's SHA-256.
+    """Read a data set after checking the SHA-256 hash of every file.
 
     Parameters
     ----------
@@ -87,7 +87,7 @@ def load(name: str, data_dir: str | os.PathLike[str] | None = None) -> ImageSet:
 
 
 def sources(dataset: Dataset, folder: Path) -> list[PublishedFile]:
-    """Return the files from which to read a data set: the single files, or the archive if only the archive exists."""
+    """Return the files from which to read a data set: single files, or the archive if only the archive exists."""
     whole = all(os.path.exists(folder / file.name) for file in dataset.files)
     archive = dataset.archive
     if archive is not None and not whole and os.path.exists(folder / archive.name):
@@ -100,8 +100,8 @@ def fetch(
 ) -> Iterator[str]:
     """Download a data set's files into a folder; skip files that are already complete.
 
-    Each file is written under another name, and renamed when the SHA-256 equals the published value. An archive is
-    removed after extraction.
+    Each file is written under a temporary name, and renamed if its SHA-256 hash equals the published value. Archives
+    are removed after extraction.
 
     Parameters
     ----------

@@ -1,4 +1,4 @@
-"""Preprocess images for a network: with random distortions in training, without randomness in evaluation."""
+"""Preprocessing of images for a network, with random distortions in training but not in evaluation."""
 
 from __future__ import annotations
 
@@ -20,9 +20,8 @@ if TYPE_CHECKING:
 class Preprocessing:
     """Preprocessing of images, in this order: crop, flip, brightness, contrast, standardisation.
 
-    For each training gradient, every image is distorted independently. Evaluation uses the central crop without flips
-    or other changes, and standardises images if training does; the losses for the clients' choice of a model do the
-    same.
+    For each training gradient, every image is distorted independently. Evaluation uses the central crop without any
+    distortion, and standardises images if training does. So do the losses by which clients choose a model.
 
     Parameters
     ----------
@@ -32,13 +31,13 @@ class Preprocessing:
     flip
         Whether to flip each image from left to right with probability 1/2.
     brightness
-        Largest size of a uniform random number that is added to all pixels, which lie in [0, 1].
+        Largest absolute value of a uniform random number that is added to all pixels, whose values lie in [0, 1].
     contrast
-        The difference of a pixel from its channel's mean is multiplied by a random factor. This is the largest
-        distance between the factor and 1.
+        Largest absolute value of a uniform random number u: the difference between each pixel and its channel's mean is
+        multiplied by 1 + u.
     standardise
-        Whether to give each image mean 0 and standard deviation 1. For the division, the standard deviation counts as
-        at least 1 / sqrt(number of pixels).
+        Whether to give each image mean 0 and standard deviation 1. Images are divided by their standard deviation, or
+        by 1 / sqrt(number of pixels) if this is larger.
     augmentation_per
         Whether crop, brightness and contrast are drawn for each image or for each batch. Flips are always drawn for
         each image.
@@ -73,7 +72,7 @@ class Preprocessing:
 
     @property
     def nothing(self) -> bool:
-        """Whether images stay unchanged."""
+        """Whether preprocessing does not change images at all."""
         return not (self.random or self.standardise)
 
     @property
@@ -117,15 +116,15 @@ def central(images: Any, crop: int | None) -> Any:
 
 
 def undistorted(samples: Tensor, preprocessing: Preprocessing, lead: int = 2) -> Tensor:
-    """Return samples as evaluation uses them; their shape is (..., C, H, W), or any shape after ``lead`` axes."""
+    """Preprocess samples for evaluation; their shape is (..., C, H, W), or any shape after ``lead`` axes."""
     samples = central(samples, preprocessing.crop)
     return standardised(samples, lead) if preprocessing.standardise else samples
 
 
 def standardised(samples: Tensor, lead: int = 2) -> Tensor:
-    """Scale each sample to mean 0 and standard deviation 1; the first ``lead`` axes are the index of a sample.
+    """Scale each sample to mean 0 and standard deviation 1; the first ``lead`` axes enumerate the samples.
 
-    For the division, the standard deviation counts as at least 1 / sqrt(number of entries).
+    Samples are divided by their standard deviation, or by 1 / sqrt(number of entries) if this is larger.
     """
     axes = tuple(range(lead, samples.ndim))
     least = 1 / math.sqrt(math.prod(samples.shape[lead:]))

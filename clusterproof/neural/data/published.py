@@ -1,4 +1,4 @@
-"""Published files: records with SHA-256 and mirrors, and functions that verify, read and download the files."""
+"""Published files: their hashes and mirrors, and functions that verify, read and download the files."""
 
 from __future__ import annotations
 
@@ -31,9 +31,9 @@ class PublishedFile:
     name
         Name of the file.
     sha256
-        SHA-256 of the file's content, in hexadecimal.
+        SHA-256 hash of the file's content, in hexadecimal.
     urls
-        Addresses of the file, in the order in which they are tried; empty if the file comes in an archive.
+        Addresses of the file, in the order in which they are tried; empty if the file is part of an archive.
     """
 
     name: str
@@ -48,7 +48,7 @@ class Archive(PublishedFile):
     Attributes
     ----------
     folder
-        Common beginning of the files' names inside the archive.
+        Common prefix of the files' names inside the archive.
     """
 
     folder: str = ""
@@ -67,7 +67,7 @@ def fault(path: Path, file: PublishedFile) -> str | None:
 
 
 def require_whole(path: Path, file: PublishedFile, data: str) -> None:
-    """Raise ``InvalidArgument`` unless a file equals the published file; the remedy states how to fetch the data."""
+    """Raise ``InvalidArgument`` unless a file equals the published file; the message states how to download it."""
     if (wrong := fault(path, file)) is not None:
         remedy = (
             f"run `clusterproof data fetch {data}`, or give its folder with --data-dir or CLUSTERPROOF_DATA"
@@ -97,7 +97,7 @@ def retrieve(file: PublishedFile, folder: Path, show: Callable[[int, str], None]
     Parameters
     ----------
     file
-        The file, with SHA-256 and mirrors.
+        The file, with its hash and its mirrors.
     folder
         Folder for the file. When the download is complete, it replaces an existing file of the same name.
     show
@@ -108,7 +108,7 @@ def retrieve(file: PublishedFile, folder: Path, show: Callable[[int, str], None]
     InvalidArgument
         If pooch is missing.
     MirrorsFailed
-        If no mirror gives the file as published.
+        If no mirror delivers the published content.
     """
     pooch = require("data", file.name, "pooch")
     pooch.get_logger().setLevel("ERROR")

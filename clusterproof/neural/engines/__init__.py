@@ -1,4 +1,4 @@
-"""Engines that compute gradients and local training of many clients with autograd, all at once or one at a time."""
+"""Engines that compute gradients and local training of many clients by autograd, all at once or one by one."""
 
 from __future__ import annotations
 
@@ -48,8 +48,8 @@ class VmapEngine(Engine):
 class SerialEngine(Engine):
     """Engine for any network that processes one client at a time.
 
-    This engine trains a copy of the network. The parameters of the copy are views of the client's point, so
-    ``torch.func.functional_call`` does not exchange parameters in each step.
+    This engine trains a copy of the network. The parameters of the copy are views of the client's point, which avoids
+    ``torch.func.functional_call`` in each step.
     """
 
     name: ClassVar[str] = "serial"
@@ -62,7 +62,7 @@ class SerialEngine(Engine):
         self._places: dict[str, list[tuple[nn.Module, str]]] = {}
         for name, value in self._module.named_parameters(remove_duplicate=False):
             owner, _, attribute = name.rpartition(".")
-            first = names.setdefault(id(value), name)  # several modules may share a parameter
+            first = names.setdefault(id(value), name)  # several modules may share this parameter
             self._places.setdefault(first, []).append((self._module.get_submodule(owner), attribute))
         self._bound: tuple[Tensor, list[Tensor]] | None = None
         self._own = torch.empty(2, 0)
@@ -101,7 +101,7 @@ class SerialEngine(Engine):
     ) -> None:
         """Train one client from its cluster's model, see ``Engine.train_clusters``.
 
-        All clients train in the same memory. The parameters of the network's copy are views of this memory.
+        All clients are trained in the same memory, and the parameters of the network's copy are views of this memory.
         """
         cluster, with_buffer = int(assignments), sums[1] is not None
         if (self._own.shape[1], self._own.dtype, self._own.device) != (
@@ -140,7 +140,7 @@ class SerialEngine(Engine):
         correction: Tensor | None,
         work: LocalWork,
     ) -> None:
-        """Train one client in place, from vectors (d,)."""
+        """Train one client in place; all vectors have the shape (d,)."""
         if self._bound is None or self._bound[0] is not point:
             self._bound = point, self._hold(self.network.views(point))
         held = self._bound[1]
@@ -155,7 +155,7 @@ class SerialEngine(Engine):
                 descend(own, momentum, centre, added, gradient, work.descent)
 
     def _hold(self, parameters: dict[str, Tensor]) -> list[Tensor]:
-        """Let the copy's parameters be views of these tensors, and return the parameters."""
+        """Replace the copy's parameters by views of the given tensors, and return these parameters."""
         held: list[Tensor] = []
         for name, value in parameters.items():
             held.append(nn.Parameter(value))
@@ -183,11 +183,11 @@ ENGINES: dict[str, type[Engine]] = {kind.name: kind for kind in (VmapEngine, Ser
 
 
 LARGEST_BATCHED = 50_000
-"""Number of parameters above which a CPU trains faster client by client, because one model fills the cache."""
+"""With more parameters, a CPU trains faster client by client, because a single model fills the cache."""
 
 
 def choose_engine(name: str, network: Network, device: str) -> Engine:
-    """Make the engine with a name, or the fastest engine.
+    """Create the engine with the given name, or the fastest engine.
 
     Parameters
     ----------

@@ -1,4 +1,4 @@
-"""Base class for engines, which compute gradients, Hessian products and local training of several clients at a time."""
+"""Base class for engines, which compute gradients, Hessian products and local training of several clients at once."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ class LocalWork:
     Attributes
     ----------
     descent
-        The recursion of a step; the number of steps comes from ``plans``.
+        The recursion of a local step; ``plans`` determines the number of steps.
     data, clients
         The clients' data, and their indices (k,).
     plans
@@ -47,7 +47,7 @@ class LocalWork:
 
     @property
     def whole(self) -> bool:
-        """Whether every step uses all data of the clients, without distortions."""
+        """Whether every step uses all samples of each client, without distortions."""
         return all(
             step.distortions is None and len(step.samples) == size
             for size, plan in zip(self.data.sizes[self.clients], self.plans, strict=True)
@@ -69,7 +69,7 @@ class LocalWork:
         return self._take([[plan[step]] for plan in self.plans])
 
     def _batches_of_one(self) -> Iterator[Batch]:
-        """Yield the samples of each step of a single client; gather samples for several steps at a time."""
+        """Yield the samples of each step of a single client, gathered for several steps at once."""
         (plan,) = self.plans
         together = max(1, TAKEN // max(1, len(plan[0].samples) * self.data.sample_size)) if plan else 1
         for first in range(0, len(plan), together):
@@ -80,7 +80,7 @@ class LocalWork:
                 yield Batch(both.images[:, start:end], both.targets[:, start:end])
 
     def _take(self, steps: Sequence[Sequence[Step]]) -> Batch:
-        """Return the samples of some steps of each client, concatenated to (k, n)."""
+        """Return the samples of some steps of each client, concatenated along the second axis, (k, n)."""
         numbers, drawn = [], []
         for client, own in zip(self.clients.tolist(), steps, strict=True):
             numbers.append(np.concatenate([self.data.numbers(client, step.samples) for step in own]))
@@ -130,7 +130,7 @@ class Engine(ABC):
         return cross_entropy(self.network.function(parameters, images), targets)
 
     def gradient_sum(self, model: Tensor, batch: Batch, weights: Tensor) -> Tensor:
-        """Return the gradient of a weighted sum of losses at a model (d,); ``weights`` (n,) belong to the samples."""
+        """Return the gradient of a weighted sum of the samples' losses at a model (d,), with weights (n,)."""
         parameters = leaves(self.network, model)
         scores = self.network.function(parameters, batch.images)
         loss = weights @ cross_entropy(scores, batch.targets, reduction="none")
@@ -144,13 +144,13 @@ class Engine(ABC):
         corrections: Tensor | None,
         work: LocalWork,
     ) -> None:
-        """Carry out the clients' local training in place.
+        """Train the clients locally, in place.
 
         Parameters
         ----------
         points, buffers
-            The clients' starting points, (k, d), which are replaced by the final points. There are buffers only if
-            there is momentum, or if buffers persist between rounds.
+            The clients' initial points and momentum buffers, (k, d), which are overwritten by the final values. Buffers
+            are None unless there is momentum or buffers persist between rounds.
         anchors
             Centres of the proximal term, (k, d), or None if there is no proximal term.
         corrections
@@ -178,7 +178,7 @@ class Engine(ABC):
         work: LocalWork,
         sums: tuple[Tensor, Tensor | None],
     ) -> None:
-        """Train clients from the clusters' models, and add the clients' final points to the clusters' sums in place.
+        """Train clients from their clusters' models, and add their final points to the clusters' sums in place.
 
         Parameters
         ----------
@@ -187,12 +187,12 @@ class Engine(ABC):
         assignments
             Clusters of the clients, (k,).
         weights
-            Factors of the clients in the sums, (k,); None stands for ones.
+            Weights of the clients in the sums, (k,), or None for equal weights 1.
         work
             Batches of the clients, and coefficients of the steps.
         sums
-            Per cluster, the sum of the clients' points and the sum of their buffers, (P, d). The second entry is None
-            if clients have no buffers.
+            Sums of the clients' points and of their buffers for each cluster, (P, d). The second sum is None if clients
+            have no buffers.
         """
         points = models[assignments]
         carried = None if buffers is None else buffers[assignments]

@@ -21,7 +21,7 @@ NETWORKS: dict[str, type[Network]] = Registry(
 
 
 def network(name: str, image_shape: tuple[int, ...], classes: int, **options: Any) -> Network:
-    """Make the network with the given name.
+    """Create the network with the given name.
 
     Parameters
     ----------

@@ -1,4 +1,4 @@
-"""Base class for networks with one parameter vector: its layout, its initial distribution, and scores for classes."""
+"""Base class for networks with a single parameter vector: layout, initial distribution, and scores for classes."""
 
 from __future__ import annotations
 
@@ -17,9 +17,9 @@ from clusterproof.common.validation import InvalidArgument, check_count
 
 
 class Network(nn.Module, ABC):
-    """A classifier with one vector of d numbers as parameters.
+    """A classifier whose parameters are a single vector of d numbers.
 
-    The values of the torch module's parameters are never used. In this package's networks, these parameters are on the
+    The parameter values that the torch module stores are never used. In the networks of this package, they are on the
     device ``"meta"``, which stores only shapes.
 
     Parameters
@@ -45,7 +45,7 @@ class Network(nn.Module, ABC):
     """Whether the network works under ``torch.func.vmap``."""
 
     options: Mapping[str, Any] = {}
-    """The network's options except shape and classes, as plain JSON values."""
+    """The network's options except shape and classes, as JSON values."""
 
     def __init__(self, image_shape: tuple[int, ...], classes: int) -> None:
         super().__init__()
@@ -67,16 +67,16 @@ class Network(nn.Module, ABC):
         return {"network": self.name, **self.options}
 
     def trained_parameters(self) -> dict[str, Tensor]:
-        """Return the parameters that belong to the vector, indexed by name."""
+        """Return the parameters that are part of the vector, indexed by name."""
         return dict(self.named_parameters())
 
     def constants(self, like: Tensor) -> dict[str, Tensor]:
-        """Return further tensors that the forward pass uses, with the type and device of ``like``."""
+        """Return all other tensors of the forward pass, with the type and device of ``like``."""
         return {}
 
     @cached_property
     def shapes(self) -> dict[str, torch.Size]:
-        """Shapes of the consecutive tensors in the vector, indexed by name; each tensor is in row-major order."""
+        """Shapes of the tensors from which the vector is concatenated, indexed by name; the order is row-major."""
         return {name: value.shape for name, value in self.trained_parameters().items()}
 
     @property
@@ -131,7 +131,7 @@ def perceptron(widths: Sequence[int]) -> nn.Sequential:
 
 
 def split(points: Tensor, shapes: Mapping[str, torch.Size]) -> dict[str, Tensor]:
-    """Return views (..., *shape) of the consecutive tensors in vectors (..., n), indexed by name."""
+    """Split vectors (..., n) into views (..., *shape) of consecutive tensors, indexed by name."""
     parts = torch.split(points, [shape.numel() for shape in shapes.values()], dim=-1)
     named = zip(shapes.items(), parts, strict=True)
     return {name: part.view(*points.shape[:-1], *shape) for (name, shape), part in named}

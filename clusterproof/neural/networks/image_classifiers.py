@@ -148,9 +148,9 @@ class ResNet20(Network):
     -----
     He et al. (2016), section 4.2, with the shortcuts that have no parameters. Group normalisation, with eight channels
     per group, replaces batch normalisation for three reasons. Running statistics are not parameters, so neither
-    averaging nor a gradient step defines their update. If many clients try out a model, the running statistics belong
-    to no single cluster. With batch statistics, a client's loss depends on the division of the data into batches, and a
-    batch of one sample has no meaningful statistics. The CFL-MGD paper ran FedBCD with this network.
+    averaging nor gradient steps define how to update them. If clients of several clusters evaluate a model, its running
+    statistics mix these clusters. With batch statistics, a client's loss depends on the division of the data into
+    batches, and a batch of one sample has no meaningful statistics. The CFL-MGD paper trains this network with FedBCD.
     """
 
     name = "resnet-20"
@@ -188,7 +188,7 @@ class NormalisedConvolution(nn.Conv2d):
 
 
 class Block(nn.Module):
-    """Two convolutions and a shortcut; if the number of channels grows, the sides of the image are halved."""
+    """Two convolutions and a shortcut. If the number of channels increases, height and width are halved."""
 
     def __init__(self, inputs: int, outputs: int) -> None:
         super().__init__()

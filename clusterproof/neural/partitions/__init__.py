@@ -1,4 +1,4 @@
-"""The papers' recipes for dividing a data set among clients, one function per recipe, and access by name."""
+"""Recipes of the papers for dividing a data set among clients: one function per recipe, and access by name."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ def partition(name: str, data: ImageSet, /, *, seed: int, **options: Any) -> Par
     data
         The data set.
     seed
-        Non-negative integer; equal seeds give equal bits.
+        Nonnegative integer; partitions with equal seeds are identical.
     options
         Options of the recipe.
 

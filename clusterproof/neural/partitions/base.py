@@ -1,4 +1,4 @@
-"""Partitions: records of each client's images, helpers for the recipes, and the division that comes with a data set."""
+"""Partitions: records of each client's images, helper functions for recipes, and the partition ``given``."""
 
 from __future__ import annotations
 
@@ -23,11 +23,11 @@ class ClientImages:
     Attributes
     ----------
     pixels
-        Every image that some client holds, after rotation, uint8 (N, C, H, W); or other samples (N, ...).
+        All images of all clients, after rotation, uint8 (N, C, H, W), or other samples (N, ...).
     indices
-        Indices into ``pixels`` of the images that each client holds, int64 (m, n_max); 0 beyond the client's size.
+        Indices in ``pixels`` of each client's images, int64 (m, n_max), padded with 0.
     targets
-        The labels of each client's images, after a shift or swap, int64 (m, n_max); 0 beyond the client's size.
+        Labels of each client's images, after a shift or swap, int64 (m, n_max), padded with 0.
     sizes
         Number of images of each client, int64 (m,).
     labels
@@ -50,15 +50,15 @@ class Partition:
     name
         Key of ``clusterproof.neural.partitions.PARTITIONS``.
     settings
-        Plain JSON values that recreate the partition: the data set and its note, the recipe, the seed and every option,
-        including defaults.
+        JSON values that recreate the partition: the data set and its note, the recipe, the seed and all options,
+        including default values.
     clusters, classes
         Number of true clusters, and number of labels.
     train, test
         Training and test images.
     paired
-        Whether test client i is the same as training client i. In this case, a client's choice on training data
-        determines the model for its test. Otherwise the test clients are separate clients.
+        Whether test client i is the same client as training client i. If so, a client's choice on its training data can
+        determine its model for the test. Otherwise the test clients are other clients.
     """
 
     name: str
@@ -71,14 +71,14 @@ class Partition:
 
 
 Division: TypeAlias = tuple[Sequence[ClientImages], dict[str, Any]]
-"""Return value of a recipe: training images, test images, and the options, including defaults that the recipe chose."""
+"""Return value of a recipe: training images, test images, and all options, including computed default values."""
 
 PARTITIONS: dict[str, Callable[..., Partition]] = Registry("The recipes by their names on the command line.")
 """All recipes, indexed by their names on the command line; modules in this folder add recipes with ``recipe``."""
 
 
 def recipe(function: Callable[..., Division], *, paired: bool = True) -> Callable[..., Partition]:
-    """Register a function of a data set and a seed as a partition. The name is the function's name, with dashes.
+    """Register a recipe. Its name is the function's name, with dashes instead of underscores.
 
     The function's annotations define the allowed types and ranges of options.
 
@@ -124,7 +124,7 @@ def recipe(function: Callable[..., Division], *, paired: bool = True) -> Callabl
 
 
 def left_out(function: Callable[..., Any]) -> dict[str, Any]:
-    """Return the defaults of a function's parameters."""
+    """Return the default values of a function's parameters."""
     parameters = inspect.signature(function).parameters.values()
     return {each.name: each.default for each in parameters if each.default is not each.empty}
 
@@ -144,7 +144,7 @@ def gather_images(
     images
         The published images.
     rows
-        For each client, the indices of its images in ``images``; at least one client has an image.
+        The indices of each client's images in ``images``; at least one client must have an image.
     labels
         True cluster of each client, (m,).
     turns
@@ -155,7 +155,7 @@ def gather_images(
     Raises
     ------
     InvalidArgument
-        If images must be turned, but the samples are not square images.
+        If images must be rotated, but the samples are not square images.
     """
     shape = images.pixels.shape
     if turns is not None and np.any(turns) and (len(shape) != 4 or shape[2] != shape[3]):
@@ -180,14 +180,14 @@ def gather_images(
 
 
 def _padded(values: np.ndarray, real: np.ndarray) -> np.ndarray:
-    """Fill the places where ``real`` is True with values, row by row, and all other places with zeros."""
+    """Return an array that contains the values, row by row, where ``real`` is True, and 0 elsewhere."""
     table = np.zeros(real.shape, dtype=np.int64)
     table[real] = values
     return table
 
 
 def whole_parts(proportions: np.ndarray, total: int) -> np.ndarray:
-    """Round ``total`` times the proportions to integers with sum ``total``; each changes by less than one.
+    """Round proportions times ``total`` to integers with sum ``total``; each number changes by less than 1.
 
     Parameters
     ----------
@@ -209,7 +209,7 @@ def whole_parts(proportions: np.ndarray, total: int) -> np.ndarray:
 
 
 def cut(rows: np.ndarray, parts: np.ndarray) -> list[np.ndarray]:
-    """Cut rows into consecutive parts of the given sizes."""
+    """Divide rows into consecutive parts of the given sizes."""
     return np.split(rows, np.cumsum(parts)[:-1])
 
 
@@ -223,12 +223,12 @@ def divide_classes(images: Images, proportions: np.ndarray, draw: np.random.Gene
     proportions
         Proportions of each class, (classes, m), where each row has sum 1.
     draw
-        Random generator that decides which images a client gets, and their order.
+        Random generator for the order of the images, which determines the client of each image.
 
     Returns
     -------
     list of numpy.ndarray
-        For each client, the indices of its images in ``images``; a client may have none.
+        The indices of each client's images in ``images``; a client may have no images.
     """
     shares: list[list[np.ndarray]] = [[] for _ in range(proportions.shape[1])]
     for label, of_clients in enumerate(proportions):
@@ -240,9 +240,9 @@ def divide_classes(images: Images, proportions: np.ndarray, draw: np.random.Gene
 
 @recipe
 def given(data: ImageSet, *, seed: int) -> Division:  # noqa: ARG001 - every recipe has a seed
-    """Use the division among clients that comes with the data set, for training and for testing.
+    """Use the division among clients that the data set defines, for training and for testing.
 
-    Nothing is drawn. This is the default for user-supplied data.
+    This is the default partition for user-supplied data. It uses no random numbers.
 
     Raises
     ------

@@ -18,16 +18,16 @@ Count = Annotated[int, Meta(ge=1, le=LARGEST_COUNT)]
 Shifts = Sequence[Annotated[int, Meta(ge=0, le=LARGEST_COUNT)]]
 
 CLIENTS = 20
-"""Total number of clients in the SoFL paper, if the number of clusters divides 20."""
+"""Total number of clients in the SoFL paper, used if the number of clusters divides 20."""
 
 FLOOR = 0.1
-"""Smallest share of a client if the sizes are Dirichlet, relative to an equal share."""
+"""Smallest size of a client, relative to equal sizes, if the sizes have a Dirichlet distribution."""
 
 IMAGES = {"cifar10": 20_000}
-"""Total number of images in the SoFL paper, indexed by data set; for other data sets it is 10000."""
+"""Total number of images in the SoFL paper, indexed by data set; for all other data sets, it is 10000."""
 
 ROTATIONS = {"cifar10": (2, 500), "digits": (4, 40)}
-"""Number of clusters and number of images per client, indexed by data set; for other data sets they are (4, 100).
+"""Number of clusters and number of images per client, indexed by data set; (4, 100) for all other data sets.
 
 The numbers for MNIST and CIFAR-10 come from the CFL-MGD paper; the numbers for the digits are our choice.
 """
@@ -42,11 +42,11 @@ def rotations(
     clients: Count | None = None,
     samples: Count | None = None,
 ) -> Division:
-    """Rotate the whole set by each of P angles, then divide each copy among m / P clients.
+    """Rotate the whole data set by each of P angles, and divide each copy among m / P clients.
 
     For each rotation by k 360/P degrees, all N training images are permuted at random, and each client gets the next n
-    images. So m n = P N, and each image occurs exactly once in each rotation. The test clients are separate. For each
-    rotation, each test client gets the next n of the unshuffled test images, so m_test = P N_test / n.
+    images. So m n = P N, and each image occurs exactly once in each rotation. The test clients are other clients. For
+    each rotation, each test client gets the next n test images without shuffling, so m_test = P N_test / n.
 
     Source: CFL-MGD, section 6.1. MNIST has P = 4, m = 2400, n = 100. CIFAR-10 has P = 2 (0 and 180 degrees), m = 200, n
     = 500. In both, m_test = 10000 P / n. The paper does not state how the images of a rotation are divided, or the
@@ -127,9 +127,9 @@ def rotated_groups(
 ) -> Division:
     """Divide the clients into K groups, and rotate the images of group k by k 360/K degrees.
 
-    Source: SoFL, section 5.1.1, "feature distribution skew": K = 4 with 0, 90, 180 and 270 degrees. For K = 2 the paper
-    does not print the angles; here they are 0 and 180 degrees, as in its Fig. 6. The docstring of ``_make_groups``
-    lists further details that the paper omits.
+    Source: SoFL, section 5.1.1, "feature distribution skew": K = 4 with 0, 90, 180 and 270 degrees. For K = 2, the
+    paper does not state the angles; here they are 0 and 180 degrees, as in its Fig. 6. The docstring of
+    ``_make_groups`` lists other details that the paper omits.
 
     Parameters
     ----------
@@ -138,9 +138,9 @@ def rotated_groups(
     clients_per_cluster
         Number of clients per cluster; by default, 20 clients in total, rounded up.
     images
-        Total number of images; by default the paper's.
+        Total number of images; by default the same as in the paper.
     share
-        "split": each group gets an equal part of the images; "full": all.
+        With "split", each group gets an equal part of the images; with "full", all images.
 
     Raises
     ------
@@ -167,7 +167,7 @@ def label_shift(
     Source: SoFL, section 5.1.1, "label distribution skew": s = 0, 2, 4, 6 for K = 4. The paper prints "label = label +
     i % 10". We read this as (label + i) mod 10, because otherwise some labels are above 9. Table 4 of the paper also
     has K = 2 and K = 8, but does not state the shifts; for K = 8, even shifts of 10 labels cannot all be distinct. Here
-    s_k = 2 k if all shifts are below C, otherwise s_k = k. The docstring of ``_make_groups`` lists further details that
+    s_k = 2 k if all shifts are below C, otherwise s_k = k. The docstring of ``_make_groups`` lists other details that
     the paper omits.
 
     Parameters
@@ -177,9 +177,9 @@ def label_shift(
     clients_per_cluster
         Number of clients per cluster; by default, 20 clients in total, rounded up.
     images
-        Total number of images; by default the paper's.
+        Total number of images; by default the same as in the paper.
     share
-        "split": each group gets an equal part of the images; "full": all.
+        With "split", each group gets an equal part of the images; with "full", all images.
     shifts
         Shift of the labels in each cluster; the shifts must be distinct modulo C.
 
@@ -222,9 +222,9 @@ def quantity(
     clients_per_cluster
         Number of clients per cluster; by default, 20 clients in total, rounded up.
     images
-        Total number of images; by default the paper's.
+        Total number of images; by default the same as in the paper.
     share
-        "split": each group gets an equal part of the images; "full": all.
+        With "split", each group gets an equal part of the images; with "full", all images.
     shifts
         Shift of the labels in each cluster; the shifts must be distinct modulo C.
 

@@ -28,10 +28,10 @@ Count = Annotated[int, Meta(ge=1, le=LARGEST_COUNT)]
 Concentration = Annotated[float, Meta(ge=1e-3, le=1e6)]
 
 TRIES = 200
-"""Largest number of draws of the proportions; if all draws fail, there is an error."""
+"""Largest number of draws of the proportions; if none of them is valid, an error is raised."""
 
 SWAPS, LAST = 4, 8
-"""Clusters of ``label_swap``; cluster p swaps the labels p and LAST - p."""
+"""Number of clusters of ``label_swap``, and a constant: cluster p swaps the labels p and LAST - p."""
 
 _DROPPED_OF_10: tuple[tuple[int, ...], ...] = ((7, 9), (5, 8), (8, 9), (1, 8))
 
@@ -40,7 +40,7 @@ _DROPPED_OF_10: tuple[tuple[int, ...], ...] = ((7, 9), (5, 8), (8, 9), (1, 8))
 def iid(data: ImageSet, *, seed: int, clients: Count = 20) -> Division:
     """Divide the shuffled training and test halves into equal parts; all clients then have the same distribution.
 
-    Sizes differ by at most one sample. There is only one true cluster, so the purity has no meaning.
+    Sizes differ by at most one sample. There is only one true cluster, so the purity is meaningless.
 
     Parameters
     ----------
@@ -80,14 +80,14 @@ def dirichlet(
     draws its class frequencies, and all clients have the same number of samples.
 
     A client has the same share of each class in the test half, so training and test data have the same class
-    frequencies. There is only one true cluster, so the purity has no meaning.
+    frequencies. There is only one true cluster, so the purity is meaningless.
 
     Parameters
     ----------
     clients
         Number of clients (m).
     concentration
-        Concentration of the Dirichlet distribution (alpha), often 0.1 or 0.5. With a smaller value, a client has fewer
+        Concentration of the Dirichlet distribution (alpha), often 0.1 or 0.5. If the value is small, a client has few
         classes.
     least_samples
         Smallest number of training samples of a client; each client also has at least one test sample.
@@ -95,7 +95,7 @@ def dirichlet(
     Raises
     ------
     InvalidArgument
-        If an argument is not allowed, or none of 200 draws gives every client enough samples.
+        If an argument is not allowed, or if in each of 200 draws some client has too few samples.
     """
     draw = generator(seed, "partition", "dirichlet")
     for _ in range(TRIES):
@@ -144,7 +144,8 @@ def label_swap(
     concentration
         Concentration of the Dirichlet distribution; a larger value makes the classes more even.
     test
-        Whether the test half has the "same" proportions or "independent" proportions.
+        "same" if the test half has the same proportions as the training half, "independent" if they are drawn
+        independently.
 
     Raises
     ------
@@ -176,24 +177,24 @@ def label_swap(
 
 @recipe
 def classes(data: ImageSet, *, seed: int, clients_per_cluster: Count | None = None) -> Division:
-    """Give each class in equal parts to the clusters that have it, and each cluster's images to its clients.
+    """Divide each class equally among the clusters that have it, and each cluster's images among its clients.
 
     Source: GL-CFL, section III-A1. Sets with 10 classes have 4 clusters of 20 clients, with 8 classes each. EMNIST
     (ByMerge), with 47 classes, has 8 clusters of 25 clients, with 40 classes each. "The data samples of each cluster
     will be further distributed to its devices equally and randomly."
 
-    For MNIST the paper prints A = {0, 1, 2, 3, 4, 5, 6, 8} with 17500 images and B = {0, 1, 2, 3, 4, 6, 7, 9}
-    with 14500. C and D are only in a figure, and the paper does not state how a class is divided. We infer both from
-    the totals. Suppose that each class, of 6000 images, is divided equally among the clusters that have the class. Then
-    48 of the 2025 choices of the two classes that C lacks and the two that D lacks give the totals, and all 48 are
-    alike: C and D both lack one of {5, 8}. One of C and D lacks one of {7, 9}, and the other lacks a class that A and B
-    share. Here C lacks 8 and 9, and D lacks 1 and 8. Fashion-MNIST has exactly 6000 images per class and gives 17500,
-    14500, 13500 and 14500. MNIST has 5421 to 6742 images per class and gives these totals within 2 %. For Fashion-MNIST
-    and CIFAR-10, whose splits are also only in the figure, we assume the same splits.
+    For MNIST the paper prints A = {0, 1, 2, 3, 4, 5, 6, 8} with 17500 images and B = {0, 1, 2, 3, 4, 6, 7, 9} with
+    14500. C and D are only in a figure, and the paper does not state how a class is divided. We infer both from the
+    totals. Suppose that each class, of 6000 images, is divided equally among the clusters that have the class. There
+    are 2025 choices of two classes that C lacks and two classes that D lacks. Of these, 48 yield the printed totals,
+    and all 48 have the same form: C and D both lack one of {5, 8}; one of C and D lacks one of {7, 9}, and the other
+    lacks a class that A and B share. Here C lacks 8 and 9, and D lacks 1 and 8. Fashion-MNIST has exactly 6000 images
+    per class and gives 17500, 14500, 13500 and 14500. MNIST has 5421 to 6742 images per class and gives these totals
+    within 2 %. For Fashion-MNIST and CIFAR-10, whose splits are also only in the figure, we assume the same splits.
 
     The paper does not print the missing classes for EMNIST. Here each cluster lacks the next 7 classes in a fixed
-    random order of the 47 classes; when the order ends, another order follows. The published test half is divided in
-    the same way, so a client is tested only on its own classes.
+    random order of the 47 classes. After the last class, a second random order follows. The published test half is
+    divided in the same way, so a client is tested only on its own classes.
 
     Parameters
     ----------
@@ -222,7 +223,7 @@ def classes(data: ImageSet, *, seed: int, clients_per_cluster: Count | None = No
 
 
 def _dropped_of_47() -> tuple[tuple[int, ...], ...]:
-    """Return for each of 8 clusters the 7 of 47 classes that it lacks; each class is missing in one or two clusters."""
+    """Return the 7 of 47 classes that each of 8 clusters lacks; each class is missing in one or two clusters."""
     draw = generator(0, "partition", "classes", "emnist")
     order = list(draw.permutation(47))
     later = list(draw.permutation(47))
