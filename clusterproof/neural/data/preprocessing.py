@@ -31,10 +31,10 @@ class Preprocessing:
     flip
         Whether to flip each image from left to right with probability 1/2.
     brightness
-        Largest absolute value of a uniform random number that is added to all pixels, whose values lie in [0, 1].
+        Largest absolute value of a uniform random number that is added to all pixels in [0, 1].
     contrast
-        Largest absolute value of a uniform random number u: the difference between each pixel and its channel's mean is
-        multiplied by 1 + u.
+        Largest size of a random number u; contrast is multiplied by 1 + u. The contrast of a pixel is its difference
+        from its channel's mean, and u is uniform.
     standardise
         Whether to give each image mean 0 and standard deviation 1. Images are divided by their standard deviation, or
         by 1 / sqrt(number of pixels) if this is larger.

@@ -138,9 +138,9 @@ def rotated_groups(
     clients_per_cluster
         Number of clients per cluster; by default, 20 clients in total, rounded up.
     images
-        Total number of images; by default the same as in the paper.
+        Total number of images; by default as in the paper.
     share
-        With "split", each group gets an equal part of the images; with "full", all images.
+        "split": each group gets an equal part of the images; "full": each gets all of them.
 
     Raises
     ------
@@ -177,9 +177,9 @@ def label_shift(
     clients_per_cluster
         Number of clients per cluster; by default, 20 clients in total, rounded up.
     images
-        Total number of images; by default the same as in the paper.
+        Total number of images; by default as in the paper.
     share
-        With "split", each group gets an equal part of the images; with "full", all images.
+        "split": each group gets an equal part of the images; "full": each gets all of them.
     shifts
         Shift of the labels in each cluster; the shifts must be distinct modulo C.
 
@@ -222,9 +222,9 @@ def quantity(
     clients_per_cluster
         Number of clients per cluster; by default, 20 clients in total, rounded up.
     images
-        Total number of images; by default the same as in the paper.
+        Total number of images; by default as in the paper.
     share
-        With "split", each group gets an equal part of the images; with "full", all images.
+        "split": each group gets an equal part of the images; "full": each gets all of them.
     shifts
         Shift of the labels in each cluster; the shifts must be distinct modulo C.
 
