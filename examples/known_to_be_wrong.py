@@ -236,8 +236,9 @@ def feedback(rounds: int, kept: Fraction, ratios: Sequence[Fraction], gradients:
 @claim(
     "known-to-be-wrong/error-feedback",
     label=(
-        "Zheng, Huang and Kwok 2019: with error feedback the error e_t of compressed SGD is bounded for "
-        "all learning rates, e_t^2 <= A (1/kept - 1)^2; here A = 1000"
+        "Zheng, Huang and Kwok 2019: SGD with error feedback that keeps the share c = kept of each vector has "
+        "a bounded error e_t for all learning rates eta_t, with the ratios eta_t/eta_(t-1); here e_t^2 <= 1000 "
+        "(1/c - 1)^2"
     ),
     source="reading",
     evaluations=300,

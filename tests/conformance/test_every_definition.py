@@ -1,5 +1,6 @@
 """What holds of every definition: its settings have an effect, and what is not tried is named."""
 
+import re
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
@@ -12,6 +13,7 @@ from tiers import slow_after
 from clusterproof.conformance import DEFINITIONS, ConformanceTask, Definition, check_names, conform
 from clusterproof.conformance.definitions.base import DECLARED, SCHEDULES
 from clusterproof.conformance.further_checks import CHECKS
+from clusterproof.conformance.page import describe
 from clusterproof.conformance.probes import SUPPORTS, Probe, make_probes, snapshots
 from clusterproof.conformance.tolerance import Snapshot
 
@@ -189,3 +191,15 @@ def test_methods_of_any_other_meaning_do_no_harm() -> None:
     methods = {name: lambda self, *_: None for name in names}
     report = conform(type("Run", (FedAvg,), methods), "fedavg")
     assert report.verdict == "conforms", str(report)
+
+
+def test_the_page_explains_the_symbols_of_a_round_but_no_letters_within_a_name() -> None:
+    """FedAvgM's momentum beta contains eta, and its round has no local step size."""
+    symbols = {
+        name: re.findall(
+            r"(\S+): ", describe(DEFINITIONS[name]).partition("  symbols")[2].partition("  settings")[0]
+        )
+        for name in ("fedprox", "fedavgm")
+    }
+    assert {"x", "y_i", "g_i", "K_i", "p_i", "mu", "eta", "gamma", "sum_S"} == set(symbols["fedprox"])
+    assert "eta" not in symbols["fedavgm"]
