@@ -31,7 +31,7 @@ class Preprocessing:
     flip
         Whether to flip each image from left to right with probability 1/2.
     brightness
-        Largest absolute value of a uniform random number that is added to all pixels in [0, 1].
+        Largest size of a uniform random number that is added to all pixels, which lie in [0, 1].
     contrast
         Largest size of a random number u; contrast is multiplied by 1 + u. The contrast of a pixel is its difference
         from its channel's mean, and u is uniform.

@@ -138,7 +138,7 @@ def rotated_groups(
     clients_per_cluster
         Number of clients per cluster; by default, 20 clients in total, rounded up.
     images
-        Total number of images; by default as in the paper.
+        Total number of images; by default as in SoFL.
     share
         "split": each group gets an equal part of the images; "full": each gets all of them.
 
@@ -177,7 +177,7 @@ def label_shift(
     clients_per_cluster
         Number of clients per cluster; by default, 20 clients in total, rounded up.
     images
-        Total number of images; by default as in the paper.
+        Total number of images; by default as in SoFL.
     share
         "split": each group gets an equal part of the images; "full": each gets all of them.
     shifts
@@ -222,7 +222,7 @@ def quantity(
     clients_per_cluster
         Number of clients per cluster; by default, 20 clients in total, rounded up.
     images
-        Total number of images; by default as in the paper.
+        Total number of images; by default as in SoFL.
     share
         "split": each group gets an equal part of the images; "full": each gets all of them.
     shifts
