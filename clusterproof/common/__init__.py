@@ -1,4 +1,4 @@
-"""Helpers for every package: validated arguments, random generators, arrays, and atomic writes of files."""
+"""Helpers for every package: validation of arguments, random generators, arrays, and atomic writes of files."""
 
 from clusterproof.common.randomness import Randomness, generator
 from clusterproof.common.validation import InvalidArgument

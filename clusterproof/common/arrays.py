@@ -16,7 +16,10 @@ Array: TypeAlias = Any
 
 
 def array_namespace(*arrays: Array) -> Any:
-    """Return the library of arrays. NumPy arrays take a shortcut, since a round calls this dozens of times."""
+    """Return the array library of the arguments.
+
+    NumPy arrays are checked first, because each round calls this often.
+    """
     if all(type(array) is np.ndarray for array in arrays):
         return np
     return array_api_compat.array_namespace(*arrays)
@@ -30,15 +33,15 @@ def convert_array(argument: str, value: Any, rule: str, remedy: str, *, integers
     argument, rule, remedy
         Parts of the error message.
     value
-        An array of any library, which keeps its library and device, or a value that NumPy converts, such as a list.
-        Booleans, integers and floating numbers of another precision become float64.
+        An array of any library, or a value that NumPy converts, such as a list. The result has the same library and
+        device. Booleans, integers and floating numbers of another precision become float64.
     integers
         Whether only integers and booleans are allowed; they become int64.
 
     Raises
     ------
     InvalidArgument
-        If the value is not an array, has a mask or holds other types; the message names the type.
+        If the value is not an array, is a masked array or has entries of another type; the message states the type.
     """
     try:
         array = unmasked(value)
@@ -109,7 +112,7 @@ def argmin_smallest_index(losses: Array) -> Array:
 
 
 def one_hot(assignments: Array, clusters: int, *, dtype: Any) -> Array:
-    """Return indicators r_ip (..., k, P): 1 if client i is assigned to p, otherwise 0, as numbers of type ``dtype``."""
+    """Return indicators r_ip (..., k, P) of type ``dtype``: 1 if client i is assigned to cluster p, otherwise 0."""
     xp = array_namespace(assignments)
     indices = xp.arange(clusters, dtype=assignments.dtype, device=device(assignments))
     return xp.astype(assignments[..., None] == indices, dtype)

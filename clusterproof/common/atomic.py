@@ -60,7 +60,7 @@ def write_whole(argument: str, path: Path, content: bytes, *, sync: bool = True)
     Parameters
     ----------
     argument
-        Name of the argument that gave the path, for the message.
+        Name of the argument whose value is the path, for the message.
     path, content
         Path and content of the file; an existing file is replaced.
     sync
@@ -96,14 +96,14 @@ def write_whole(argument: str, path: Path, content: bytes, *, sync: bool = True)
 
 @contextmanager
 def naming_folder(argument: str, folder: str | os.PathLike[str]) -> Iterator[None]:
-    """Turn errors of the operating system into ``InvalidArgument``, which names the argument and the folder."""
+    """Convert errors of the operating system to ``InvalidArgument``; the message names the argument and the folder."""
     try:
         yield
     except (InvalidArgument, TimeoutError):
         raise
     except (OSError, ValueError) as error:
         rule = f"must be a folder that can be written ({getattr(error, 'strerror', None) or error})"
-        raise InvalidArgument(argument, os.fspath(folder), rule, "choose another place") from error
+        raise InvalidArgument(argument, os.fspath(folder), rule, "choose another path") from error
 
 
 def _is_special(path: Path) -> bool:
@@ -118,7 +118,7 @@ def require_plain(argument: str, *paths: Path) -> None:
     Parameters
     ----------
     argument
-        Name of the argument that gave the run's folder, for the message.
+        Name of the argument whose value is the run's folder, for the message.
     paths
         Files and folders inside the run's folder, which may be missing; the contents of folders are checked as well.
         The run's folder itself may be a link.
@@ -178,5 +178,5 @@ def _refuse(argument: str, path: Path, error: Exception) -> InvalidArgument:
         return error
     reason = getattr(error, "strerror", None) or error
     return InvalidArgument(
-        argument, str(path), f"must be a file that can be written ({reason})", "choose another place"
+        argument, str(path), f"must be a file that can be written ({reason})", "choose another path"
     )

@@ -26,7 +26,7 @@ def did_you_mean(word: str, known: Iterable[str]) -> str | None:
 def refusal(
     function: Callable[..., Any], name: str, given: tuple[Any, ...], named: dict[str, Any]
 ) -> InvalidArgument | None:
-    """Return the error of a call, or None if its arguments fit the function's parameters."""
+    """Return the error for a call, or None if the arguments match the parameters of the function."""
     signature = inspect.signature(function)
     try:
         signature.bind(*given, **named)
@@ -75,13 +75,16 @@ def _checked_once(function: Callable[..., Any]) -> Callable[..., Any]:
 
 
 def exposed(value: Any) -> Any:
-    """Wrap a public function or bound method in ``checked``, only once, and return any other value unchanged."""
+    """Wrap a public function or bound method in ``checked`` unless it is already wrapped.
+
+    Return other values unchanged.
+    """
     is_plain = (inspect.isfunction(value) or inspect.ismethod(value)) and not hasattr(value, "__wrapped__")
     return _checked_once(value) if is_plain else value
 
 
 def checked(function: Callable[Arguments, Result]) -> Callable[Arguments, Result]:
-    """Make a function raise ``InvalidArgument`` for a call that does not fit its parameters."""
+    """Wrap a function such that it raises ``InvalidArgument`` if the arguments do not match its parameters."""
     is_own = "<locals>" in function.__qualname__ or inspect.ismethod(function)
     name = function.__name__ if is_own else function.__qualname__
 
@@ -99,7 +102,7 @@ def checked(function: Callable[Arguments, Result]) -> Callable[Arguments, Result
 
 
 class CheckedCalls(ABCMeta):
-    """Metaclass whose classes raise ``InvalidArgument`` if a call does not fit the parameters."""
+    """Metaclass whose classes raise ``InvalidArgument`` if the arguments of a call do not match the parameters."""
 
     if not TYPE_CHECKING:
 

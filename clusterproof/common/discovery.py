@@ -15,7 +15,7 @@ Kind = TypeVar("Kind")
 
 
 class Registry(dict[str, Kind]):
-    """A dictionary of objects by name with a separate docstring for ``help``.
+    """A dictionary of named objects that has its own docstring, which ``help`` shows.
 
     Parameters
     ----------
@@ -57,7 +57,7 @@ def classes_below(package: str, base: type[Kind], *, direct: bool = False) -> It
 
 
 def by_name(classes: Iterable[type[Kind]]) -> dict[str, type[Kind]]:
-    """Return classes by their ``name``.
+    """Return a dictionary of the classes, indexed by their attribute ``name``.
 
     Raises
     ------

@@ -1,4 +1,4 @@
-"""Limits of a computation: memory, seconds, and lines of Python."""
+"""Limits on the memory, the time and the executed lines of Python of a computation."""
 
 from __future__ import annotations
 
@@ -27,7 +27,10 @@ def total_memory() -> int:
 
 
 def free_memory() -> int:
-    """Return the memory in bytes that is free or can be freed at once; outside Linux, the total memory."""
+    """Return the memory in bytes that is free or can be freed immediately.
+
+    On systems other than Linux, return the total memory.
+    """
     with suppress(OSError):
         if found := re.search(r"MemAvailable:\s+(\d+) kB", Path("/proc/meminfo").read_text(encoding="ascii")):
             return int(found[1]) * 1024
@@ -61,18 +64,21 @@ UNRAISABLE = ("__del__", "gc_callback")
 references."""
 
 AGAIN = 0.01
-"""Seconds until the next check of the time, if one of these functions was running."""
+"""Seconds after which the time limit is checked again if it expired while one of these functions was running."""
 
 LOST = 1.0
-"""Seconds until the exception is raised again, in case a callback discarded it."""
+"""Seconds after which the exception is raised again, because a callback may have discarded it."""
 
 
 class TimeLimitExceeded(BaseException):
-    """The computation took too long. This class is not an ``Exception``, so a claim's own handlers do not catch it."""
+    """Raised if a computation takes too long.
+
+    It is not an ``Exception``, so that a claim does not catch it by mistake.
+    """
 
 
 def is_lost_in(frame: FrameType | None) -> bool:
-    """Return whether an exception in this frame would be lost, because the interpreter calls one of its callers."""
+    """Return whether the interpreter would discard an exception that is raised in this frame."""
     while frame is not None:
         if (
             frame.f_globals.get("__name__") in ("weakref", "_weakrefset")
@@ -113,24 +119,26 @@ def time_limit(seconds: float, *, waiting: bool = False) -> Iterator[None]:
 Result = TypeVar("Result")
 
 SAFETY = 20.0
-"""Seconds of processor time after which even a single call that executes no lines of Python is stopped."""
+"""Seconds of processor time after which a call is stopped even if it executes no lines of Python."""
 MOST_OF_ONE, MOST = 100_000_000, 2_000_000_000
-"""Largest numbers of lines of Python for one instance (a few seconds) and for one search (about a minute)."""
+"""Largest numbers of executed lines of Python for one instance (a few seconds) and for one search (about a minute)."""
 SPENT, SPENT_ON_ONE = (
     "the search takes more than 2 * 10^9 lines of Python",
     "its evaluation takes more than 10^8 lines of Python",
 )
-"""Messages for a search, and for an instance, that exceeds its largest number of lines."""
+"""Messages if a search, or the evaluation of an instance, exceeds its largest number of lines."""
 QUICK = 1.0
-"""Seconds of processor time after which an evaluation restarts with its lines counted. No machine executes
-``MOST_OF_ONE`` lines in this time, so a machine's speed does not decide which evaluations are stopped.
+"""Seconds of processor time after which an evaluation is restarted, now with its lines counted. No computer executes
+``MOST_OF_ONE`` lines in this time. So the speed of the computer does not affect which evaluations are stopped.
 """
 EVERY, OFTEN, LONG = 64, 16, 10_000_000
-"""One of ``EVERY`` evaluations is counted; after an evaluation of more than ``LONG`` lines, one of ``OFTEN``."""
+"""The lines of one in ``EVERY`` evaluations are counted; after an evaluation of more than ``LONG`` lines, one in
+``OFTEN``.
+"""
 
 
 class TooMuchWork(BaseException):
-    """The computation took too many lines.
+    """Raised if a computation executes too many lines of Python.
 
     This class is not an ``Exception``, so a claim's own handlers do not catch it.
     """
@@ -138,22 +146,22 @@ class TooMuchWork(BaseException):
 
 @dataclass
 class Work:
-    """Number of lines of Python that a search has used.
+    """Number of lines of Python that a search has executed.
 
-    Counting takes several times as long as an evaluation. Therefore only some evaluations are counted, at irregular
-    intervals. Every other evaluation is assumed to need as many lines as the last counted one. The sum is the same on
-    every machine, loaded or idle.
+    An evaluation takes several times as long if its lines are counted. Therefore lines are counted only in some
+    evaluations, at irregular intervals. Every other evaluation is assumed to execute as many lines as the last counted
+    evaluation. The total is the same on every computer, whether it is busy or not.
 
     Attributes
     ----------
     spent
-        Total lines of all evaluations.
+        Total number of lines of all evaluations.
     evaluations
         Number of evaluations.
     chosen
-        Number of the next evaluation that is counted.
+        Index of the next evaluation whose lines are counted.
     last, since
-        Lines of the last counted evaluation, and number of evaluations since then.
+        Number of lines of the last counted evaluation, and number of evaluations since then.
     """
 
     spent: int = 0
@@ -164,16 +172,16 @@ class Work:
 
     @property
     def is_spent(self) -> bool:
-        """Whether the search has used all its lines."""
+        """Whether the search has executed its largest number of lines."""
         return self.spent > MOST
 
     def done(self, evaluate: Callable[[], Result]) -> Result:
-        """Call an evaluation and count it.
+        """Call an evaluation, and add the number of its lines.
 
         Raises
         ------
         TooMuchWork
-            If the evaluation takes more than ``MOST_OF_ONE`` lines.
+            If the evaluation executes more than ``MOST_OF_ONE`` lines.
         """
         self.evaluations += 1
         is_chosen = self.evaluations == self.chosen
@@ -203,21 +211,21 @@ class Work:
 
 
 IMPORTS = (importlib._bootstrap._find_and_load.__code__,)  # type: ignore[attr-defined]  # where each import begins
-"""Imports run once, for the first caller, so their lines are not counted and they are not interrupted."""
+"""Code of the import system. A module is imported only once, so the lines of imports are not counted or interrupted."""
 
 
 @contextmanager
 def limited_lines(most: int, safety: float = SAFETY) -> Iterator[list[int]]:
-    """Raise ``TooMuchWork`` in the block after ``most`` lines of the functions that it calls.
+    """Raise ``TooMuchWork`` in the block after the functions that it calls have executed ``most`` lines.
 
-    An operation on fractions counts as the number of lines that take as long as computing the greatest common divisor.
-    A single call that executes no lines is stopped after ``safety`` seconds of processor time. The lines also count
-    towards an enclosing limit, which may be reached first.
+    An operation on fractions counts as several lines, in proportion to the time for the greatest common divisor. A call
+    that executes no lines is stopped after ``safety`` seconds of processor time. If the block is inside another block
+    with a limit, its lines also count for the outer limit, which may be reached first.
 
     Yields
     ------
     list of int
-        One number: the lines that are left.
+        A list with one number, the remaining number of lines.
     """
     before = sys.gettrace()
     around: list[int] | None = getattr(before, "left", None)

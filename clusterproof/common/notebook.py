@@ -1,4 +1,4 @@
-"""HTML representation of objects in notebooks: a heading and a small table."""
+"""Representation of objects as HTML in notebooks: a heading and a small table."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Processes on this machine that end together with the process that started them."""
+"""Worker processes that end when the process that started them ends."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ Answer = TypeVar("Answer")
 def in_processes(
     function: Callable[..., Answer], calls: Iterable[tuple[Any, ...]], jobs: int
 ) -> Iterator[Answer]:
-    """Call a function in ``jobs`` processes, and yield its results in the order in which they are ready.
+    """Call a function in ``jobs`` processes, and yield each result when it is ready.
 
     Raises
     ------

@@ -11,8 +11,8 @@ import numpy as np
 def generator(seed: int, *axes: str | int) -> np.random.Generator:
     """Return the random generator for a seed (at least 0) and named axes.
 
-    The same seed and axes give the same bits on every computer; other axes give independent streams. Axes are, for
-    example, the task, the algorithm, the purpose or the replicate.
+    With the same seed and axes, the generator produces the same random numbers on every computer. Generators with
+    different axes are independent. Axes are, for example, the task, the algorithm, the purpose or the replicate.
     """
     # a spawn key distinguishes trailing zeros, which entropy alone does not
     key = tuple(axis if isinstance(axis, int) else zlib.crc32(axis.encode()) for axis in axes)
@@ -21,15 +21,15 @@ def generator(seed: int, *axes: str | int) -> np.random.Generator:
 
 @dataclass(frozen=True)
 class Randomness:
-    """The independent streams of one run, one for each purpose.
+    """The independent random generators of one run, one for each purpose.
 
-    Two algorithms that run with equal streams have the same participants and, as long as they make
-    the same requests, the same data.
+    Two algorithms that run with equal generators have the same participants. They also have the same data as long as
+    they draw the same random numbers.
 
     Attributes
     ----------
     initialisation, participation, assignment, gradient, clustering
-        One generator for each purpose; ``clustering`` is for servers that cluster at random.
+        One generator for each purpose; ``clustering`` is for servers that use random numbers to form clusters.
     """
 
     initialisation: np.random.Generator
@@ -40,7 +40,7 @@ class Randomness:
 
     @classmethod
     def from_seed(cls, seed: int, *axes: str | int) -> Randomness:
-        """Derive the streams from a seed and further named axes."""
+        """Derive the generators from a seed and further named axes."""
         return cls(
             *(
                 generator(seed, *axes, purpose)

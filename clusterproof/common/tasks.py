@@ -1,4 +1,4 @@
-"""Reconstruction of tasks from the settings that are stored with an instance."""
+"""Construction of tasks from the settings that are stored with an instance."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import Any
 from clusterproof.common.validation import InvalidArgument
 
 READERS: list[Callable[[Mapping[str, Any]], Any]] = []
-"""Functions that make a task from settings; a package of tasks adds its own functions when it is imported."""
+"""Functions that construct a task from its settings. A package of tasks adds its functions when it is imported."""
 
 
 def task_from(settings: Mapping[str, Any]) -> Any:

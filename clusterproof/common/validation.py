@@ -21,13 +21,13 @@ class InvalidArgument(ValueError):
     value
         The given value; None if it is missing, and an ellipsis if it is too long to show.
     rule
-        Rule that the value breaks, as the end of a sentence about it: "must be greater than 0".
+        Rule that the value breaks, as the end of a sentence about the value: "must be greater than 0".
     remedy
         A sentence that tells the user what to do or to type.
     others
         Errors in further arguments of the same call.
     place
-        File and line of the user's code that is to be corrected, such as ``"mine.py, line 2"``.
+        File and line of the user's code that the user must correct, such as ``"mine.py, line 2"``.
     """
 
     def __init__(
@@ -55,7 +55,7 @@ class InvalidArgument(ValueError):
         return "\n".join([self.sentences(self.argument), *map(str, self.others)])
 
     def sentences(self, name: str) -> str:
-        """Write what is wrong, what is allowed and what to type, with a name for the argument."""
+        """Return sentences that state the error, the rule and the remedy, with the given name of the argument."""
         if self.value is None:
             wrong = f"{name} is missing: it {self.rule}"
         elif self.value is ...:
@@ -67,7 +67,7 @@ class InvalidArgument(ValueError):
 
 
 def _shortened(value: object) -> str:
-    """Write a value; leave out the middle of a long text."""
+    """Return a value as text, without the middle of a long text."""
     text = repr(value)
     return text if len(text) <= 120 else f"{text[:60]} ... {text[-50:]}"
 
@@ -83,7 +83,7 @@ def _ended(text: str) -> str:
 
 
 def brief(value: Any) -> object:
-    """Return a value for a message, or its type's name if its text is long or has several lines."""
+    """Return a value for a message, or the name of its type if its text is long or has several lines."""
     try:
         text = repr(value)
     except ValueError:  # an integer with more digits than Python can write
@@ -213,7 +213,7 @@ EXTRA_OF = {
     "distributed": "dask",
     "mcp": "agent",
 }
-"""Extra that installs each optional library, by the library's import name."""
+"""Extra that installs each optional library, indexed by the import name of the library."""
 
 
 def install(extra: str) -> str:
@@ -230,7 +230,7 @@ def missing_extra(error: BaseException) -> str | None:
 
 
 def require(argument: str, value: object, module: str) -> Any:
-    """Import a library that may be missing or refuse the environment.
+    """Import an optional library, which may be missing or may not work in this environment.
 
     Parameters
     ----------
@@ -242,7 +242,7 @@ def require(argument: str, value: object, module: str) -> Any:
     Raises
     ------
     InvalidArgument
-        If the library is missing (the message names its extra) or refuses the environment.
+        If the library is missing (the message names its extra) or does not work in this environment.
     """
     try:
         return importlib.import_module(module)
@@ -264,12 +264,12 @@ def error_line(error: BaseException) -> str:
 
 
 def failure_line(error: BaseException) -> str:
-    """Write an error of a user's function in one line; our own errors explain themselves."""
+    """Return an error of a user's function in one line; for ``InvalidArgument``, return only its message."""
     return error_line(error).removeprefix(f"{InvalidArgument.__name__}: ")
 
 
 def error_text(error: BaseException) -> str:
-    """Return the message of an error; a user's class may fail to return one."""
+    """Return the message of an error, even if the user's class of the error cannot produce a message."""
     try:
         return str(error)
     except (Exception, SystemExit) as fault:

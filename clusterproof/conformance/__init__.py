@@ -14,8 +14,8 @@ compares the results with the results of a plain definition::
 
     print(conform(MyFedAvg, "fedavg"))
 
-If the results differ, Clusterproof inserts one known mistake after another into the definition. It names the first
-mistake with which the definition gives the results of the implementation.
+If the results differ, Clusterproof tries a list of known mistakes. It inserts each mistake into the definition, and
+reports the first mistake with which the definition has the same results as the implementation.
 """
 
 from clusterproof.public_names import attach

@@ -1,16 +1,16 @@
-"""Apply changes to definitions: the changes that make up a mistake or an admissible form are stored as data.
+"""Apply changes to definitions. Mistakes and admissible forms are stored as lists of such changes.
 
-A change's name identifies the part of the definition that changes. The name is one of these:
+The name of a change identifies the changed part of the definition. The name has one of the following forms:
 
 - an argument of the definition's rule;
 - ``new NAME``, a value that the rule returns, or ``first NAME``, the initial value of this state;
 - ``rows``, the indices of the participants in arrays with one row per client;
 - ``gradients of a step`` and ``gradients before steps``, the numbers of gradients that a client evaluates;
-- a function that the rule calls;
-- a place that the file of the algorithm names: a part of the source code of one of these functions.
+- a function that the rule calls; - the name of a *place* in the algorithm's file, that is, of a part of the source code
+  of one of these functions.
 
-A change has a text that replaces the value or place; ``{}`` in the text stands for the old value or place. Several
-changes of one place are applied in the given order.
+The text of a change replaces the old value or source code; ``{}`` in the text stands for the old one. If several
+changes have the same name, they are applied in the given order.
 """
 
 import __future__
@@ -26,9 +26,9 @@ from typing import Any
 from clusterproof.conformance import functions as used
 
 Change = str | Callable[[Any, Any], Any]
-"""A change: an expression or other text for a place, or a function of the run and the old value."""
+"""A change: an expression or other source code, or a function of the run and the old value."""
 Span = tuple[str, int, int]
-"""A place: the name of a function, and the start and end of the place in the function's source code."""
+"""A place: the name of a function, and the first and last index of the place in the function's source code."""
 
 OWN = ("clusterproof.conformance.definitions", "clusterproof.methods")
 """Packages whose functions can be changed."""
@@ -66,7 +66,7 @@ def names(code: CodeType) -> Iterator[str]:
 
 @cache
 def functions_of(rules: tuple[FunctionType, ...]) -> dict[str, FunctionType]:
-    """Return these functions and the functions of definitions that they call, indexed by name."""
+    """Return the given functions, and the functions of definitions that they call, indexed by name."""
     found, waiting = {rule.__name__: rule for rule in rules}, [*rules]
     while waiting:
         function = waiting.pop()
@@ -80,7 +80,7 @@ def functions_of(rules: tuple[FunctionType, ...]) -> dict[str, FunctionType]:
 
 @cache
 def _scope(rules: tuple[FunctionType, ...]) -> dict[str, Any]:
-    """Return the names that functions of definitions and changes may use."""
+    """Return the global names that the functions of definitions, and the changes, may use."""
     scopes = [each.__globals__ for each in functions_of(rules).values() if each.__module__.startswith(OWN)]
     return {name: value for scope in (*scopes, vars(used)) for name, value in scope.items()}
 
@@ -94,9 +94,9 @@ def _text(function: FunctionType) -> str:
 
 @cache
 def located(rules: tuple[FunctionType, ...], place: str) -> Span:
-    """Return the span of the part between ``«`` and ``»``.
+    """Return the place whose source code is marked by ``«`` and ``»`` in ``place``.
 
-    The functions' source code must contain the place exactly once.
+    The source code of the functions must contain this text exactly once.
     """
     before, _, rest = place.partition("«")
     piece, _, after = rest.partition("»")
@@ -116,7 +116,10 @@ def _compiled(name: str, text: str) -> CodeType:
 
 
 def _written(text: str, changes: Mapping[Span, Sequence[str]]) -> str:
-    """Return a function's source code with all changes applied, those to the innermost places first."""
+    """Return a function's source code after all changes.
+
+    Changes of inner places are applied before changes of outer ones.
+    """
     moved = {span: list(span[1:]) for span in changes}
     for span in sorted(changes, key=lambda span: span[2] - span[1]):
         start, end = moved[span]
@@ -179,7 +182,7 @@ def _expression(change: str) -> tuple[CodeType, bool]:
 def changed(run: Any, change: Change, value: Any, known: Mapping[str, Any] = {}) -> Any:
     """Return the changed value of an argument or state.
 
-    An expression may use the names in ``known`` and ``functions``.
+    An expression may use the names in ``known`` and in the module ``functions``.
     """
     if callable(change):
         return change(run, value)

@@ -1,4 +1,4 @@
-"""Fit constants that code may add, such as a client's momentum, to one run, and check them on all runs."""
+"""Fit constants that code may add, such as the momentum of a client, to one run, and check them on all runs."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -12,27 +12,27 @@ from clusterproof.conformance.definitions import Mistake
 from clusterproof.conformance.probes import Observed, agree, snapshots
 
 EVALUATIONS = 16
-"""Largest number of runs of the definition in a fit, not counting the runs for derivatives."""
+"""Largest number of runs of the definition in a fit, without the runs that compute derivatives."""
 SMALLEST, LARGEST = 1e-9, 1e4
 """Smallest and largest absolute value of a fitted constant; a constant near 0 would have no effect."""
 
 
 @dataclass(frozen=True, eq=False)
 class Family:
-    """A deviation with unknown constants.
+    """A deviation from the definition that has unknown constants.
 
     Attributes
     ----------
     name, sentence
         See ``Mistake``; the sentence has one placeholder per constant.
     starts
-        Starting values for fits of the constants.
+        Initial values of the constants for the fit.
     changes
         Changes to the definition, in which ``<0>`` and ``<1>`` stand for the constants.
     setting
-        Setting that the code replaces with the constant; an empty string if there is none.
+        Setting whose value the code replaces with the constant; an empty string if there is none.
     beside
-        Names and values of further settings that the deviation fixes.
+        Names and values of further settings that have a fixed value with this deviation.
     """
 
     name: str
@@ -43,7 +43,7 @@ class Family:
     beside: Mapping[str, Any] = field(default_factory=dict)
 
     def mistake(self, constants: Sequence[float], forms: Mapping[str, Any] = {}) -> Mistake:
-        """Return the deviation with these constants, combined with the settings of an admissible form."""
+        """Return the deviation with the given constants, combined with the settings of an admissible form."""
         changes, settings = dict(self.changes), {**self.beside, **forms}
         for place, constant in enumerate(constants):
             changes = {name: text.replace(f"<{place}>", repr(constant)) for name, text in changes.items()}
@@ -53,7 +53,7 @@ class Family:
 
 @cache
 def _families(definition: Any) -> tuple[Family, ...]:
-    """Return the deviations that an algorithm's code can have; if two deviations have the same name, keep the first."""
+    """Return the deviations that an algorithm's code can have; of deviations with the same name, return the first."""
     functions, found = functions_of((definition.rule, *definition.calls)), []
     for row in table("general")["constants"]:
         for name, text in row.get("changes", {"": ""}).items():
@@ -110,11 +110,10 @@ def explain_by_constants(
     bank: Mapping[str, Mistake] | None = None,
     forms: Mapping[str, Any] = {},
 ) -> list[tuple[tuple[str, ...], str]]:
-    """Fit each deviation's constants to the first run; return names and sentence if the deviation explains every run.
+    """Return names and sentence of a deviation that explains every run, with constants fitted to the first run.
 
-    With a bank of mistakes, a deviation must explain the first run alone, and every run in combination with one mistake
-    from the bank. With ``forms``, the settings of an admissible form, the search tries only settings that are constant
-    under this form.
+    If ``bank`` has known mistakes, the deviation must explain the first run by itself, and every run together with one
+    of these mistakes. ``forms`` are settings of an admissible form; settings that vary in this form are not tried.
     """
     found: list[tuple[tuple[str, ...], str]] = []
     explained: set[str] = set()

@@ -14,16 +14,16 @@ from clusterproof.conformance.symptoms import statements
 from clusterproof.conformance.tolerance import Snapshot, first_difference, unit
 
 LONG = 20
-"""The search compares runs with more rounds than this number last.
+"""The search compares runs with more rounds than this number after all other runs.
 
-If only such runs differ, the search tries only single mistakes.
+If only these long runs differ, the search tries only single mistakes.
 """
 MOST_FORMS = 2
-"""Largest number of settings that an undeclared form may change if the search combines the form with mistakes."""
+"""Largest number of settings of an undeclared form that the search combines with mistakes."""
 MOST_MISTAKES = 3
 """Largest number of mistakes in one explanation."""
 STATES = 12
-"""Largest number of partial explanations that are kept from run to run."""
+"""Largest number of partial explanations that the search extends from run to run."""
 
 
 @dataclass(frozen=True)
@@ -37,7 +37,7 @@ class Hypothesis:
     sentence
         A description of what the code then does.
     forms
-        Settings of the admissible form that the search found together with the mistakes; empty for the declared form.
+        Settings of an undeclared admissible form that belongs to the explanation; empty for the declared form.
     """
 
     mistakes: tuple[str, ...]
@@ -53,7 +53,7 @@ class Hypothesis:
 Cause = str | tuple[str, Any]
 """A cause: the name of a mistake, or the name and value of a setting that selects another admissible form."""
 Causes = tuple[Cause, ...]
-"""Causes that act together. Mistakes that change the same line of the definition are applied in this order."""
+"""Causes that occur together. Mistakes that change the same line of the definition are applied in this order."""
 
 
 class _Search:
@@ -89,15 +89,15 @@ class _Search:
         return agree(self.definition, runs, self.dtype, mistakes=mistakes)
 
     def states(self, causes: Causes, run: Observed) -> Sequence[Snapshot]:
-        """Run the definition with these causes on a run's probe, and return the states."""
+        """Run the definition with the given causes on the probe of a run, and return the states."""
         if not causes:
             return right_states(self.definition, run.probe)
         return snapshots(self.definition, run.probe, mistakes=[self.known[cause] for cause in causes])
 
     def head(self, run: Observed, causes: Causes = ()) -> Observed | None:
-        """Cut a run off after the first round that the causes do not explain.
+        """Return a run up to the first round that the causes do not explain.
 
-        Return None if they explain every round.
+        Return None if the causes explain every round.
         """
         difference = first_difference(run.states, self.states(causes, run), self.dtype)
         if difference is None:
@@ -118,7 +118,7 @@ class _Search:
         return Hypothesis(mistakes, ", and ".join(sentences), forms)
 
     def singles(self, forms: Causes = ()) -> list[Hypothesis]:
-        """Return the mistakes that alone explain every run, if the definition has the given admissible form."""
+        """Return the single mistakes that explain every run if the definition has the given admissible form."""
         return [
             self.hypothesis((name, *forms)) for name in self.bank if self.agree((name, *forms), self.ordered)
         ]
@@ -152,7 +152,10 @@ class _Search:
                 yield (*causes[:place], cause, *causes[place:])
 
     def several(self) -> Iterator[Sequence[Hypothesis]]:
-        """Yield the pairs that explain every run, then larger sets of causes, which are extended run by run."""
+        """Yield pairs of causes that explain every run, and then larger sets.
+
+        The larger sets grow by one cause per run.
+        """
         found: list[Causes] = [()]
         done: list[Observed] = []
         pairs = True
@@ -175,7 +178,7 @@ class _Search:
         yield [self.hypothesis(one) for one in found if len(one) == least]
 
     def _next(self, causes: Causes, run: Observed, done: Sequence[Observed]) -> Iterator[Causes]:
-        """Extend the causes by one, and yield each extension that explains the runs so far."""
+        """Add one cause, and yield each extended set that explains the runs so far."""
         head = self.head(run, causes)
         runs = sorted([*done, *([] if head is None else [head])], key=_cost)
         yield from (new for new in self.extended(causes) if self.agree(new, runs))
@@ -204,7 +207,7 @@ class _Search:
                     yield pair
 
     def ignored(self) -> Sequence[Hypothesis]:
-        """Return the smallest sets of settings that explain every run if the code keeps these settings constant."""
+        """Return the smallest sets of settings such that every run is explained if the code ignores these settings."""
         defaults = self.definition.defaults()
         changed_by_probes = [name for name in varied(self.runs) if name in defaults]
         names = [name for name in changed_by_probes if not isinstance(defaults[name], (str, bool))]
@@ -246,7 +249,7 @@ def _cost(run: Observed) -> int:
 
 
 def _unordered(found: Iterable[Causes]) -> list[Causes]:
-    """Remove duplicate sets of causes; if a set occurs in several orders, keep the first."""
+    """Remove repeated sets of causes; if a set occurs in several orders, return only the first."""
     seen = {frozenset(one): one for one in reversed(list(found))}
     return list(seen.values())[::-1]
 
@@ -263,8 +266,8 @@ def explain(
     """Return the hypotheses that explain all quantities of all runs, and one sentence.
 
     The search tries explanations in this order: single mistakes, fitted constants, ignored settings, single mistakes
-    and constants in another admissible form, pairs, three causes, and constants with a mistake. The sentence names
-    another algorithm if that algorithm explains the runs. Otherwise the sentence states properties of the runs.
+    and constants in another admissible form, pairs, three causes, and constants with a mistake. If another algorithm
+    explains the runs, the sentence names this algorithm. Otherwise it states properties of the runs.
     """
     search = _Search(definition, runs, dtype)
     several = search.several()
@@ -294,7 +297,7 @@ def explain(
 def follows(other: type[Definition], runs: Sequence[Observed], dtype: str) -> bool:
     """Return whether another algorithm explains every run.
 
-    Settings that the run lacks have the other algorithm's defaults.
+    Settings that the runs do not have get the defaults of the other algorithm.
     """
     for run in runs:
         if bool(other.clusters) != (run.probe.task.starts is not None):
@@ -308,7 +311,10 @@ def follows(other: type[Definition], runs: Sequence[Observed], dtype: str) -> bo
 
 
 def admissible_forms(definition: type[Definition], settings: Mapping[str, Any]) -> list[dict[str, Any]]:
-    """For each other admissible form, return the settings that differ from the declared form; the fewest come first."""
+    """Return, for each other admissible form, the settings that differ from the declared form.
+
+    Short lists come first.
+    """
     names = definition.variants
     forms = (zip(names, values, strict=True) for values in itertools.product(*names.values()))
     changes = ({name: value for name, value in form if settings[name] != value} for form in forms)
@@ -320,8 +326,8 @@ def admissible_variant(
 ) -> dict[str, Any] | None:
     """Return the smallest set of changed settings with which every run agrees with the definition, or None.
 
-    The function tries the settings that select an admissible form. It also tries a server step that ignores the
-    requested value.
+    The function tries the settings that select an admissible form. It also tries a constant server step size, which
+    ignores the setting.
     """
     settings = runs[0].probe.settings
     for changed in ({}, *admissible_forms(definition, settings)):
@@ -338,9 +344,9 @@ def admissible_variant(
 def _constant_server_step(
     definition: type[Definition], run: Observed, changed: Mapping[str, Any], dtype: str
 ) -> float | None:
-    """Return the ratio of the observed to the expected change in round 1, or None if coordinates have different ratios.
+    """Return the ratio of the observed to the expected change in round 1, or None if it differs between coordinates.
 
-    A ratio of 1 does not count as a constant, because such code simply has no server step.
+    Return None also for a ratio of 1, because code with this ratio has no server step size.
     """
     if not definition.server_step or len(run.states) < 2:
         return None

@@ -1,4 +1,4 @@
-"""Convert a client's or a server's rule, a function for whole runs, or a coin to the form that ``conform`` runs."""
+"""Convert rules of clients and servers, functions for whole runs, and coins to implementations for ``conform``."""
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
@@ -25,7 +25,7 @@ class Message:
 
 
 class FedAvgInHalves(Definition, name="fedavg"):
-    """FedAvg's rules for client and server. They replace the rule that an implementation does not provide."""
+    """FedAvg with separate rules for client and server. An implementation can provide one of them and use the other."""
 
     def trained(self, client: int, received: np.ndarray) -> np.ndarray:
         """Return a client's model after its local steps."""
@@ -41,16 +41,17 @@ class FedAvgInHalves(Definition, name="fedavg"):
 
 
 def from_rules(*, client: Any = None, server: Any = None) -> Start:
-    """Make an implementation from a client's rule, a server's rule, or both; FedAvg provides a missing rule.
+    """Make an implementation from a client's rule, a server's rule, or both; a missing rule is FedAvg's rule.
 
     Parameters
     ----------
     client
-        (state, received, gradient, settings) -> (state, message): ``received`` (d,) is the server's model, and
+        Function (state, received, gradient, settings) -> (state, message). ``received`` (d,) is the server's model, and
         ``gradient`` is a function of a point. ``settings["local_steps"]`` is the client's number of steps K_i, and
-        ``message`` is the change y_i - x (d,). The first state is None.
+        ``message`` is the change y_i - x (d,). The initial state is None.
     server
-        (state, x, messages, settings) -> (state, x): ``messages`` is a list of ``Message``. The first state is None.
+        Function (state, x, messages, settings) -> (state, x). ``messages`` is a list of ``Message``. The initial state
+        is None.
     """
 
     class RuleRun(FedAvgInHalves):
@@ -85,7 +86,7 @@ def from_rules(*, client: Any = None, server: Any = None) -> Start:
 
 
 def replayed(function: Callable[[ConformanceTask, Mapping[str, Any], Sequence[Sequence[int]]], Any]) -> Start:
-    """Convert a function that runs all rounds to an implementation with single rounds, by calls with growing schedules.
+    """Convert a function that runs all rounds to an implementation, which calls it with one more round each time.
 
     Parameters
     ----------
@@ -117,9 +118,9 @@ def replayed(function: Callable[[ConformanceTask, Mapping[str, Any], Sequence[Se
 
 
 class ScheduledCoin:
-    """A generator for ProxSkip's coin that makes the clients communicate in every K-th local step.
+    """A random generator for ProxSkip's coin, with which the clients communicate in every K-th local step.
 
-    Give the code this object as its random generator, and let ``round`` perform ``local_steps`` iterations.
+    Pass this object to the code as its random generator, and let ``round`` perform ``local_steps`` iterations.
 
     Attributes
     ----------

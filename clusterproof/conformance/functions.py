@@ -1,4 +1,4 @@
-"""Functions for the changes of definitions. Forms and mistakes call them where one expression is not enough."""
+"""Functions that changes of definitions call if one expression is not enough for a form or mistake."""
 
 import itertools
 from collections.abc import Callable, Iterator, Sequence
@@ -18,7 +18,7 @@ def weights_of(run: Any) -> Any:
 
 
 def number_of(run: Any, client: Any) -> int:
-    """Return the number of a client among all clients; the gradient function identifies the client."""
+    """Return the index of a client in the list of all clients; the client is identified by its gradient function."""
     of_round = run.of_round
     places = [each.gradient is client.gradient for each in of_round["clients"].participants]
     return int(of_round["participants"][places.index(True)])
@@ -30,7 +30,7 @@ def half(value: Any) -> np.ndarray:
 
 
 def at_most(value: np.ndarray, norm: float) -> np.ndarray:
-    """Return a vector, shortened to the given norm if it is longer."""
+    """Return a vector, scaled to the given norm if its norm is larger."""
     return value * min(1.0, norm / max(float(np.linalg.norm(value)), 1e-300))
 
 
@@ -45,20 +45,20 @@ def not_squared(pull: np.ndarray, strength: float, *parts: slice) -> np.ndarray:
 
 
 def kept(run: Any, key: Any, value: Any, given: Any = None) -> Any:
-    """Store a value for the next round, and return ``given``, or the value itself if ``given`` is None."""
+    """Store a value under a key for the next round, and return ``given``, or the value itself if ``given`` is None."""
     run.memory[key] = value
     return value if given is None else given
 
 
 def delayed(run: Any, key: Any, value: Any) -> Any:
-    """Return the value of the previous call; the first call returns 0."""
+    """Return the value of the previous call with this key; the first call returns 0."""
     before = run.memory.get(key, 0 * np.array(value))
     run.memory[key] = value
     return before
 
 
 def added_up(run: Any, key: str, value: Any) -> Any:
-    """Return the sum of the values given in all calls so far."""
+    """Return the sum of the values of all calls with this key so far."""
     return kept(run, key, run.memory.get(key, 0.0) + value)
 
 
@@ -84,7 +84,7 @@ def counts(run: Any, clients: Any) -> np.ndarray:
 
 
 def share(run: Any, clients: Any) -> float:
-    """Return the sum of the clients' counts, divided by the sum over all clients."""
+    """Return the sum of the given clients' counts, divided by the sum of all clients' counts."""
     return float(counts(run, clients).sum() / counts(run, range(run.task.clients)).sum())
 
 
@@ -96,7 +96,7 @@ def other_weights(run: Any, _: Any, clients: Any) -> np.ndarray:
 
 
 def absent_counted(run: Any, weights: Any, clients: Any) -> Any:
-    """Return weights that were divided by the total count of all clients, including absent clients."""
+    """Return the weights if they are divided by the total count of all clients, including absent clients."""
     return share(run, clients) * np.array(weights)
 
 
@@ -106,7 +106,7 @@ def first_twice(_: Any, weights: Any, __: Any) -> Any:
 
 
 def ones(_: Any, weights: Any, __: Any) -> Any:
-    """Return weights of 1; they turn a mean into a sum."""
+    """Return weights of 1, so that a mean becomes a sum."""
     return np.ones(len(weights))
 
 
@@ -121,19 +121,19 @@ def share_each(run: Any, weights: Any, _: Any) -> Any:
 
 
 def old_total(run: Any, weights: Any, clients: Any) -> Any:
-    """Return weights divided by a sum that grows from round to round, as if code forgot to reset it to 0."""
+    """Return weights divided by a sum over all rounds so far, as in code that does not reset the sum to 0."""
     total = float(counts(run, clients).sum())
     return np.array(weights) * total / added_up(run, "total", total)
 
 
 def of_all_clusters(run: Any, weights: Any, clients: Any) -> Any:
-    """Return the members' weights as shares of the weights of all participants."""
+    """Return the weights of a cluster's members, divided by the sum of the weights of all participants."""
     shares = zip(run.of_round["participants"], run.of_round["weights"], strict=True)
     return np.array(weights) * sum(weight for client, weight in shares if client in clients)
 
 
 def of_members(run: Any, shares: Callable[..., Any], change: Callable[..., Any]) -> Callable[..., Any]:
-    """Wrap the function ``shares`` to change the weights of a cluster's members, unless all weights are equal."""
+    """Wrap the function ``shares`` such that ``change`` is applied to a cluster's weights, unless they are equal."""
 
     def changed(weights: Any, chosen: Any, cluster: int) -> Any:
         if weights is None or cluster not in chosen:
@@ -151,9 +151,9 @@ def of_members(run: Any, shares: Callable[..., Any], change: Callable[..., Any])
 
 
 class LocalStep(NamedTuple):
-    """Values that a change to a local step may use: the client, the gradient (or direction) at y, the step's number.
+    """Values that a change to a local step may use, such as the client and the gradient (or direction) at y.
 
-    Steps are numbered from 0 in each round. ``memory`` is kept until the client's round ends.
+    The number of a step counts from 0 in each round. ``memory`` is a dictionary for the local steps of one round.
     """
 
     run: Any
@@ -165,7 +165,7 @@ class LocalStep(NamedTuple):
 
 
 def in_local_steps(run: Any, gradients: Any, change: Callable[[LocalStep], Any]) -> list[Any]:
-    """Change the gradients in local steps only, not the gradients that a client sends or keeps."""
+    """Change only the gradients of local steps, not the gradients that a client sends or stores."""
 
     def changed(gradient: Callable[[Any], Any], steps: int) -> Callable[[Any], Any]:
         calls = itertools.count(-run.changed("gradients before steps", 0))
@@ -186,7 +186,7 @@ def in_local_steps(run: Any, gradients: Any, change: Callable[[LocalStep], Any])
 def in_directions(
     run: Any, local: Callable[..., Any], change: Callable[[LocalStep], Any]
 ) -> Callable[..., Any]:
-    """Return local steps along changed directions; a direction is a gradient plus all terms that the algorithm adds."""
+    """Return local steps with changed directions; a direction is a gradient plus all terms that the algorithm adds."""
 
     def changed(gradient: Callable[[Any], Any], *others: Any) -> Any:
         calls, memory = itertools.count(), {}  # type: ignore[var-annotated]
@@ -240,7 +240,7 @@ def in_own_rounds(factor: float) -> Callable[[LocalStep], Any]:
 
 
 def with_weight_decay(run: Any, local: Callable[..., Any]) -> Callable[..., Any]:
-    """Return local steps that add the declared weight decay to the gradient in their first argument."""
+    """Wrap local steps such that the declared weight decay is added to the gradient, their first argument."""
     decay = run.declared("weight_decay")
 
     def decayed(gradient: Callable[[Any], Any], *others: Any) -> Any:
@@ -255,17 +255,20 @@ def without_changes(run: Any, client: Any) -> ExactClient:
 
 
 def next_model(run: Any, clients: Any, ends: Any) -> Any:
-    """Compute the server's next model from the models after local steps, with the run's changes to their mean."""
+    """Return the server's next model, computed from the models after local steps, with the run's changes."""
     mean_of_models = run.changed("mean of models", clients.mean(ends), {"step_size": run.step_size})
     return run.model + run.of_round["server_step_size"] * (mean_of_models - run.model)
 
 
 class _Asked(Exception):
-    """An exception that a gradient raises, instead of returning a value, to reveal which client it belongs to."""
+    """Exception that a gradient function raises instead of returning a value.
+
+    It reveals the client of this function.
+    """
 
 
 def client_of(run: Any, gradient: Callable[[Any], Any]) -> int:
-    """Return the client that a gradient, or a direction, belongs to; the code may treat the clients in any order."""
+    """Return the client of a gradient function or direction, because code may process the clients in any order."""
     run.of_round["asked"] = _Asked
     try:
         gradient(run.model)
@@ -279,9 +282,9 @@ def client_of(run: Any, gradient: Callable[[Any], Any]) -> int:
 def noted(
     run: Any, local: Callable[..., Any], start: Callable[[Any], Any] = lambda model: model
 ) -> Callable[..., Any]:
-    """Return local steps that start at ``start(model)`` for the received model.
+    """Wrap local steps such that they start at ``start(model)`` instead of the received model.
 
-    Their last models are stored for the round.
+    The models after the local steps are stored until the end of the round.
     """
 
     def changed(gradient: Any, model: Any, *others: Any) -> Any:
@@ -293,12 +296,12 @@ def noted(
 
 
 def in_a_row(run: Any, local: Callable[..., Any]) -> Callable[..., Any]:
-    """Return local steps that start where the previous client's steps ended."""
+    """Wrap local steps such that they start at the previous client's final model."""
     return noted(run, local, lambda model: run.of_round.get("ends", [model])[-1])
 
 
 def from_own(run: Any, local: Callable[..., Any]) -> Callable[..., Any]:
-    """Return local steps that start where the client's own steps ended in its previous round."""
+    """Wrap local steps such that they start at the client's own final model of its previous round."""
 
     def changed(gradient: Any, model: Any, *others: Any) -> Any:
         client = client_of(run, gradient)
@@ -308,7 +311,7 @@ def from_own(run: Any, local: Callable[..., Any]) -> Callable[..., Any]:
 
 
 def starts_in_a_row(model: Any, clients: Any, controls: Any, step_size: Any) -> Iterator[Any]:
-    """Yield the starts of ProxSkip's clients if each starts where the previous one ended."""
+    """Yield the initial models of ProxSkip's clients if each client starts at the final model of the previous one."""
 
     def corrected(gradient: Callable[[Any], Any], control: Any) -> Callable[[Any], Any]:
         return lambda y: gradient(y) - control
@@ -333,7 +336,7 @@ def first_choice(run: Any, choice: int) -> int:
 
 
 def all_in_first(shares: Callable[..., Any]) -> Callable[..., Any]:
-    """Return the weights of a cluster's members; the first cluster gets the weights of all participants."""
+    """Wrap the weights of a cluster's members such that the first cluster contains all participants."""
     return lambda weights, chosen, cluster: (
         list(weights) if weights and cluster == 0 else shares(weights, chosen, cluster)
     )
@@ -343,13 +346,13 @@ def all_in_first(shares: Callable[..., Any]) -> Callable[..., Any]:
 
 
 def refreshed(run: Any, control: Any) -> Any:
-    """Return c after the participants have set their c_i to g_i(x)."""
+    """Return c if the participants first set their c_i to g_i(x)."""
     moves = [run.task.gradient(i, run.model) - run.controls[i] for i in run.of_round["participants"]]
     return control + sum(moves) / run.task.clients
 
 
 def moves_with_model(run: Any, moved: Any) -> list[Any]:
-    """Return the changes of the participants' new controls if these use the server's new model instead of x."""
+    """Return the changes of the participants' new controls if the server's new model replaces x in their formula."""
     if run.settings["option"] == "I":
         at = run.task.gradient
         return [at(i, moved) - at(i, run.model) for i in run.of_round["participants"]]
@@ -357,7 +360,7 @@ def moves_with_model(run: Any, moved: Any) -> list[Any]:
 
 
 def first_from_mean(run: Any, after: Any) -> Any:
-    """Return how much the first participant's new control changes if it is computed from the mean of the models."""
+    """Return the change of the first participant's new control if it is computed with the mean of the models."""
     if run.settings["option"] == "I":
         return 0 * run.model
     first = run.of_round["participants"][0]
@@ -367,13 +370,13 @@ def first_from_mean(run: Any, after: Any) -> Any:
 
 
 def in_loop(run: Any, new: Any, own: Any) -> Any:
-    """Return a client's new control, and store the change of the control for later clients of the round."""
+    """Return a client's new control, and store its change for the later clients of the round."""
     run.of_round.setdefault("moves", []).append(new - own)
     return new
 
 
 def moved_in_loop(run: Any, control: Any) -> Any:
-    """Return the server's control c after the changes by previous clients of the round."""
+    """Return the server's control c, updated with the changes of the previous clients of the round."""
     return control + sum(run.of_round.get("moves", [0.0])) / run.task.clients
 
 

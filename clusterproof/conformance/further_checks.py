@@ -15,15 +15,15 @@ from clusterproof.conformance.tasks import ConformanceTask, random_task
 from clusterproof.conformance.tolerance import Snapshot, first_difference, fixed_point_tolerance, unit
 
 EQUIVARIANCE_UNITS = 10.0
-"""Allowed distance between two runs of the implementation, in units of ``tolerance.unit``."""
+"""Largest allowed distance between two runs of the implementation, in units of ``tolerance.unit``."""
 SHIFT, SCALE, ORDER = 3.0, 4.0, (2, 0, 3, 1)
 
 Run = Callable[..., Observed]
-"""Function that runs the implementation on a probe: (probe, after_round=None) -> observed run."""
+"""Function (probe, after_round=None) -> observed run, which runs the implementation on a probe."""
 Outcome = tuple[str, str]
 """Result of a check: ``"passed"``, ``"failed"`` or ``"skipped"``, and a sentence with the reason.
 
-Checks repeat the last probe, because it changes most settings from their defaults.
+The checks use the last probe, because most of its settings differ from their defaults.
 """
 
 
@@ -35,7 +35,7 @@ def _compared(first: Sequence[Snapshot], second: Sequence[Snapshot], dtype: str,
 
 
 def _repeatable(report: Report, run: Run) -> Outcome:
-    """Start the run a second time, after draws from global generators, and compare both runs bit for bit."""
+    """Run the implementation again, after draws from global random generators, and require bitwise equal runs."""
     last = report.runs[-1]
     with undisturbed(io.StringIO()):
         advance_generators()
@@ -53,7 +53,7 @@ def _repeatable(report: Report, run: Run) -> Outcome:
 
 
 def _moved(report: Report, run: Run, shift: float, scale: float) -> Outcome:
-    """Shift or scale the task, and check that the run is shifted or scaled in the same way."""
+    """Shift or scale the task, and check that the models of the run are shifted or scaled in the same way."""
     last = report.runs[-1]
     if last.probe.task.features is not None:
         return "skipped", "losses of a two-class task do not move with the model"
@@ -108,7 +108,7 @@ def _order(report: Report, run: Run) -> Outcome:
 
 
 def _absent(report: Report, run: Run) -> Outcome:
-    """Check that a client's states do not change in a round without it."""
+    """Check that the states of a client do not change in a round in which it does not take part."""
     one = {one.probe.name: one for one in report.runs}.get("participation")
     names = [name for name in ("controls", "personal") if name in report.runs[0].states[0]]
     if one is None or not names:
@@ -134,7 +134,7 @@ def _control_mean(report: Report, run: Run) -> Outcome:
 
 
 def _aliasing(report: Report, run: Run) -> Outcome:
-    """Write to a returned array, and check whether this changes the run; the verdict does not depend on this check."""
+    """Change a returned array, and check whether this changes the run; the verdict does not depend on this check."""
     last = report.runs[-1]
     for name in [name for name in last.states[0] if name != "assignments"]:
 
@@ -187,10 +187,10 @@ def fixed_point(
 ) -> dict[str, np.ndarray] | None:
     """Return the quantities at the fixed point for full participation and full batches, or None if we know no formula.
 
-    In one round client i moves by C_i (b_i - x), where C_i = (I - (I - eta B_i)^K) B_i^-1 A_i. Here B_i is A_i + mu I
-    for FedProx and A_i otherwise. The fixed point of FedAvg, FedAvgM, FedNova (equal K) and FedProx is (sum p_i C_i)^-1
-    sum p_i C_i b_i. For FedLin the fixed point is the minimiser of the mean loss with weights p_i. For SCAFFOLD,
-    ProxSkip and FedDyn it is the minimiser of the mean loss with equal weights.
+    In one round the model of client i changes by C_i (b_i - x), where C_i = (I - (I - eta B_i)^K) B_i^-1 A_i. Here B_i
+    is A_i + mu I for FedProx and A_i otherwise. The fixed point of FedAvg, FedAvgM, FedNova (equal K) and FedProx is
+    (sum p_i C_i)^-1 sum p_i C_i b_i. For FedLin the fixed point is the minimiser of the mean loss with weights p_i. For
+    SCAFFOLD, ProxSkip and FedDyn it is the minimiser of the mean loss with equal weights.
     """
     if settings.get("weight_decay") or settings.get("schedule", "constant") != "constant":
         return None
@@ -233,7 +233,7 @@ CHECKS: dict[str, Callable[[Report, Run], Outcome]] = {
 
 
 def additional_checks(report: Report, run: Run, names: Sequence[str]) -> list[Check]:
-    """Carry out the named checks; if the run of a check is unusable, skip the check and give the reason."""
+    """Perform the named checks; if the implementation cannot be run for a check, skip the check with the reason."""
     checks = []
     for name in names:
         try:

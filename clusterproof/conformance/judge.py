@@ -1,4 +1,4 @@
-"""Compare an implementation with one definition, or find the algorithm that an implementation follows."""
+"""Compare an implementation with one definition, or search for the algorithm that it implements."""
 
 import functools
 import traceback
@@ -34,7 +34,7 @@ from clusterproof.conformance.tolerance import first_difference, unit
 from clusterproof.methods import METHODS
 
 EARLY = 6
-"""Number of first rounds in which a float64 comparison already detects single-precision rounding."""
+"""Number of rounds after which rounding to single precision is already detected by a comparison in float64."""
 
 
 @checked
@@ -55,7 +55,7 @@ def conform(
     Parameters
     ----------
     start
-        An algorithm of this library, or an implementation. The algorithm is a class, or an instance; the options of an
+        An algorithm of this library, or an implementation. The algorithm is a class or an instance; the options of an
         instance become declared settings. An implementation is a function: ``start(task, settings)`` returns a run with
         ``run.round(participants)`` and ``run.model``. The model is an array (d,), or (P, d) for a clustered algorithm.
         If the run has ``run.control`` (d,), ``run.controls`` (N, d), ``run.personal`` (N, d) or ``run.assignments``
@@ -80,7 +80,7 @@ def conform(
         Then the task is ``two_class``, clients use full batches, and ``conform`` checks no symmetry and no fixed point.
     explained
         Whether to search for the likely cause of a difference, and for known mistakes that the runs do not rule out.
-        Most of the time is spent on this search.
+        This search takes most of the time.
 
     Returns
     -------
@@ -90,7 +90,7 @@ def conform(
     Raises
     ------
     InvalidArgument
-        If an argument is not admissible. A defect of the implementation is not an error, but a verdict.
+        If an argument is not admissible. Defects of the implementation do not raise errors; they determine the verdict.
     """
     definition = find_definition(algorithm)
     named = getattr(start, "__name__", type(start).__name__)
@@ -156,7 +156,7 @@ def _authority(definition: type[Definition]) -> str:
 def _require_usable(
     definition: type[Definition], blank: Report, runs: Sequence[Observed], run: Callable[[Probe], Observed]
 ) -> None:
-    """Raise ``Unusable`` if the type or start is wrong, the model never moves, or a round ignores its participants."""
+    """Raise ``Unusable`` for a wrong type or initial model, a constant model, or participants without effect."""
     for one in runs:
         if blank.declared == "float64" and one.dtype == "float32":
             raise Unusable("float64 is declared, but the model is float32; declare dtype='float32'")
@@ -246,7 +246,7 @@ def _is_single(values: np.ndarray) -> bool:
 
 
 def _unseen(report: Report, definition: type[Definition]) -> tuple[Hypothesis, ...]:
-    """Return the known mistakes that these runs would not reveal, although the complete set of probes would."""
+    """Return the known mistakes that the complete set of probes can detect, but these runs cannot."""
     # code without a server step size cannot misuse it
     probes, _ = make_probes(definition, report.settings, [one for one in SUPPORTS if one != "server-step"])
     expected = [snapshots(definition, one) for one in probes]
@@ -279,7 +279,7 @@ def _compare(
 
 
 def _with_checks(report: Report, further: Sequence[Check]) -> Report:
-    """Add checks to a report; if one fails, a verdict of agreement becomes ``"differs"``."""
+    """Return a report with further checks; if one of them fails, the verdict of agreement becomes ``"differs"``."""
     failed = [check for check in further if check.outcome == "failed"]
     if failed and report.verdict in ("conforms", "variant"):
         agreement = "every probe agrees" if report.verdict == "conforms" else report.sentence
@@ -305,10 +305,10 @@ def assert_conforms(start: Any, algorithm: str | Callable[..., Any], **options: 
 
 @checked
 def infer(start: Start, *, supports: Iterable[str] | None = None, **options: Any) -> tuple[Report, ...]:
-    """Find the algorithms that an implementation conforms to; if there are none, find those with a matching variant.
+    """Return the algorithms to which an implementation conforms, or else those with the verdict ``"variant"``.
 
-    The implementation receives the settings of all algorithms. If two algorithms have settings of the same name, the
-    current algorithm's setting applies.
+    The implementation receives the settings of all algorithms. If two algorithms have a setting with the same name, it
+    has the default of the algorithm with which the implementation is compared.
 
     Parameters
     ----------

@@ -35,7 +35,7 @@ class Unusable(Exception):
 
 
 class Settings(dict[str, Any]):
-    """The settings passed to an implementation. If code asks for an unknown setting, the error lists all settings."""
+    """The settings for an implementation. If code reads an unknown setting, the error message lists all settings."""
 
     def __missing__(self, name: str) -> Any:
         """Raise ``KeyError`` with a list of all settings."""
@@ -57,19 +57,20 @@ def observe(
     start
         The implementation.
     definition
-        The algorithm; its quantities are copied if the run offers them.
+        The algorithm; its quantities are copied if the run has them as attributes.
     probe
         Task, settings and participants of the run. The implementation receives copies of the task's arrays.
     after_round
-        Function that is called with the run at the start and after every round, when the quantities have been copied.
+        Function that is called with the run before the first round and after each round, after the quantities were
+        copied.
     timeout
-        Seconds after which the run is stopped as unusable.
+        Seconds after which the run is stopped, with the verdict ``"unusable"``.
 
     Returns
     -------
     Observed
-        Quantities before the first round and after each round, as float64. They end at the first value that is above
-        1e8 or not finite. The result also states the type of the model, ``"float32"`` or ``"float64"``.
+        Quantities before the first round and after each round, as float64. The observation ends at the first value that
+        exceeds 1e8 or is not finite. The result also contains the type of the model, ``"float32"`` or ``"float64"``.
 
     Raises
     ------
@@ -157,7 +158,7 @@ def as_array(value: Any, name: str) -> np.ndarray:
 
 
 def _describe(error: BaseException, printed: str) -> str:
-    """Describe an exception in the implementation in one line: class, message and place."""
+    """Describe an exception of the implementation in one line: class, message, file and line."""
     frames = [frame for frame in traceback.extract_tb(error.__traceback__) if frame.filename != __file__]
     place = f" at {frames[-1].filename}:{frames[-1].lineno}" if frames else ""
     tail = printed.strip().splitlines()[-1:]
@@ -190,7 +191,7 @@ def undisturbed(printed: io.StringIO) -> Iterator[None]:
 
 
 def advance_generators() -> None:
-    """Draw from the global random generators; ``undisturbed`` later restores the generators."""
+    """Draw from the global random generators; ``undisturbed`` restores their states later."""
     random.random()
     np.random.random()  # noqa: NPY002 - this must change the global generator
     torch: Any = sys.modules.get("torch")

@@ -43,7 +43,7 @@ WIDTH, MARGIN = 80, 15
 
 
 def page(report: Report) -> str:
-    """Return the page: the answer, the likely cause, checks, sizes of the runs, the definition and the next command."""
+    """Return the page: verdict, likely cause, checks, sizes of the runs, definition, and a next command."""
     heading = ANSWERS[report.verdict].format(
         implementation=report.implementation, algorithm=report.algorithm, sentence=report.sentence
     )
@@ -54,7 +54,7 @@ def page(report: Report) -> str:
 
 
 def cause(report: Report) -> list[str]:
-    """Return the likely cause of a difference, where the runs first differ, and mistakes that would not show."""
+    """Return lines on the likely cause of a difference, its first place, and mistakes that the runs cannot detect."""
     lines = []
     if report.verdict == "differs":
         lines += _wrapped(f"{report.sentence[:1].upper()}{report.sentence[1:]}.")
@@ -159,7 +159,7 @@ def _listed(hypotheses: Sequence[Hypothesis]) -> list[str]:
 
 
 def _entry(label: str, texts: Iterable[str]) -> list[str]:
-    """Wrap texts to lines, with a label to the left of the first line."""
+    """Return the wrapped lines of texts, with a label to the left of the first line."""
     found = [
         line
         for text in texts

@@ -14,14 +14,14 @@ from clusterproof.conformance.tasks import ConformanceTask, random_task, two_cla
 from clusterproof.conformance.tolerance import Snapshot, first_difference, is_bounded
 
 SUPPORTS = ("batches", "server-step", "participation", "strengths")
-"""Features that an implementation may vary; code that cannot vary a feature can leave out this feature."""
+"""Features that an implementation may support. A user can declare that the code does not support a feature."""
 FIXED = {
     "batches": "the code takes full batches only",
     "server-step": "the code has no server step size",
     "participation": "all clients always take part",
     "strengths": "the code's strengths are fixed",
 }
-"""For each feature, what an implementation without it does."""
+"""For each feature, a description of the runs of an implementation without this feature."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -33,7 +33,7 @@ class Probe:
     name
         Name of the probe, which is also part of a test's id.
     meaning
-        The likely cause if this is the first probe that fails.
+        The part of the code that is probably wrong if this is the first probe that fails.
     """
 
     name: str
@@ -54,7 +54,7 @@ class Observed:
 
 FILE = Path(__file__).with_name("probes.toml")
 PLANS: dict[str, dict[str, Any]] = tomllib.loads(FILE.read_text(encoding="utf-8"))
-"""Plans of the probes, which do not depend on the algorithm."""
+"""Settings and participants of the probes, for every algorithm."""
 
 
 def probe_names(definition: type[Definition]) -> tuple[str, ...]:
@@ -70,9 +70,9 @@ def probe_names(definition: type[Definition]) -> tuple[str, ...]:
 
 
 def strengths(definition: type[Definition]) -> dict[str, Any]:
-    """Return a second value for each strength of an algorithm: the definition's value, or 0.6 times the default.
+    """Return another value for each strength of an algorithm: the value in the definition, or 0.6 times the default.
 
-    Counts increase by one. The server's step size has a separate probe.
+    A count is increased by one. The server's step size is not included, because it has a separate probe.
     """
     numbers = {
         name: value + 1 if isinstance(value, int) else 0.6 * value
@@ -83,7 +83,7 @@ def strengths(definition: type[Definition]) -> dict[str, Any]:
 
 
 def filling_a_batch(samples: Sequence[int], batch_size: int | None) -> tuple[int, ...]:
-    """Raise each number of samples to at least one batch; otherwise `drop_last` would leave a client without a step."""
+    """Return numbers of samples of at least one batch, so that every client takes a step even with `drop_last`."""
     return tuple(int(count) + max(0, (batch_size or 0) - int(min(samples))) for count in samples)
 
 
@@ -156,7 +156,7 @@ def make_probes(
 
 
 def _with_undecided(task: ConformanceTask, client: int) -> ConformanceTask:
-    """Move the last start to a point where the client's loss is 0.01 % lower than at the best of the other starts."""
+    """Change the last initial model such that a client's loss there is 0.01 % below its loss at the best other one."""
     if task.starts is None:
         return task
     least = min(task.loss(client, start) for start in task.starts[:-1])
@@ -179,7 +179,7 @@ def snapshots(
     definition, probe
         The definition and the probe to run it on.
     mistakes
-        Mistakes that are built into the reference.
+        Mistakes that are inserted into the reference.
     changed
         Settings with values that replace the probe's values.
     """

@@ -1,4 +1,4 @@
-"""Conformance tests for pytest: one comparison gives one test per probe and check."""
+"""Conformance tests for pytest: one comparison with a definition is divided into one test per probe and check."""
 
 import functools
 from collections.abc import Callable, Mapping
@@ -49,9 +49,9 @@ class ConformanceCheck:
 
 
 def checks(start: Start, algorithm: str, **options: Any) -> list[ConformanceCheck]:
-    """Return one callable per probe and check; the options are the same as for ``conform``.
+    """Return one callable test per probe and check; the options are the same as for ``conform``.
 
-    The first call, of any of the callables, runs and diagnoses the implementation for all callables.
+    The first test that is called runs the implementation and diagnoses differences; all tests use these results.
     """
     definition = find_definition(algorithm)
     report = functools.cache(lambda: conform(start, algorithm, **options))
@@ -62,7 +62,7 @@ def checks(start: Start, algorithm: str, **options: Any) -> list[ConformanceChec
 def parametrize_with_checks(
     start: Start, algorithm: str, *, expected_failures: Mapping[str, str] | None = None, **options: Any
 ) -> Any:
-    """Return a pytest mark that runs a test once per probe and check, which the test receives as argument ``check``.
+    """Return a pytest mark that runs a test for each probe and check, which is the test's argument ``check``.
 
     Parameters
     ----------

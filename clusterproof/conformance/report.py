@@ -49,15 +49,15 @@ class Localisation:
 
 @dataclass(frozen=True)
 class Reached:
-    """Smallest and largest sizes of the runs, and the largest norms that occur.
+    """Smallest and largest sizes of the runs, and the largest norms in the runs.
 
     Attributes
     ----------
     clients, participants, rounds, samples
         Pairs (smallest, largest): clients of a task, participants of a round, rounds of a run, samples of a client.
     model, move, gradient
-        Largest norm of a model, largest change of a model's entry in a round, and largest norm of a client's gradient
-        at the start.
+        Largest norm of a model, largest change of an entry of a model in a round, and largest norm of a client's
+        gradient at the initial model.
     """
 
     clients: tuple[int, int]
@@ -78,8 +78,7 @@ class Report:
     implementation
         Name of the class or function that was compared.
     algorithm, equation, source, paper_was_read, quantities
-        Facts about the definition, whether we compared it with the original paper, and the quantities that can be
-        compared.
+        Name, equation and source of the definition, whether we compared it with the original paper, and its quantities.
     verdict
         ``"conforms"``, ``"differs"``, or ``"variant"`` if the code conforms to an admissible form other than the
         declared form. The verdict is ``"unusable"`` if the code cannot be run as required. It is ``"inconclusive"`` if
@@ -89,11 +88,11 @@ class Report:
     likely
         Hypotheses about the cause of a difference. Each hypothesis explains every run by itself.
     unseen
-        Known mistakes that an agreeing implementation could still have, because the runs do not rule them out.
+        Known mistakes that an agreeing implementation may still contain, because the runs cannot detect them.
     checks
         The result of every probe and check.
     localised
-        First place where a run differs from the definition, or None if all runs agree.
+        The first entry that differs from the definition, or None if all runs agree.
     settings, changed
         The declared settings, and the settings of a variant that differ from the declared form.
     supports
@@ -103,12 +102,12 @@ class Report:
     runs
         The observed run on each probe.
     reached
-        Sizes that occurred in the runs, or None if there are no runs.
+        Sizes of the runs, or None if there are no runs.
     not_compared
-        Quantities of the definition that the runs do not offer.
+        Quantities of the definition that the runs do not have as attributes.
     not_varied
-        Settings that had one value in all runs, and ``"participation"`` if all clients always took part. Settings that
-        select a form are not listed.
+        Settings that had the same value in all runs, and ``"participation"`` if all clients always took part. Settings
+        that select a form are not listed.
     traceback
         Traceback of the error that an unusable implementation raised; an empty string if it raised no error.
     """
@@ -151,7 +150,7 @@ class Report:
 
 
 def with_runs(report: Report, runs: Sequence[Observed]) -> Report:
-    """Add runs to a report, with their sizes, the quantities not compared and the settings not varied."""
+    """Return a report with runs, with their sizes, and with the quantities not compared and the settings not varied."""
     settings = [run.probe.settings for run in runs]
     constant = [
         name

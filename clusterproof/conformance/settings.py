@@ -29,13 +29,13 @@ LOSSES = ("quadratic", "cross-entropy")
 
 
 def find_definition(algorithm: str | Callable[..., Any]) -> type[Definition]:
-    """Return the definition with the given name, or make a definition from the text of a method.
+    """Return the definition with the given name, or make a definition from a method.
 
     Raises
     ------
     InvalidArgument
-        If there is no definition with this name; the message proposes the nearest name. If a method has the same name
-        as an algorithm of this library.
+        If there is no definition with this name; the message suggests the most similar name. If a method has the same
+        name as an algorithm of this library.
     """
     if not isinstance(algorithm, str) and algorithm in METHODS:
         return _declared_method(algorithm)
@@ -60,7 +60,7 @@ def _declared_method(rule: Callable[..., Any]) -> type[Definition]:
 
 
 def check_settings(definition: type[Definition], settings: Mapping[str, Any]) -> dict[str, Any]:
-    """Check the settings of an algorithm, and return them with admissible values.
+    """Check the settings of an algorithm, and return them, converted to admissible values.
 
     Raises
     ------

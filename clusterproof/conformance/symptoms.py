@@ -1,4 +1,4 @@
-"""Facts about the runs that differ from the definition. They are reported if no known mistake explains the runs."""
+"""Facts about the runs that differ from the definition, for reports on runs that no known mistake explains."""
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
@@ -11,12 +11,12 @@ from clusterproof.conformance.probes import Observed, right_states
 from clusterproof.conformance.tolerance import Snapshot, first_difference, unit
 
 HALF = 2 * float(np.finfo("float16").eps)
-"""Largest change of an entry of size 1 that we attribute to a few roundings to half precision per round."""
+"""Largest deviation of an entry of size 1 that a few roundings to half precision per round can explain."""
 
 
 @dataclass(frozen=True)
 class Compared:
-    """A run, and the states that the definition has on the same probe.
+    """A run, and the states of the definition on the same probe.
 
     Attributes
     ----------
@@ -39,11 +39,11 @@ class Compared:
 
 
 Feature = Callable[[Compared, int], bool]
-"""Function of a run and a number of rounds: whether the run has a property in these first rounds."""
+"""Function (run, number of rounds) that returns whether the run has a property in its first rounds."""
 
 
 def statements(definition: type[Definition], runs: Sequence[Observed], dtype: str) -> Iterator[str]:
-    """Yield facts about all runs: which quantities never move, which are right, and which runs differ."""
+    """Yield facts about all runs: which quantities never change, which quantities are right, and which runs differ."""
     expected = [right_states(definition, run.probe) for run in runs]
     names = [name for name in expected[0][0] if name in runs[0].states[0]]
     for name in names:
@@ -71,7 +71,7 @@ def statements(definition: type[Definition], runs: Sequence[Observed], dtype: st
 
 
 def _quantities(names: Sequence[str]) -> str:
-    """Join names of quantities to a subject, and add the verb."""
+    """Return the subject and the verb of a sentence about quantities."""
     noun, verb = ("quantity", "is") if len(names) == 1 else ("quantities", "are")
     return f"the {noun} `{'`, `'.join(names)}` {verb}"
 
@@ -88,11 +88,11 @@ def _compared(
 
 
 def distinction(compared: Sequence[Compared]) -> str | None:
-    """Return the property that all differing runs and no other runs have, or None if the runs do not single one out.
+    """Return the only property that all differing runs and no other runs have, or None if there is no such property.
 
-    No run may differ before it has the property. If several properties qualify, the first rounds of the runs decide:
-    each run must differ exactly from the round on in which the property appears. The runs single out the property in
-    two cases. Either a differing and an agreeing run are equal in all other properties, or there are at least two
+    No run may differ before it has the property. If several properties qualify, the rounds are compared as well: each
+    run must differ from exactly that round on in which it first has the property. The runs must also be sufficient
+    evidence. Either a differing run and an agreeing run are equal in all other properties, or there are at least two
     differing and two agreeing runs.
     """
     whole = [len(one.run.states) - 1 for one in compared]
@@ -154,7 +154,7 @@ def _absent(one: Compared, number: int) -> bool:
 
 
 def _empty(one: Compared, rounds: int) -> np.ndarray:
-    """Return for each of the first rounds which clusters have no member, booleans (rounds, P)."""
+    """Return which clusters have no member in each of the first rounds, booleans (rounds, P)."""
     if "assignments" not in one.expected[0]:
         return np.zeros((rounds, 1), dtype=bool)
     clusters = np.arange(len(one.expected[0]["model"]))

@@ -1,4 +1,4 @@
-"""Tiny convex tasks on which every round of an algorithm is known up to rounding."""
+"""Tiny convex tasks on which the result of every round of an algorithm is known up to rounding."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
@@ -11,7 +11,7 @@ from clusterproof.synthetic import QuadraticMixture
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class ConformanceTask:
-    """N clients with the losses f_i(w) = (w - b_i)' A_i (w - b_i) / 2, and the server's model at the start.
+    """N clients with the losses f_i(w) = (w - b_i)' A_i (w - b_i) / 2, and the server's initial model.
 
     The task of ``two_class`` has other losses: f_i is the mean cross-entropy of a client's samples. The two logits of a
     sample x are W x; the model consists of the entries of W (2, p), so d = 2 p.
@@ -95,8 +95,8 @@ class ConformanceTask:
         -------
         tuple
             Samples X = sqrt(d / 2) L_i' with A_i = L_i L_i', (n_i, d, d), and targets X b_i (n_i, d). The mean over
-            samples and outputs of (X w - target)^2 is f_i(w) for every batch. For ``two_class`` the samples (n_i, p)
-            differ, and the targets are classes (n_i,).
+            samples and outputs of (X w - target)^2 is f_i(w) for every batch. For ``two_class`` the samples of a client
+            are different, of shape (n_i, p), and the targets are class labels (n_i,).
         """
         if self.features is not None and self.labels is not None:
             count = self.samples[client]
@@ -106,7 +106,7 @@ class ConformanceTask:
         return repeated, repeated @ self.optima[client]
 
     def moved(self, shift: float = 0.0, scale: float = 1.0) -> Self:
-        """Move the task by the map w -> scale w + shift; gradients are then multiplied by ``scale``."""
+        """Transform the task by the map w -> scale w + shift; gradients are then multiplied by ``scale``."""
         return replace(
             self,
             optima=scale * self.optima + shift,
@@ -146,7 +146,9 @@ class ConformanceTask:
 def random_task(
     seed: int, samples: Sequence[int], *, clusters: int = 0, groups: int = 0, dimension: int = 3
 ) -> ConformanceTask:
-    """Draw clients whose curvatures do not commute and have eigenvalues in [0.4, 2.5], with optima about 2 apart.
+    """Draw clients whose Hessians do not commute and have eigenvalues in [0.4, 2.5].
+
+    Optima have distances of about 2.
 
     Parameters
     ----------
@@ -155,7 +157,7 @@ def random_task(
     samples
         Number of samples of each client.
     clusters
-        Number of models from which a clustered algorithm starts, or 0 for other algorithms.
+        Number of initial models of a clustered algorithm, or 0 for other algorithms.
     groups
         Number of groups, at most 3. Clients in one group are nearly equal, and the groups' optima lie in orthogonal
         directions. Without groups (0), all clients differ.
@@ -189,7 +191,7 @@ def random_task(
 def two_class(seed: int, samples: Sequence[int], *, clusters: int = 0) -> ConformanceTask:
     """Draw clients with two classes, for code that accepts no loss other than cross-entropy.
 
-    Each sample has two features. A client's samples differ, so only full batches have the client's exact gradient.
+    Each sample has two features. A client has different samples, so only full batches have the client's exact gradient.
 
     Parameters
     ----------

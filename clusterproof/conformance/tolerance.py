@@ -10,7 +10,7 @@ Snapshot = Mapping[str, np.ndarray]
 
 
 def unit(rounds: int, expected: np.ndarray, dtype: str) -> float:
-    """Return the largest error after round t that rounding can explain: 300 eps (1 + t) max(1, ||expected||_inf)."""
+    """Return the largest error that rounding can explain after t rounds: 300 eps (1 + t) max(1, ||expected||_inf)."""
     largest = float(np.abs(expected[np.isfinite(expected)]).max(initial=1.0))
     return least_unit(rounds, dtype) * largest
 
@@ -26,7 +26,10 @@ def fixed_point_tolerance(dtype: str) -> float:
 
 
 def is_bounded(snapshot: Snapshot) -> bool:
-    """Return whether every entry is finite and at most 1e8 in size; a run is compared only as long as this is true."""
+    """Return whether every entry is finite and at most 1e8 in absolute value.
+
+    Only these rounds of a run are compared.
+    """
     return all(bool((np.abs(value) <= 1e8).all()) for value in snapshot.values())
 
 
@@ -45,7 +48,8 @@ class Difference:
     quantity, round
         The quantity, and the number of the round (0 is the start).
     index
-        Index in the array: (coordinate,), (client or cluster, coordinate), or (client, client, coordinate).
+        Index of the entry in the array: (coordinate,), (client or cluster, coordinate), or (client, client,
+        coordinate).
     observed, expected
         The value of the run and the value of the reference.
     """
@@ -77,8 +81,8 @@ def first_difference(
 ) -> Difference | None:
     """Return the first difference above the allowed units in a quantity that both runs have, or None.
 
-    If a run stopped early, only its rounds are compared. Controls may have the opposite sign throughout a run, because
-    the sign is a convention. Groups may be numbered differently.
+    If a run stopped early, only its rounds are compared. All controls of a run may have the opposite sign, because the
+    sign is a convention. Groups may have other numbers.
     """
     signs: dict[str, float] = {}
     for name in {"control", "controls"} & observed[0].keys() & expected[0].keys():

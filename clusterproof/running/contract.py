@@ -25,7 +25,7 @@ class Guard:
     Attributes
     ----------
     argument, name
-        For error messages: the argument with which the user chose the algorithm, and the chosen name.
+        Names for error messages: the argument that selects the algorithm, and the name of the algorithm.
     leading
         Shape of the replicate axes of the models.
     library
@@ -103,9 +103,9 @@ class Guard:
             raise self._refused(rule, remedy)
 
     def check_unwritten(self, state: State, copies: Mapping[str, np.ndarray]) -> None:
-        """Check that a round has not changed the arrays of a state.
+        """Check that a round has not changed the arrays of the state before the round.
 
-        ``copy_arrays`` gives copies from before the round.
+        ``copies`` is the result of ``copy_arrays`` before the round.
         """
         name = written(state, copies)
         if name is not None:
@@ -113,7 +113,7 @@ class Guard:
             raise self._refused(rule, "compute a new array, such as x = x - step in place of x -= step")
 
     def _form(self, array: Array, typed: bool = False) -> str:
-        """Describe an array: its shape, and its type if types are checked, or its class if the class is wrong."""
+        """Describe an array by its shape, and by its dtype if ``typed``, or by its class if the class is wrong."""
         if not isinstance(array, self.library):
             return type(array).__name__
         values: Array = array  # an array of the library, whose class has no static type
@@ -127,7 +127,8 @@ class Guard:
 def is_custom(algorithm: Algorithm[Any]) -> bool:
     """Return whether a user wrote the algorithm.
 
-    For this library's algorithms, tests show that states stay unchanged.
+    Only for these algorithms, each round is checked for changes of the given state. Tests check this library's
+    algorithms.
     """
     return not type(algorithm).__module__.startswith("clusterproof.")
 

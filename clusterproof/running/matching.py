@@ -1,4 +1,4 @@
-"""Match models to clusters, with the models' starts or with the clients' choices."""
+"""Match models to clusters, according to the initial models or to the clients' choices."""
 
 from __future__ import annotations
 
@@ -10,7 +10,9 @@ from clusterproof.running.trace import Trace, distances
 
 
 def matched(costs: np.ndarray) -> np.ndarray:
-    """Return the cluster of each model, (P,), such that the total cost is smallest; in a tie, cluster i gets model i.
+    """Return the cluster of each model, (P,), that minimises the total cost.
+
+    In a tie, model i is matched to cluster i.
 
     Parameters
     ----------
@@ -28,14 +30,14 @@ def matched(costs: np.ndarray) -> np.ndarray:
 
 
 def in_order_of_clusters(trace: Trace, optima: np.ndarray) -> Trace:
-    """Reorder the models of a run such that the starts match the optima: model p belongs to cluster p.
+    """Reorder the models of a run such that the initial model p is matched to the optimum of cluster p.
 
-    The order depends only on the starts. It therefore does not hide that a cluster is lost during the run.
+    The order depends only on the initial models. So the errors still show whether a cluster is lost during the run.
 
     Parameters
     ----------
     trace
-        A run with equally many models and clusters, and with finite starts.
+        A run with as many models as clusters, and with finite initial models.
     optima
         Optima of the clusters, (P, d).
     """
@@ -59,7 +61,9 @@ def in_order_of_clusters(trace: Trace, optima: np.ndarray) -> Trace:
 
 
 def models_of(last: np.ndarray, labels: np.ndarray, clusters: int) -> np.ndarray:
-    """Match models to clusters by majority, (R, P); return the models' numbers if there is no such matching.
+    """Return the cluster whose clients mostly chose each model, (R, P).
+
+    If this is no matching, model p has cluster p.
 
     Parameters
     ----------

@@ -1,4 +1,4 @@
-"""Measures of a run: agreement of an assignment with the true clusters, and accuracies of clients."""
+"""Metrics of a run: agreement of an assignment with the true clusters, and accuracies of clients."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from clusterproof.common.validation import InvalidArgument
 
 
 def contingency(assignments: np.ndarray, labels: np.ndarray) -> np.ndarray:
-    """Count clients per assigned and true cluster, from integers (m,); absent clients (-1) do not count.
+    """Count the clients in each pair of assigned and true cluster, from integers (m,), without absent clients (-1).
 
     Raises
     ------
@@ -33,7 +33,7 @@ def contingency(assignments: np.ndarray, labels: np.ndarray) -> np.ndarray:
 
 
 def cluster_count(assignments: np.ndarray) -> int:
-    """Count the clusters that have clients, from integers (m,); absent clients (-1) do not count.
+    """Count the clusters with at least one client, from integers (m,), without absent clients (-1).
 
     Purity never decreases when clusters are split, and is 1 for singletons. Report purity together with this number or
     the adjusted Rand index.
@@ -64,8 +64,8 @@ def purity(assignments: np.ndarray, labels: np.ndarray) -> float:
 def adjusted_rand_index(assignments: np.ndarray, labels: np.ndarray) -> float:
     """Return the adjusted Rand index of two partitions: agreement corrected for chance (Hubert and Arabie, 1985).
 
-    Equal partitions give 1, and random partitions give 0 on average. The partitions are integers (m,); absent clients
-    (-1) do not count. The result is NaN if all clients are absent.
+    The index is 1 for equal partitions, and 0 on average for random partitions. The partitions are integers (m,);
+    absent clients (-1) do not count. The result is NaN if all clients are absent.
     """
     table = contingency(assignments, labels).astype(float)
     if not table.size:
@@ -100,8 +100,8 @@ class ClientAccuracies:
 def received_models(algorithm: Algorithm[Any], models: Array, assignments: Array) -> Array:
     """Return the model that the server has for each client, (..., m, d).
 
-    ``models`` (..., P, d) come from a state or from a round of a trace, with one row per cluster, or one row per client
-    (local, cfl, sofl). ``assignments`` (..., m) holds the last known cluster of each client.
+    ``models`` (..., P, d) are the models of a state or of a round of a trace, with one row per cluster, or one row per
+    client (local, cfl, sofl). ``assignments`` (..., m) contains the last known cluster of each client.
 
     Raises
     ------
@@ -125,7 +125,7 @@ def client_accuracies(
     step_size: float,
     local_steps: int,
 ) -> ClientAccuracies:
-    """Return the accuracy of each client's model when received, and after local gradient steps.
+    """Return the accuracy of the model that each client receives, before and after local gradient steps.
 
     Parameters
     ----------

@@ -18,7 +18,7 @@ from clusterproof.common.validation import InvalidArgument, check_instance, chec
 from clusterproof.running.contract import copy_arrays, written
 
 Measure: TypeAlias = Callable[[Any, Any], Any]
-"""Function of the state and the task, such as f(x) - f*."""
+"""Function of the state and the task, such as the suboptimality f(x) - f*."""
 
 
 class Recorder:
@@ -63,8 +63,8 @@ class Recorder:
         Raises
         ------
         InvalidArgument
-            If the state lacks a requested field, a value is not numeric or changes shape, or a function writes to the
-            state.
+            If the state has no field with a requested name, a value is not numeric or changes shape, or a function
+            changes the state.
         """
         self._models.append(np.array(to_numpy(state.models)))
         for (kind, name), read in self._readers.items():

@@ -60,8 +60,8 @@ def run(
         Number of independent runs, computed together along a leading axis. With None, there is a single run without
         this axis.
     initial
-        Starting models (P, d), shared by all replicates, or (replicates, P, d). If None, the task draws a separate set
-        for each replicate. All number types except float32 are converted to float64.
+        Initial models (P, d), the same for all replicates, or (replicates, P, d). If None, the task draws separate
+        initial models for each replicate. All number types except float32 are converted to float64.
     progress
         Function that is called after each round with the number of finished rounds.
     record
@@ -157,7 +157,7 @@ def _check_numbers(algorithm: Algorithm[Any], models: np.ndarray, done: int) -> 
 
 
 def _broadcast_initial(initial: Array, shape: tuple[int, ...]) -> Array:
-    """Check starting models, and broadcast them to ``shape``."""
+    """Check initial models, and broadcast them to ``shape``."""
     remedy = "give one start for each of the algorithm's models"
     initial = convert_array("initial", initial, "must be an array of real numbers", remedy)
     if tuple(initial.shape) not in (shape, shape[-2:]):

@@ -51,10 +51,10 @@ FORMAT, FORMAT_RECORDED = 1, 2
 
 @checked
 def save_trace(trace: Trace, folder: str | os.PathLike[str]) -> None:
-    """Write a run to a new folder, with bitwise exact arrays, completely or not at all.
+    """Write a run to a new folder, with exact arrays; if an error occurs, nothing is written.
 
-    The files are written to a temporary folder next to it (``.clusterproof-XXXXXXXX.partial``), which is renamed at the
-    end.
+    The files are first written to a temporary folder in the same parent folder (``.clusterproof-XXXXXXXX.partial``),
+    which is then renamed.
 
     Parameters
     ----------
@@ -138,7 +138,7 @@ def parquet_bytes(frame: DataFrame) -> bytes:
 
 
 def write_tables(frame: DataFrame, *, parquet: Path | None = None, csv: Path | None = None) -> None:
-    """Write a table to each requested file; the arguments map options to paths.
+    """Write a table to the requested parquet and CSV files.
 
     Raises
     ------
@@ -168,7 +168,7 @@ def check_destination(folder: str | os.PathLike[str]) -> None:
             raise InvalidArgument("out", name, "must be the path of a new folder", "choose another name")
         if os.path.ismount(target) or target == Path.cwd():
             rule = "must not be the working directory or a mount point, which cannot be replaced"
-            raise InvalidArgument("out", name, rule, "name a new folder inside it")
+            raise InvalidArgument("out", name, rule, "write the path of a new folder inside it")
         if target.is_dir() and any(target.iterdir()):
             raise InvalidArgument(
                 "out", name, "must not exist or be empty", "choose another name or remove it"
@@ -270,7 +270,7 @@ def _read_sidecar(path: Path) -> _Sidecar:
 
 
 def _sum_of_record(record: dict[str, Any]) -> str:
-    """Return the SHA-256 of a record without its checksum; the layout of the file has no effect."""
+    """Return the SHA-256 of a record without its checksum; it does not depend on the layout of the file."""
     return hashlib.sha256(json.dumps(record, sort_keys=True).encode()).hexdigest()
 
 
@@ -290,5 +290,5 @@ def _compare(path: Path, expected: str, found: str) -> None:
 
 def _unreadable(path: Path, rule: str) -> InvalidArgument:
     return InvalidArgument(
-        "trace", str(path), " ".join(rule.split()), "restore it from a backup or make the run again"
+        "trace", str(path), " ".join(rule.split()), "restore it from a backup or repeat the run"
     )

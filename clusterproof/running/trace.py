@@ -35,8 +35,8 @@ class Trace:
     labels
         The true cluster of each client, (m,).
     settings
-        Algorithm, task, rounds, seed and replicates, as plain JSON values. ``target`` states to which minimisers the
-        errors are distances. ``dynamics`` is present if the algorithm has the same recursion as another class.
+        Algorithm, task, rounds, seed and replicates, as plain JSON values. ``target`` states from which minimisers the
+        errors are measured. ``dynamics`` is present if the algorithm has the same recursion as another class.
     recorded
         Fields of the state given as ``run(record=...)``, before the first round and after each round, (rounds + 1, ...)
         with the shape of the field.
@@ -62,7 +62,7 @@ class Trace:
     def last_assignments(self) -> np.ndarray:
         """The cluster that each client chose in its last round, (replicates, m).
 
-        -1 for a client that has never taken part.
+        It is -1 for a client that has never taken part.
         """
         last = np.full(self.assignments.shape[1:], -1, dtype=np.int64)
         for assignment in self.assignments:
@@ -133,8 +133,8 @@ class Trace:
             Further runs. Each curve is then the largest error of one run. The label names the settings in which the
             runs differ.
         bounds
-            Bounds, indexed by name, such as ``{"Lemma 1": values}``. Each bound is a number, or one number for the
-            start and for each round.
+            Bounds, indexed by name, such as ``{"Lemma 1": values}``. Each bound is a single number, or an array with a
+            number for the initial models and one for each round.
         width, caption, title, labels
             See ``clusterproof.figures.style.Appearance``.
 
@@ -164,7 +164,7 @@ class Trace:
         polars.DataFrame
             Columns ``round``, ``replicate``, ``model``, ``error`` and ``chosen_by``. ``error`` is null if the errors of
             the run are unknown. ``chosen_by`` is the number of clients that chose this model in the preceding round,
-            and null at the start.
+            and null before the first round.
 
         Raises
         ------
@@ -192,7 +192,7 @@ class Trace:
 def distances(models: np.ndarray, references: np.ndarray) -> np.ndarray:
     """Return the distances (..., P) from models (..., P, d) to references (Q, d).
 
-    If P != Q, to the nearest reference.
+    If P = Q, model p is compared with reference p, and otherwise with the nearest reference.
     """
     if models.shape[-2] == len(references):
         return np.asarray(np.linalg.norm(models - references, axis=-1))

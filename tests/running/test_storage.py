@@ -112,7 +112,7 @@ def test_a_harmed_table_is_refused_with_both_sums(tmp_path: Path, name: str, har
     with pytest.raises(InvalidArgument) as caught:
         load_trace(tmp_path / "run")
     assert str(path) in str(caught.value)
-    assert "make the run again" in caught.value.remedy
+    assert "repeat the run" in caught.value.remedy
     if harm in ("flip", "truncate", "empty"):
         assert len(set(re.findall(r"\b[0-9a-f]{64}\b", str(caught.value)))) == 2
 

@@ -1,1 +1,1 @@
-"""Ready-made adapters for other libraries. Each adapter imports the other library only when you use the adapter."""
+"""Adapters for other libraries. Each adapter imports the other library only when you use the adapter."""

@@ -16,7 +16,7 @@ from clusterproof.methods.exact import descend
 
 
 class _StrategyRun(FedAvgInHalves):
-    """Clients that train for a strategy; server and clients send the model as two arrays."""
+    """A run whose server is a Flower strategy; server and clients send the model as two arrays."""
 
     conform_options = MappingProxyType(
         {"supports": ("batches", "participation", "strengths"), "dtype": "float64"}
@@ -39,13 +39,13 @@ def _split(model: np.ndarray) -> list[np.ndarray]:
 
 
 def fit_strategy(make: Callable[..., Any]) -> Start:
-    """Make an implementation of a strategy of ``flwr.server.strategy`` (``configure_fit``, ``aggregate_fit``).
+    """Make an implementation from a strategy of ``flwr.server.strategy`` (``configure_fit``, ``aggregate_fit``).
 
     Parameters
     ----------
     make
-        (settings, initial parameters) -> strategy. A client that receives ``proximal_mu`` adds this proximal term to
-        its loss.
+        Function (settings, initial parameters) -> strategy. If a client receives ``proximal_mu``, it adds a proximal
+        term with this weight to its loss.
     """
     from flwr.common import Code, FitRes, Status, ndarrays_to_parameters, parameters_to_ndarrays
 
@@ -82,8 +82,9 @@ def train_strategy(make: Callable[..., Any]) -> Start:
     Parameters
     ----------
     make
-        (settings) -> strategy. Set ``min_train_nodes=1`` and ``min_available_nodes=1``: the strategy waits for these
-        numbers of clients. A client that receives ``proximal-mu`` adds this proximal term to its loss.
+        Function (settings) -> strategy. Set ``min_train_nodes=1`` and ``min_available_nodes=1``, because the strategy
+        waits for these numbers of clients. If a client receives ``proximal-mu``, it adds a proximal term with this
+        weight to its loss.
     """
     from flwr.app import ArrayRecord, ConfigRecord, Message, MetricRecord, RecordDict
 

@@ -1,4 +1,4 @@
-"""Adapter that runs the library's own algorithms round by round through their public protocol."""
+"""Adapter that runs the algorithms of this library round by round, through their public methods."""
 
 import functools
 from collections.abc import Mapping, Sequence
@@ -26,11 +26,11 @@ INAPPLICABLE = {
     ("method", "fedavg"): ("proximal",),
     ("method", "per-fedavg"): ("proximal",),
 }
-"""For a parameter's name and value, the other parameters that the library's classes then reject."""
+"""Pairs of a parameter and its value, each with the parameters that the library's classes reject for this value."""
 
 
 class _Scheduled:
-    """Random stream that always draws the scheduled participants, because they get the lowest keys."""
+    """Random generator that always selects the scheduled participants, because it draws the lowest keys for them."""
 
     def __init__(self) -> None:
         self.participants: list[int] = []
@@ -51,7 +51,7 @@ class _Scheduled:
 
 
 class _InOrder:
-    """Random stream that never shuffles: participants keep the given order."""
+    """Random generator that never shuffles, so the participants are in the given order."""
 
     def random(self, shape: tuple[int, ...]) -> np.ndarray:
         """Return ascending keys."""
@@ -83,7 +83,7 @@ class _Clients(QuadraticMixture):
     def local_steps(
         self, points: Any, clients: Any, generator: Any, descent: Descent, **others: Any
     ) -> Trained:
-        """Carry out local steps; a pass over the samples takes one step per sample."""
+        """Perform local steps; one pass over the samples consists of one step per sample."""
         if self.by_epochs and self.samples is not None:
             batches = -(-np.asarray(self.client_samples)[clients] // self.samples)
             descent = replace(descent, steps=descent.steps * batches[..., None])
@@ -101,7 +101,7 @@ def _of_all_pairs(clients: int, values: np.ndarray) -> np.ndarray:
 
 
 def from_algorithm(algorithm: str | type[Algorithm[Any]] | Algorithm[Any], **parameters: Any) -> Start:
-    """Make an implementation from one of the library's algorithms.
+    """Make an implementation from an algorithm of this library.
 
     Parameters
     ----------
@@ -157,7 +157,7 @@ def from_algorithm(algorithm: str | type[Algorithm[Any]] | Algorithm[Any], **par
             self._hand_out()
 
         def _hand_out(self) -> None:
-            """Set the compared quantities from the state."""
+            """Set the attributes that ``conform`` reads from the current state."""
             state, models = self._state, np.array(self._state.models)
             self.model = models if len(models) > 1 else models[0]
             if of_name.target == "clients":

@@ -22,7 +22,7 @@ ZEROS = (
 )
 """Arguments of servers and clients that the adapter sets to 0.
 
-Most arguments then have no effect; ``global_rounds`` = 0 means one round.
+With the value 0, most of these arguments have no effect, and ``global_rounds`` = 0 means one round.
 """
 
 
@@ -35,8 +35,8 @@ def pfllib_server(
     ``select_clients()`` returns the participants, and ``num_join_clients`` is the number of participants. The adapter
     switches off the methods that evaluate or save. The adapter replaces CrossEntropyLoss. It also replaces
     ``read_client_data`` in every module that has this function. For data loaders with ``drop_last=True``, call
-    ``conform`` with ``settings={"drop_last": True}``. A subclass of the returned class can offer more quantities, such
-    as ``control``: the server is ``self.server``.
+    ``conform`` with ``settings={"drop_last": True}``. A subclass of the returned class can have more attributes, such
+    as ``control``, which it reads from ``self.server``.
 
     Parameters
     ----------
@@ -44,7 +44,7 @@ def pfllib_server(
         Class of the server, called as ``cls(args, 0)``. The server's attribute ``clients`` lists the clients in order,
         and ``global_model`` is the model.
     arguments
-        (settings) -> further attributes of ``args``, such as the algorithm's own parameters.
+        Function (settings) -> further attributes of ``args``, such as the parameters of the algorithm.
     """
 
     class ServerRun:
@@ -95,7 +95,7 @@ def pfllib_server(
 
 
 def _task_data(task: ConformanceTask) -> AbstractContextManager[None]:
-    """Let every imported ``read_client_data`` return the samples and targets of the task's client."""
+    """Replace every imported ``read_client_data`` by a function that returns the data of the task's clients."""
 
     def read(_dataset: str, client: int, *_: Any, **__: Any) -> list[tuple[torch.Tensor, torch.Tensor]]:
         rows, targets = (torch.tensor(array, dtype=torch.float64) for array in task.rows(client))

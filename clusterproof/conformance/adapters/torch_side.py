@@ -1,4 +1,4 @@
-"""Conformance tasks for PyTorch code: as module, data and loss, and with an optimiser that takes the local steps."""
+"""Conformance tasks for PyTorch code: modules, data loaders and losses, and clients that train with an optimiser."""
 
 import sys
 from collections.abc import Callable, Iterator, Sequence
@@ -29,13 +29,13 @@ __all__ = [
 ]
 
 loss = nn.MSELoss()
-"""Mean squared error over samples and outputs. With this error a client's loss is exactly f_i."""
+"""Mean squared error over samples and outputs. With this loss function, a client's loss is exactly f_i."""
 
 
 class LinearModel(nn.Module):
     """Module with the model w in two parameter tensors, one with 1 entry and one with d - 1 entries.
 
-    With two tensors, mistakes show in code that treats tensors one by one.
+    With two tensors, the runs also reveal mistakes in code that processes each tensor separately.
     """
 
     def __init__(self, start: torch.Tensor) -> None:
@@ -50,7 +50,7 @@ class LinearModel(nn.Module):
 
 
 def module(task: ConformanceTask, dtype: torch.dtype = torch.float32) -> LinearModel:
-    """Return a module at the task's start."""
+    """Return a module whose parameters are the initial model of the task."""
     return LinearModel(torch.tensor(task.start, dtype=dtype))
 
 
@@ -62,7 +62,7 @@ def loader(
     dtype: torch.dtype = torch.float32,
     drop_last: bool = False,
 ) -> DataLoader:
-    """Return a client's data.
+    """Return a data loader for a client's samples.
 
     For quadratic losses all samples of a client are equal, so any batch has the exact gradient.
     """

@@ -1,4 +1,4 @@
-"""The definitions for ``conform``: each file in ``algorithms`` with its rule, a method's text, and known mistakes."""
+"""The definitions for ``conform``. Each combines a file in ``algorithms``, a method as its rule, and known mistakes."""
 
 from __future__ import annotations
 
@@ -18,18 +18,22 @@ DEFINITIONS: dict[str, type[Definition]] = {
     for path in sorted(FOLDER.glob("*.toml"))
     if path.stem != "general"
 }
-"""Every definition, indexed by the name to give to ``conform --as``."""
+"""Every definition, indexed by its name for ``conform --as``."""
 
 
 def held(name: str) -> str:
-    """Return the attribute of a run that holds a state; a user may have given the state another name."""
+    """Return the name of a run's attribute with a state of a method.
+
+    A user's method may have other names for states.
+    """
     return name if name == "model" else f"state {name}"
 
 
 def definition_of(rule: Callable[..., Any]) -> type[Definition]:
     """Return the definition of a method.
 
-    The definition's equation is the first line of the method's docstring. Strengths are varied around their defaults.
+    The equation of the definition is the first line of the method's docstring. The probe ``strengths`` varies the
+    strengths around their defaults.
     """
     method, general = METHODS[rule], table("general")
     defaults = {
@@ -56,7 +60,7 @@ def definition_of(rule: Callable[..., Any]) -> type[Definition]:
 
 
 def _first(method: Method, name: str) -> Callable[[Any, Any], Any]:
-    """Return the change that gives a state the initial value that the method declares."""
+    """Return a change that sets a state to the initial value that the method declares."""
 
     def first(run: Any, zero: Any) -> Any:
         start = method.start(name, run.settings)

@@ -1,4 +1,4 @@
-"""Runs of definitions: compute the rule's arguments in each round, and keep states for the next round."""
+"""Runs of definitions. Each round computes the arguments of the rule, calls the rule, and stores the states."""
 
 import math
 from collections.abc import Callable, Mapping, Sequence
@@ -27,7 +27,7 @@ from clusterproof.methods.exact import ExactClient, ExactClients, descend, desce
 SHARED = {**table("general")["settings"], "batch_size": None}
 """Settings of every algorithm, with their defaults."""
 DECLARED = table("general")["declared"]
-"""Settings that an implementation receives only if the user declares them, with their values otherwise."""
+"""Settings that an implementation receives only if the user declares them, with the values of undeclared settings."""
 
 SCHEDULES: dict[str, Callable[[int, float, int], float]] = {
     "constant": lambda t, rate, rounds: 1.0,
@@ -42,9 +42,9 @@ Their value multiplies the clients' step size in round t.
 """
 
 OF_EACH = ("gradients", "losses", "products", "steps")
-"""Arguments that hold one function or number per client."""
+"""Arguments that are lists with one function or number per client."""
 OF_CLIENTS = ("steps", "gradients", "weights")
-"""Values belonging to a method's clients that changes of the definition may replace."""
+"""Attributes of a method's clients that changes of the definition may replace."""
 
 READ_BY: dict[str, str] = {
     "server_step_size": "server_step",
@@ -52,9 +52,9 @@ READ_BY: dict[str, str] = {
     "drop_last": "steps",
     "reshuffle": "steps",
 }
-"""For each shared setting, the argument of a rule that depends on the setting.
+"""For each shared setting, the argument of a rule that depends on it.
 
-A rule without this argument lacks it.
+A definition has the setting only if its rule has this argument.
 """
 
 VERBS: dict[str, tuple[Callable[..., Any], ...]] = {
@@ -64,13 +64,13 @@ VERBS: dict[str, tuple[Callable[..., Any], ...]] = {
     "chosen": (ExactClient.choice,),
     "mean_by": (ExactClients.mean_by,),
 }
-"""For each operation of clients that a method can call, the functions that carry it out. Changes may alter them."""
+"""For each operation of clients that a method can call, the functions that perform it. Changes may replace them."""
 LOCAL_STEPS = {"path": descend, "path_with_momentum": descend_with_momentum, "pulled": pulled}
-"""Attributes of a client that take local steps, and the function that each attribute calls."""
+"""Methods of a client that take local steps, and the function that each of them calls."""
 
 
 def reads_clients(rule: Callable[..., Any]) -> bool:
-    """Return whether a rule is a method's text, that is, whether its first argument stands for all clients."""
+    """Return whether a rule is a method, that is, whether its first argument represents all clients."""
     return rule in METHODS or parameters(rule)[0] == "clients"
 
 
@@ -85,7 +85,7 @@ def arguments_of(rule: Callable[..., Any]) -> tuple[str, ...]:
 
 @dataclass(frozen=True)
 class ChangedClient(ExactClient):
-    """A client that uses the changed functions of a run for its operations."""
+    """A client whose operations call the functions of a run, with the run's changes."""
 
     functions: Mapping[str, Callable[..., Any]] = field(default_factory=dict)
 
@@ -97,7 +97,7 @@ class ChangedClient(ExactClient):
 
 @dataclass(frozen=True)
 class ChangedClients(ExactClients):
-    """All participants as one value that uses the changed functions of a run for its operations."""
+    """All participants of a round, whose operations call the functions of a run, with the run's changes."""
 
     functions: Mapping[str, Callable[..., Any]] = field(default_factory=dict)
 
@@ -108,12 +108,12 @@ class ChangedClients(ExactClients):
 
 
 class Definition:
-    """A run of an algorithm exactly as it is defined, in float64.
+    """A run of an algorithm according to its definition, in float64.
 
     Parameters
     ----------
     task
-        Task with the losses, the numbers of samples and the start.
+        Task with the losses, the numbers of samples and the initial model.
     settings
         A value for every setting.
     mistakes
@@ -128,44 +128,48 @@ class Definition:
     """Whether we compared the definition with the original paper."""
     own_settings: ClassVar[Mapping[str, Any]] = {}
     strengths: ClassVar[Mapping[str, float]] = {}
-    """For each strength of the algorithm, another value, which one probe uses."""
+    """For each strength of the algorithm, a second value, which the probe ``strengths`` uses."""
     variants: ClassVar[Mapping[str, tuple[Any, ...]]]
-    """Settings that select an admissible form, with all their values. Clusterproof also looks for undeclared forms."""
+    """Settings that select an admissible form, with all their values. If runs differ, undeclared forms are tried as
+    well.
+    """
     choices: ClassVar[Mapping[str, tuple[Any, ...]]] = {}
-    """Further settings with strings as values. Clusterproof compares only with the declared value."""
+    """Further settings with strings as values. For these settings, only the declared value is tried."""
     lengths: ClassVar[str] = ""
-    """Strengths measured in units of the models or losses. With them, a scaled task does not give the scaled run."""
+    """Strengths in units of the models or losses. If the algorithm has any, a scaled task does not lead to a scaled
+    run.
+    """
     server_step: ClassVar[str] = ""
     """The setting for the server's step size; an empty string if the algorithm has none."""
     quantities: ClassVar[tuple[str, ...]] = ("model",)
     required: ClassVar[tuple[str, ...]] = ()
-    """Quantities that an implementation must report, because the comparison depends on them."""
+    """Quantities that a run must have as attributes, because the comparison depends on them."""
     needs_all_clients: ClassVar[bool] = False
-    """Whether a round is defined only if no client is absent."""
+    """Whether a round is defined only if all clients take part."""
     equal_steps: ClassVar[bool] = False
     """Whether all clients take the same number of local steps."""
     clusters: ClassVar[int] = 0
-    """Number of models at the start of a probe, or 0 for an algorithm with one model."""
+    """Number of initial models in a probe, or 0 for an algorithm with one model."""
     forms: ClassVar[Sequence[Mapping[str, Any]]] = ()
-    """Each mapping has values of settings, and the changes to the rule that these values require."""
+    """Admissible forms: each mapping contains values of settings, and the changes to the rule for these values."""
 
     states: ClassVar[tuple[str, ...]] = ("model",)
-    """Names of the values that the rule returns, in this order, and receives in the next round.
+    """Names of the values that the rule returns, in order. The rule receives these values in the next round.
 
-    All except models start at 0.
+    The initial value of each state is 0, except for models.
     """
     of_clients: ClassVar[tuple[str, ...]] = ()
-    """States with one row per client; the rule receives only the rows of the participants."""
+    """States with one row per client. The rule receives only the rows of the participants."""
     of_all: ClassVar[bool] = False
     """Whether the rule receives the gradients and steps of all clients, including absent clients."""
     weight_decay: ClassVar[Mapping[str, str]] = {"descend": "with_weight_decay(run, {})"}
     """Changes to the rule if the user declares weight decay."""
     pinning: ClassVar[Mapping[str, Sequence[Any]]] = {}
-    """Settings with which each cluster is assigned one of the first participants instead of a random participant."""
+    """Settings with which each cluster gets one of the first participants, instead of a random participant."""
     rule: ClassVar[Callable[..., Any]]
-    """The function that computes a round: from the arguments, it returns the values of ``states``."""
+    """The function that computes a round. It returns the new values of ``states``."""
     calls: ClassVar[tuple[Any, ...]] = ()
-    """Further functions that a change can alter or call."""
+    """Further functions that a change can replace or call."""
 
     def __init_subclass__(cls, name: str = "") -> None:
         """Read the file of an algorithm, if a name is given."""
@@ -197,9 +201,9 @@ class Definition:
             name: np.float64(it) if type(it) is float else it for name, it in settings.items()
         }
         self.memory: dict[Any, Any] = {}
-        """Values that mistakes remember from round to round; a definition does not use them."""
+        """Values that mistakes store for later rounds; a definition without mistakes does not use them."""
         self.of_round: dict[Any, Any] = {}
-        """Values that are kept until the round ends."""
+        """Values that are stored until the end of the round."""
         self.step_size, self.finished = settings["step_size"], 0
         made = [
             form["changes"]
@@ -243,12 +247,12 @@ class Definition:
 
     @classmethod
     def starts(cls, settings: Mapping[str, Any], clients: int) -> int:
-        """Return the number of models at the start of a probe, or 0 for an algorithm that starts from one model."""
+        """Return the number of initial models in a probe, or 0 for an algorithm with one initial model."""
         return clients if settings.get("start") == "own" else cls.clusters
 
     @classmethod
     def is_pinning(cls, settings: Mapping[str, Any]) -> bool:
-        """Return whether each cluster is assigned one of the first participants."""
+        """Return whether each cluster gets one of the first participants."""
         return any(settings[name] in values for name, values in cls.pinning.items())
 
     @classmethod
@@ -258,12 +262,12 @@ class Definition:
 
     @classmethod
     def order_matters(cls, settings: Mapping[str, Any]) -> bool:
-        """Return whether the order of the clients affects the result because it replaces a random choice."""
+        """Return whether the order of the clients affects the result. It does if the order replaces a random choice."""
         return cls.is_pinning(settings) or bool(cls.required)
 
     @classmethod
     def judged(cls, settings: Mapping[str, Any], states: Sequence[Snapshot]) -> Mapping[str, Any]:
-        """Return the settings for the comparison of a run. They include the quantities that the run must report."""
+        """Return the settings for the comparison of a run, with the values of the quantities in ``required``."""
         reported = {name: [state[name].astype(int) for state in states] for name in cls.required}
         return {**settings, "reported": reported} if reported else settings
 
@@ -272,7 +276,7 @@ class Definition:
         return self.settings.get(name, DECLARED[name])
 
     def changed(self, name: str, value: Any, known: Mapping[str, Any] = {}) -> Any:
-        """Apply the run's changes with the given name to a value, and return the result."""
+        """Return a value after the run's changes with the given name."""
         for change in self.changes.get(name, ()):
             value = changed(self, change, value, known)
         return value
@@ -286,7 +290,10 @@ class Definition:
         return int(max(1, samples // size)) if self.settings["drop_last"] else int(-(-samples // size))
 
     def steps(self, client: int) -> int:
-        """Return the client's number of local steps, K_i = local_epochs x batches, or 1 if a round is one step."""
+        """Return a client's number of local steps, K_i = local_epochs x batches.
+
+        It is 1 if a round consists of one step.
+        """
         return (
             int(self.settings["local_epochs"] * self.batches(client))
             if "local_epochs" in self.settings
@@ -312,7 +319,7 @@ class Definition:
         return np.asarray(counts / counts.sum())
 
     def of_client(self, client: int) -> tuple[Any, ...]:
-        """Return a client's values of the arguments ``OF_EACH``."""
+        """Return the entries of the arguments ``OF_EACH`` for a client."""
         if client not in self.of_each:
             self.of_each[client] = (
                 partial(self.evaluated, self.task.gradient, client),
@@ -323,14 +330,14 @@ class Definition:
         return self.of_each[client]
 
     def evaluated(self, quantity: Callable[..., Any], client: int, *where: np.ndarray) -> Any:
-        """Return the loss or gradient of a client at a model, and store the client's number for changes."""
+        """Return the loss or gradient of a client at a model, and store the client's index, which changes may use."""
         self.of_round["client"] = client
         if "asked" in self.of_round:
             raise self.of_round["asked"]
         return quantity(client, *where)
 
     def given(self, participants: Sequence[int]) -> dict[str, Any]:
-        """Return every argument that a rule can have."""
+        """Return the values of all arguments that a rule can have, indexed by name."""
         clients = range(self.task.clients) if self.of_all else participants
         return {
             **self.settings,
@@ -350,7 +357,7 @@ class Definition:
         }
 
     def round(self, participants: Sequence[int]) -> None:
-        """Carry out one communication round, with the step size scheduled for this round."""
+        """Perform one communication round, with the step size that the schedule has for this round."""
         names = ("schedule_rate", "schedule_rounds")
         factor = SCHEDULES[self.declared("schedule")](self.finished, *map(self.declared, names))
         self.step_size = np.float64(self.settings["step_size"] * factor)
@@ -359,7 +366,7 @@ class Definition:
         self.finished += 1
 
     def exchange(self, participants: Sequence[int]) -> None:
-        """Carry out the operations of clients and server in a round."""
+        """Perform the operations of clients and server in a round."""
         known = self.of_round
         known |= self.given(list(participants))
         known["rows"] = rows = self.changed("rows", known["participants"])

@@ -1,8 +1,8 @@
 """Definitions of three algorithms that have no method in ``methods``: CFL, SoFL and GL-CFL.
 
-A round of CFL or SoFL compares all updates with each other, and a round of GL-CFL compares gradients with moves. A
-method cannot express these comparisons. ``algorithms`` has the same rounds on arrays and imports nothing from here. So
-these loops are independent definitions, with which ``conform`` compares code, also the classes of this library.
+A round of CFL or SoFL compares all updates with each other, and a round of GL-CFL compares gradients with changes of
+models. A method cannot express these comparisons. The package ``algorithms`` computes the same rounds with arrays, and
+imports nothing from this module. So ``conform`` can compare also the classes of this library with these definitions.
 """
 
 from collections.abc import Callable, Mapping
@@ -35,7 +35,9 @@ def is_ready(sent: Any, weights: Any, reference: float, settings: Mapping[str, A
 
 
 def bipartition(similarities: np.ndarray, linkage: str) -> np.ndarray:
-    """Merge the two most similar of n clusters until two are left; return booleans (n,), True for one of the two.
+    """Merge the two most similar of n clusters until there are only two.
+
+    Return booleans (n,), True for one of the two.
 
     The similarity of two clusters is the largest similarity of two members for single linkage, and the smallest for
     complete linkage.
@@ -50,7 +52,7 @@ def bipartition(similarities: np.ndarray, linkage: str) -> np.ndarray:
 
 
 def halves(sent: np.ndarray, settings: Mapping[str, Any]) -> np.ndarray | None:
-    """Cut a group with these updates in two; return booleans (n,), or None if noise explains the cut."""
+    """Split a group with the given updates into two; return booleans (n,), or None if noise explains the split."""
     lengths = np.linalg.norm(sent, axis=1)
     units = sent / np.where(lengths > 0, lengths, 1.0)[:, None]
     cosines = np.clip(units @ units.T, -1, 1)
@@ -73,8 +75,9 @@ def cfl_round(
 ) -> tuple[Any, Any, Any]:
     """Return models and groups after a round, and the largest update of the first round.
 
-    The paper does not treat absent clients. Here, if a group's participants meet the conditions for a split, the absent
-    clients of the group also train in the same round. The group is split if all members meet the conditions.
+    The paper does not define rounds with absent clients. Here, if the participants of a group meet the conditions for a
+    split, the absent clients of the group also train in this round. The group is split if all its clients together meet
+    the conditions.
     """
 
     def update(i: int) -> Any:
@@ -141,9 +144,9 @@ def sofl_round(
 
 
 def likeness(gradient: Any, change: Any, step_size: Any, count: int, settings: Mapping[str, Any]) -> float:
-    """Return S_ik, from (3) or as the negative distance printed below (3).
+    """Return S_ik, computed by (3), or as the negative distance in the paper's text below (3).
 
-    With the printed sign, (3) uses the gradient itself.
+    With the printed sign, (3) uses the gradient instead of the negative gradient.
     """
     descent = settings["sign"] == "descent"
     if settings["similarity"] == "euclidean":
@@ -165,7 +168,7 @@ def gradient_loss_round(
     finished: int,
     weights: Any,
 ) -> tuple[Any, Any, Any]:
-    """Return the models after a round, their moves, and each participant's choice (lines 3 to 14 of Algorithm 1)."""
+    """Return the models after a round, their changes, and each participant's choice (lines 3 to 14 of Algorithm 1)."""
     weight, rule, summed = settings["weight"], settings["empty_cluster"], settings["loss_reduction"] == "sum"
 
     def score(i: int, k: int) -> Any:  # (4); batches are the numbers of samples in a client's mini-batch

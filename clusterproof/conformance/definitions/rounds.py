@@ -1,4 +1,4 @@
-"""Rounds of methods for ``conform``. They also return what it compares, such as the clients' choices and groups."""
+"""Rounds of methods for ``conform``. They also return quantities for the comparison, such as choices and groups."""
 
 from collections.abc import Mapping
 from dataclasses import replace
@@ -53,7 +53,7 @@ def cfl_mgd_round(
     normalisation: str,
     empty_cluster: str,
 ) -> tuple[Any, ...]:
-    """Return models, momenta and delayed gradients of clusters and participants, and each participant's choice."""
+    """Return models, momentum buffers and delayed gradients of clusters and participants. Also return the choices."""
     chosen = clients.chosen(models)
     settings = {
         "step_size": step_size,
