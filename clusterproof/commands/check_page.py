@@ -215,6 +215,8 @@ def _meanings(verdicts: Sequence[Verdict], columns: int) -> list[str]:
         if not counts[word]:
             continue
         whose = ", ".join(report.refuted_parts(verdicts)) if word == Kind.VIOLATED else ""
+        if whose and any(each.source == "ours" for each in verdicts if each.word == word):  # listed last
+            whose += " (variants that we tried)"
         text = f"{meaning}: {whose}" if whose else meaning
         lines += _wrapped(f"{counts[word]:>4} {word:<{longest}}  {text}", columns, " " * (longest + 7))
     return lines
