@@ -1,4 +1,4 @@
-"""Exact distributions, recursions and tails for small tasks; several claims use each module."""
+"""Exact distributions, recursions and tail probabilities for small tasks, for use in several claims."""
 
 import lazy_loader
 

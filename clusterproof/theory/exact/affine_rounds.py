@@ -1,17 +1,18 @@
-"""Rounds on quadratics as affine maps: matrices, whose spectral radius is the rate, and fixed points.
+"""Rounds on quadratics as affine maps: their matrices, rates and fixed points.
 
-If phi_i(w) = (w - b_i)' A_i (w - b_i) / 2, a round is an affine map of the state. To find the map (``method_map``) and
-its fixed point, evaluate the method at 0 and at the vectors of a basis. Claims compare runs with closed forms of fixed
-points (functions ``..._rest``). If clients start from one model, a client's round is w -> w - Q_i (w - b_i). If the
-server takes the mean of the clients, the fixed point is a mean of the clients' optima with matrices as weights, (sum_i
-Q_i)^-1 sum_i Q_i b_i. FedAvg with one step has Q_i = eta A_i, and the fixed point is the exact optimum of the mean
-loss. Other matrices Q_i move the fixed point; this is called *client drift*.
+If phi_i(w) = (w - b_i)' A_i (w - b_i) / 2, a round is an affine map of the state. The spectral radius of its matrix
+is the rate. ``method_map`` computes the map by evaluating the method at 0 and at the vectors of a basis. Claims
+compare runs with closed forms of fixed points (functions ``..._rest``). If all clients start a round from one model,
+the round of client i is w -> w - Q_i (w - b_i). If the server takes the mean of the clients, the fixed point is a
+mean of the clients' optima with matrices as weights, (sum_i Q_i)^-1 sum_i Q_i b_i. FedAvg with one step has Q_i = eta
+A_i, and the fixed point is the optimum of the mean loss. Other matrices Q_i lead to a different fixed point. This
+effect is called *client drift*.
 
-All functions take ``hessians`` A_i (m, d, d), symmetric positive definite, and ``centers`` b_i (m, d); results are in
-the units of ``centers``. Clients have equal weights. With ``shares`` p_i (m,), each Q_i has the factor p_i, such as n_i
-/ n. If groups of clients have the same Hessian, the map for the groups' means has the groups' shares. The spectral
-radius belongs to the map of the distance from the fixed point. This map may include modes of control variates that
-affect no model. Only half of the digits of a double eigenvalue are correct.
+All functions take ``hessians`` A_i (m, d, d), symmetric positive definite, and ``centers`` b_i (m, d). Results are in
+the units of ``centers``. Clients have equal weights. With ``shares`` p_i (m,), each Q_i has the factor p_i, such as
+n_i / n. If clients form groups with equal Hessians, the map for the groups' means has the shares of the groups. The
+spectral radius may belong to control variates that do not affect any model. For a double eigenvalue, only half of the
+digits are correct.
 """
 
 from __future__ import annotations
@@ -50,7 +51,7 @@ class RoundMap:
 
     @property
     def rate(self) -> float:
-        """Spectral radius of the matrix, which is the asymptotic factor per round.
+        """Spectral radius of the matrix, the asymptotic factor per round.
 
         If it is at least 1, rounds do not converge.
         """
@@ -63,13 +64,13 @@ class RoundMap:
 
 
 def map_of(after: Callable[[np.ndarray], np.ndarray], size: int) -> RoundMap:
-    """Return the map of a round, a function that takes and returns states as columns of a matrix (n, any)."""
+    """Return the affine map of a round, a function ``after`` of states that are the columns of a matrix (n, any)."""
     columns = after(np.concatenate([np.zeros((size, 1)), np.eye(size)], axis=1))
     return RoundMap(columns[:, 1:] - columns[:, :1], columns[:, 0])
 
 
 def gradients_of(hessians: np.ndarray, centers: np.ndarray | None = None) -> Functions:
-    """Return one function per client that gives the gradient at points (d, any); if ``centers`` is None, they are 0."""
+    """Return one gradient function per client, for points (d, any). If ``centers`` is None, the centres are 0."""
 
     def gradient_of(hessian: np.ndarray, center: np.ndarray) -> Callable[[np.ndarray], np.ndarray]:
         return lambda points: np.asarray(hessian @ (points - center[:, None]))
@@ -96,7 +97,7 @@ def method_round(
     shares: np.ndarray | None = None,
     **settings: Any,
 ) -> tuple[Callable[[np.ndarray], np.ndarray], int]:
-    """Return a round of a method, as a function of states (n, any) with one state per column, and n.
+    """Return a round of a method as a function of states (n, any), with one state per column, and return n.
 
     Parameters
     ----------
@@ -108,8 +109,8 @@ def method_round(
     Returns
     -------
     tuple
-        The round and n. The state consists of the method's states in order, with the clients' states as (m, d). States
-        of the server that are means of clients' states are omitted.
+        The round and n. The state consists of the method's states in order, with the clients' states as (m, d). The
+        state omits states of the server that are means of clients' states.
     """
     method, (m, d) = METHODS[rule], hessians.shape[:2]
     clients = exact_clients(
@@ -134,7 +135,7 @@ def method_round(
 
 
 def method_map(rule: Callable[..., Any], *given: Any, **settings: Any) -> RoundMap:
-    """Return the map of a round of a method with affine rounds; see ``method_round`` for the arguments."""
+    """Return the map of a round of a method with affine rounds. ``method_round`` describes the arguments."""
     return map_of(*method_round(rule, *given, **settings))
 
 
@@ -185,9 +186,9 @@ def round_map(
 def cfl_mgd_rest(
     hessians: np.ndarray, centers: np.ndarray, *, step_size: float, momentum: float, local_steps: int = 1
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Return the fixed point of option II of CFL-MGD in one cluster: model and momentum, both (d,).
+    """Return the fixed point of option II of CFL-MGD in one cluster, a model and a momentum, (d,) each.
 
-    One step gives u = 0 and the exact optimum; option I also has this fixed point.
+    For one local step, the fixed point is the optimum with u = 0. Option I has this fixed point, as well.
     """
     after = round_map(hessians, centers, step_size=step_size, momentum=momentum, local_steps=local_steps)
     rest = after.fixed_point
@@ -204,7 +205,7 @@ def weighted_mean(weights: np.ndarray, centers: np.ndarray, shares: np.ndarray |
     centers
         Centres b_i, (m, d).
     shares
-        Positive weights p_i, (m,), which need not add up to 1. None stands for equal weights.
+        Positive weights p_i, (m,), which need not add up to 1. If None, the weights are equal.
 
     Returns
     -------
@@ -236,15 +237,15 @@ def fedavg_rest(
 ) -> np.ndarray:
     """Return FedAvg's fixed point for H steps and any server step size, (d,), with Q_i = I - (I - eta A_i)^H.
 
-    A step maps w - b to (I - eta A)(w - b). For H = 1, the fixed point is the exact optimum. As H -> infinity, Q_i
-    tends to I, and the fixed point tends to the plain mean of the clients' optima. ``local_steps`` may be one number
-    per client, integers (m,).
+    A step maps w - b to (I - eta A)(w - b). For H = 1, the fixed point is the optimum of the mean loss. As H ->
+    infinity, Q_i tends to I, and the fixed point tends to the unweighted mean of the clients' optima. ``local_steps``
+    may be one number per client, integers (m,).
     """
     return weighted_mean(covered(hessians, step_size, local_steps), centers, shares)
 
 
 def covered(hessians: np.ndarray, step_size: float, local_steps: int | np.ndarray) -> np.ndarray:
-    """Return C_i = I - (I - eta A_i)^H_i, (m, d, d); local steps move client i by C_i (b_i - w)."""
+    """Return C_i = I - (I - eta A_i)^H_i, (m, d, d). Local steps change the model of client i by C_i (b_i - w)."""
     identity = np.eye(hessians.shape[-1])
     counts = np.broadcast_to(local_steps, len(hessians))
     steps = identity - step_size * hessians
@@ -292,9 +293,9 @@ def fedbcd_rest(
 ) -> tuple[np.ndarray, np.ndarray]:
     """Return the fixed point of penalised FedBCD, and the personal models at this point.
 
-    For any number of steps, this is the fixed point of exact FedProx. Because clients keep x_i between rounds, the
-    fixed point has x_i = argmin phi_i(x) + mu/2 ||x - z||^2 = (A_i + mu I)^-1 (A_i b_i + mu z). With z = mean x_i this
-    gives sum_i (A_i + mu I)^-1 A_i (z - b_i) = 0. The paper's rho equals mu / 2.
+    For any number of steps, this is the fixed point of exact FedProx. Since clients continue from their own x_i, the
+    fixed point has x_i = argmin phi_i(x) + mu/2 ||x - z||^2 = (A_i + mu I)^-1 (A_i b_i + mu z). With z = mean x_i
+    this implies sum_i (A_i + mu I)^-1 A_i (z - b_i) = 0. The paper's rho equals mu / 2.
 
     Returns
     -------
@@ -310,10 +311,10 @@ def fedbcd_separate_rest(
 ) -> tuple[np.ndarray, np.ndarray]:
     """Return the fixed point of FedBCD-I, and the personal models at this point.
 
-    The matrices are Q_i = (I - c M_i)^-1 (I - M_i), where M_i = (I - eta A_i)^n and c = (1 - pull)^n. A round is x -> z
-    + c (b + M (x - b) - z). At the fixed point (I - c M)(x - z) = c (I - M)(b - z), and z = mean x_i requires sum_i
-    (x_i - z) = 0. As pull -> 1, Q_i tends to FedAvg's matrix, but z moves more and more slowly, by c times FedAvg's
-    step. As pull -> 0, Q_i tends to I.
+    The matrices are Q_i = (I - c M_i)^-1 (I - M_i), where M_i = (I - eta A_i)^n and c = (1 - pull)^n. A round is x ->
+    z + c (b + M (x - b) - z). At the fixed point (I - c M)(x - z) = c (I - M)(b - z), and z = mean x_i requires sum_i
+    (x_i - z) = 0. As pull -> 0, Q_i tends to I. As pull -> 1, Q_i tends to FedAvg's matrix, but z changes only by c
+    times FedAvg's step, and c tends to 0.
 
     Returns
     -------
@@ -378,7 +379,7 @@ def within_clusters(
 
 
 def drift_constant(momentum: float, local_steps: int) -> float:
-    """Return c_H(beta) = (1/H) sum_(j<H) sum_(k=1..j) (1 - beta^k) / (1 - beta), which is (H - 1) / 2 at beta = 0."""
+    """Return c_H(beta) = (1/H) sum_(j<H) sum_(k=1..j) (1 - beta^k) / (1 - beta), which is (H - 1) / 2 for beta = 0."""
     inner = [sum(1 - momentum**k for k in range(1, j + 1)) / (1 - momentum) for j in range(local_steps)]
     return sum(inner) / local_steps
 
@@ -386,7 +387,7 @@ def drift_constant(momentum: float, local_steps: int) -> float:
 def first_order_drift(
     hessians: np.ndarray, centers: np.ndarray, *, momentum: float, local_steps: int
 ) -> np.ndarray:
-    """Return the derivative, with respect to eta at 0, of the difference between fixed point and optimum, (d,).
+    """Return the derivative of the fixed point with respect to eta at eta = 0, (d,).
 
     The derivative is c_H(beta) (mean A)^-1 mean A_i^2 (chi* - b_i), where chi* is the minimiser of the mean loss.
     """

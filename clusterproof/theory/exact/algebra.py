@@ -12,7 +12,7 @@ Number = Annotated[Any, rationals(-2, 2, 2, upwards=True, downwards=True)]
 """Any number, which is a symbol in a proof."""
 NotNegative = Annotated[Any, rationals(0, 2, 2, upwards=True)]
 Positive = Annotated[Any, rationals(Fraction(1, 2), 2, 2, upwards=True)]
-"""A number that can stand for any positive number, because no expression divides by it, or because units are free."""
+"""A number that can represent any positive number, because no expression divides by it, or because units are free."""
 Share = Annotated[Any, rationals(0, 1, 4)]
 AtLeastOne = Annotated[Any, rationals(1, 3, 2, upwards=True)]
 

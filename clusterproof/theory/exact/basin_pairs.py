@@ -21,7 +21,7 @@ Angle = Annotated[Fraction, rationals(0, 2, 8)]
 
 @dataclass(frozen=True)
 class Pair:
-    """Two models in the plane, each in the basin of one of two optima; the optima have distance Delta.
+    """Two models in the plane, each in the basin of one of two optima. The distance between the optima is Delta.
 
     The task is Gaussian regression with Sigma = diag(1, 1 / kappa) or diag(1 / kappa, 1).
     """
@@ -58,7 +58,7 @@ class Pair:
 
     @cached_property
     def sigma(self) -> float:
-        """Larger standard deviation of one sample's loss at the two models, which is sigma of Assumption 3 there."""
+        """The larger standard deviation of one sample's loss at both models, which is sigma in Assumption 3."""
         return math.sqrt(max(float(self.task.loss_variance(model, 0)) for model in self.models))
 
     @property
@@ -68,7 +68,7 @@ class Pair:
 
     @property
     def midpoint(self) -> float:
-        """The level delta: the mean of the cluster's expected losses at the two models."""
+        """The level delta, the mean of the cluster's expected losses at both models."""
         return float(self.task.expected_loss(self.models, 0).mean())
 
     def loss_exceeds(self, model: int, level: float) -> float:

@@ -1,4 +1,4 @@
-"""Cuts of clients into two groups, from cosines of updates. Results are exact, because only the order matters."""
+"""Splits of clients into two groups by cosines of updates, in exact arithmetic."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ def inner(left: Vector, right: Vector) -> Any:
 
 
 def similarities_of(updates: Sequence[Vector]) -> Similarities:
-    """Return cos |cos| of the angle between any two nonzero updates, which has the same order as the cosines."""
+    """Return cos |cos| of the angle between any two nonzero updates. Its order is the order of the cosines."""
     return [
         [Fraction(inner(u, v) * abs(inner(u, v)), inner(u, u) * inner(v, v)) for v in updates]
         for u in updates
@@ -25,15 +25,15 @@ def similarities_of(updates: Sequence[Vector]) -> Similarities:
 
 
 def across(similarities: Similarities, one: Sequence[int], other: Sequence[int]) -> list[Fraction]:
-    """Return the similarities of all pairs with one member from each group."""
+    """Return the similarities of all pairs with one client from each group."""
     return [similarities[i][j] for i in one for j in other]
 
 
 def cut_by_linkage(similarities: Similarities, closest: Callable[..., Any]) -> list[list[int]]:
-    """Merge groups of clients until two are left, and return these two; in a tie, the first pair is merged.
+    """Merge groups of clients until there are two, and return both. In a tie, merge the first pair.
 
-    ``closest`` computes the similarity of two groups from the similarities of their members: ``max`` gives single
-    linkage, and ``min`` gives complete linkage.
+    ``closest`` computes the similarity of two groups from the similarities of their clients: ``max`` for single
+    linkage, and ``min`` for complete linkage.
     """
     groups = [[client] for client in range(len(similarities))]
     while len(groups) > 2:
@@ -49,7 +49,7 @@ def cut_by_linkage(similarities: Similarities, closest: Callable[..., Any]) -> l
 
 
 def least_across(similarities: Similarities) -> Fraction:
-    """Enumerate all cuts, and return the smallest value of the largest similarity across a cut."""
+    """Enumerate all cuts, and return the minimum over cuts of the largest similarity across the cut."""
     count = len(similarities)
     sides = [(0, *others) for others in product((0, 1), repeat=count - 1) if any(others)]
     return min(

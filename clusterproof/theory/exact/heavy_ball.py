@@ -1,4 +1,4 @@
-"""Gradient descent with momentum on quadratics, one curvature at a time: paths, moments, Lyapunov functions.
+"""Gradient descent with momentum along one eigenvector of a quadratic: errors, moments, Lyapunov functions.
 
 For one eigenvalue, let a = step * curvature, let beta be the momentum, and let e_(-1) = e_0. Then::
 
@@ -18,7 +18,7 @@ from clusterproof.common.validation import check_number
 
 
 def propagators(curvature: Any, momentum: float, rounds: int) -> tuple[np.ndarray, np.ndarray]:
-    """Return the response Pi_t(a) to the start, and the response h_t(a) to an impulse, for t = 0 .. rounds.
+    """Return the response Pi_t(a) to the initial error, and the response h_t(a) to an impulse, for t = 0 .. rounds.
 
     Parameters
     ----------
@@ -67,8 +67,8 @@ def spectral_rate(curvature: Any, momentum: float) -> np.ndarray:
 def start_envelope(smallest: float, largest: float, momentum: float, rounds: int) -> np.ndarray:
     """Return the closed-form bound of ``cfl-mgd/lemma-h`` on max |Pi_t(a)| over a in [smallest, largest].
 
-    For a above 1 - beta, the constant comes from the proof of case (iii), at the largest a. At a = 1 - beta, where the
-    other case begins, the constant is 1, so the envelope is continuous.
+    For a above 1 - beta, the constant is from the proof of case (iii), for the largest a. For a = 1 - beta the
+    constant is 1, so the bound is continuous.
 
     Parameters
     ----------
@@ -123,7 +123,7 @@ def error_moments(
     rows: float,
     rounds: int,
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Return the squared mean error and the variance of the error for option I if every client is in its true cluster.
+    """Return the squared mean and the variance of the error under option I if every client is in its true cluster.
 
     On Gaussian regression, let N = l_p m n', a_j = alpha_p lambda_j and A_j = 1 + beta - a_j. Coordinates are along the
     eigenvectors of Sigma. The moments M_j = E e_j^2 and X_j = E e_j e_j(previous) satisfy
@@ -175,14 +175,14 @@ def error_moments(
 
 
 def lyapunov_matrix(curvature: float, momentum: float, rate: float) -> np.ndarray:
-    """Return P(a; r), the (2, 2) matrix of a mode's quadratic Lyapunov function, in closed form.
+    """Return P(a; r), the (2, 2) matrix of the quadratic Lyapunov function for one eigenvalue, in closed form.
 
-    A mode is z_(t+1) = A z_t with z = (e_t, e_(t-1)) and the companion matrix A = ((1 + beta - a, -beta), (1, 0)). For
-    any r above the spectral radius, let P(a; r) = sum over k of r^(-2k) (A^k)' diag(1, 0) A^k. Then V(z) = z' P z is a
-    squared norm with V >= e_t^2 and V(A z) <= r^2 V(z). Audit of CFL-MGD, section 6.
+    The recursion is z_(t+1) = A z_t with z_t = (e_t, e_(t-1)) and the companion matrix A = ((1 + beta - a, -beta),
+    (1, 0)). For any r above the spectral radius, let P(a; r) = sum over k of r^(-2k) (A^k)' diag(1, 0) A^k. Then V(z)
+    = z' P z is a squared norm with V >= e_t^2 and V(A z) <= r^2 V(z). Audit of CFL-MGD, section 6.
 
-    The entry (0, 0) of P is C_1^2, the increase of V after a unit disturbance of e_t. The sum of the entries is C_0^2,
-    the value of V for a unit start without momentum.
+    The entry (0, 0) of P is C_1^2, the increase of V after a unit disturbance of e_t. The sum of the entries is
+    C_0^2, the value of V for an initial error of 1 without momentum.
 
     Parameters
     ----------
@@ -191,7 +191,7 @@ def lyapunov_matrix(curvature: float, momentum: float, rate: float) -> np.ndarra
     momentum
         Momentum beta in [0, 1).
     rate
-        Rate r, above the spectral radius of the mode.
+        Rate r, above the spectral radius of A.
 
     Raises
     ------

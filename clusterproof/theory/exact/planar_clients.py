@@ -1,12 +1,13 @@
-"""Clients in the plane with exact gradients; the losses are L-smooth, mu-strongly convex, and not quadratic.
+"""Clients in the plane with exact gradients. Their losses are L-smooth, mu-strongly convex, and not quadratic.
 
 All points are relative to a minimiser x* of the mean loss. A claim uses two properties of a client's loss: the
-difference u_i(d) = grad f_i(x* + d) - grad f_i(x*), and the gradient at x*. The gradients at x* can be any vectors with
-mean 0.
+difference u_i(d) = grad f_i(x* + d) - grad f_i(x*), and the gradient at x*. The gradients at x* can be arbitrary
+vectors with mean 0.
 
 There are two kinds of clients, and clients of one kind are equal, so two counts describe any number of clients.
-``square`` and the functions after it are in the kernel's language. Proofs use them for every number of clients, every
-strength and every knee. In these functions, a vector is a pair of numbers; every other pair has one value per kind.
+``square`` and the functions after it are in the kernel's language. Proofs call them with symbols for the numbers of
+clients, the strengths and the knees. In these functions, a vector is a pair of numbers. All other pairs have one
+value per kind of clients.
 """
 
 from __future__ import annotations
@@ -57,14 +58,14 @@ class PlanarClients:
     turn: Annotated[int, choice(0, 1, 2)]
 
     def deviations(self, x: Fraction, y: Fraction) -> np.ndarray:
-        """Return vectors with mean 0, (N, 2): (x, y) and -(x, y) alternate, and their mean is subtracted."""
+        """Return alternating vectors (x, y) and -(x, y), minus their mean, (N, 2)."""
         vectors = np.array(
             [(-x, -y) if client % 2 else (x, y) for client in range(self.clients)], dtype=object
         )
         return np.asarray(vectors - sum(vectors) / Fraction(self.clients))
 
     def functions(self, shifts: np.ndarray | None = None) -> list[Callable[[np.ndarray], np.ndarray]]:
-        """Return one function per client: d_i -> u_i(d_i) plus a constant, for a difference d_i from x*, (2,)."""
+        """Return one function per client, d_i -> u_i(d_i) plus a constant, where d_i is a difference from x*, (2,)."""
 
         def gradient_of(client: int, shift: Any) -> Callable[[np.ndarray], np.ndarray]:
             def gradient(distance: np.ndarray) -> np.ndarray:
@@ -76,7 +77,7 @@ class PlanarClients:
         return [gradient_of(i, 0 if shifts is None else shifts[i]) for i in range(self.clients)]
 
     def mean_gap(self, distances: Sequence[np.ndarray]) -> Any:
-        """Return the mean of f_i(x* + d_i) - f_i(x*) - <grad f_i(x*), d_i>; this is f - f* if all d_i are equal."""
+        """Return the mean of f_i(x* + d_i) - f_i(x*) - <grad f_i(x*), d_i>. If all d_i are equal, it is f - f*."""
 
         def value(client: int, distance: np.ndarray) -> Any:
             _, strength, inner, derivative = self.bent(client, distance)
@@ -86,7 +87,7 @@ class PlanarClients:
         return sum(map(value, range(self.clients), distances)) / Fraction(self.clients)
 
     def bent(self, client: int, distance: np.ndarray) -> tuple[np.ndarray, Any, Any, Any]:
-        """Return a_i, s_i, t_i = <a_i, d_i> and h_i'(t_i); h_i(t) = (t - h_i'(t) / 2) h_i'(t)."""
+        """Return a_i, s_i, t_i = <a_i, d_i> and h_i'(t_i). Note that h_i(t) = (t - h_i'(t) / 2) h_i'(t)."""
         second = client % 2
         along, share = DIRECTIONS[self.turn if second else 0], self.second if second else self.first
         inner, knee = (along * distance).sum(), self.second_knee if second else self.first_knee
@@ -111,7 +112,7 @@ def vector(x: Fraction, y: Fraction) -> np.ndarray:
 
 Vector = tuple[Any, Any]
 FIRST, TURNS = (1, 0), ((1, 0), (Fraction(3, 5), Fraction(4, 5)), (0, 1))
-"""The possible directions a_i: the first is the direction of the first kind."""
+"""The direction a_i of the first kind, and the possible directions of the second kind."""
 
 
 def square(one: Vector) -> Any:
@@ -125,7 +126,7 @@ def combined(*terms: tuple[Any, Vector]) -> Vector:
 
 
 def counts(clients: PlanarClients) -> tuple[Any, Any]:
-    """Clients of two kinds that alternate."""
+    """Return the numbers of clients of both kinds, which alternate."""
 
     def both() -> tuple[Any, Any]:
         second = (
@@ -161,8 +162,8 @@ def gradient_step(
     distance
         Distance d from x*.
     flat, steep
-        1 - gamma mu and 1 - gamma L. A step multiplies the component across a_i by the first number. Up to the knee, it
-        multiplies the component along a_i by a number between both.
+        1 - gamma mu and 1 - gamma L. A gradient step multiplies the component orthogonal to a_i by ``flat``. It
+        multiplies the component along a_i, up to the knee, by a number between ``flat`` and ``steep``.
     rate
         Upper bound on flat^2, steep^2 and flat steep. Proofs use that a step multiplies |d|^2 by at most this number.
     """

@@ -1,7 +1,7 @@
 """Run option I on scalar quadratics with prescribed samples, in rational arithmetic.
 
 The loss on a batch with mean c is (chi - c)^2 / 2, up to a constant, so a batch is one number. A client chooses its
-cluster with one batch, and computes the gradient chi - c with another batch. mu = L = 1 and the step is 1 / L.
+cluster with one batch, and computes the gradient chi - c with another batch. mu = L = 1, and the step size is 1 / L.
 
 ``methods.clustered`` has two of the three readings, and returns no momenta from before line 15. Claims need both, and
 their texts print these lines.
@@ -18,7 +18,7 @@ Table = Sequence[Sequence[Fraction]]
 
 
 READINGS = ("line 15", "own", "server")
-"""Readings of a client's momentum after a round: the cluster's mean (line 15), its own (A19), or line 2 of (32)."""
+"""Meanings of a client's momentum after a round: the cluster's mean (line 15), its own (A19), or the server's (32)."""
 
 
 @dataclass(frozen=True)
@@ -51,11 +51,11 @@ def play(
     choice, gradient
         Batch means for the choice of the cluster and for the gradient, (rounds, m).
     initial
-        Starting models, (P,).
+        Initial models, (P,).
     momentum
         Momentum beta.
     reading
-        One of ``READINGS``; the default is as printed, with line 15.
+        One of ``READINGS``. The default follows the printed line 15.
     """
     clients = len(choice[0])
     models, previous, buffers = [list(initial)], list(initial), [[Fraction(0)] * clients]
@@ -90,12 +90,12 @@ def play(
 def exact_run(
     centers: Sequence[Fraction], starts: Sequence[Fraction], *, momentum: Fraction, rounds: int, reading: str
 ) -> Rounds:
-    """Run option I with eta = 1 on losses (chi - c_i)^2 / 2. Clients may change clusters; in a tie, the first wins.
+    """Run option I with eta = 1 on losses (chi - c_i)^2 / 2. In a tie, a client takes the first model.
 
     Parameters
     ----------
     centers, starts
-        Centres c_i, and starting models chi_p^0.
+        Centres c_i, and initial models chi_p^0.
     momentum, rounds
         Momentum beta, and number of rounds T, at least 1.
     reading

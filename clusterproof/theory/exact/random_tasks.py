@@ -1,4 +1,4 @@
-"""Draw small random tasks for claims about every task or about a method's equations; set tolerances for rounding."""
+"""Small random tasks for claims, and tolerances for rounding errors."""
 
 from __future__ import annotations
 
@@ -69,7 +69,7 @@ def random_quadratics(
     spread: float = 0.0,
     each: int = 3,
 ) -> QuadraticMixture:
-    """Draw clusters of ``each`` clients that share a Hessian; if ``spread`` is above 0, their centres differ."""
+    """Draw clusters of ``each`` clients with equal Hessians. If ``spread`` is above 0, their centres differ."""
     number, size = (int(stream.integers(least, most + 1)) for least, most in (clusters, dimension))
     return QuadraticMixture.random(
         clusters=number,
@@ -84,7 +84,7 @@ def random_quadratics(
 def random_clients(
     stream: np.random.Generator, *, clusters: int = 1, clients: Ends = (1, 6), condition_number: float = 20.0
 ) -> QuadraticMixture:
-    """Draw clients in dimension 1 to 4 with different Hessians and centres; L is at most 1."""
+    """Draw clients in dimension 1 to 4 with different Hessians and centres, and L at most 1."""
     number, dimension = int(stream.integers(clients[0], clients[1] + 1)), int(stream.integers(1, 5))
     rotations = np.linalg.qr(stream.standard_normal((number, dimension, dimension)))[0]
     spectra = stream.uniform(1 / condition_number, 1, (number, dimension))
@@ -98,9 +98,9 @@ def random_clients(
 
 
 def share_of_largest(share: float, *values: np.ndarray) -> float:
-    """Return a share of the largest number in a computation, or a share of 1 if all numbers are below 1.
+    """Return ``share`` times the largest number in a computation, or ``share`` if all numbers are below 1.
 
-    Regardless of a task's scale, rounding errors are small relative to the largest numbers.
+    At any scale of a task, rounding errors are small relative to the largest numbers.
 
     Parameters
     ----------

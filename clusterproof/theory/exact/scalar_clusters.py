@@ -1,12 +1,12 @@
-"""The smallest tasks, in exact arithmetic: scalar quadratics in two clusters, and identical clients in one cluster.
+"""Runs on the smallest tasks, in exact arithmetic: two clusters of scalar clients, and one of identical clients.
 
-With two clusters, clients of cluster 1 have phi = (chi - 1)^2 / 2, and clients of cluster 2 have phi = (chi + 1)^2 / 2.
-So mu = L = 1 and Delta = 2. Nothing is random, and all of the paper's assumptions hold for starts within 1/2. With the
-step size 1 / L, model p satisfies e' = (1 + beta - l_p) e - beta e(previous).
+With two clusters, clients of cluster 1 have phi = (chi - 1)^2 / 2, and clients of cluster 2 have phi = (chi + 1)^2 /
+2. So mu = L = 1 and Delta = 2. Nothing is random, and all assumptions of the paper hold if initial errors are at most
+1/2. With the step size 1 / L, model p satisfies e' = (1 + beta - l_p) e - beta e(previous).
 
-Identical clients under option II with one local step all follow one exact heavy-ball path. The path is the same for
-every reading of the paper's chi_i, before or after averaging. If the path breaks a claim, it breaks the claim in every
-reading.
+Identical clients under option II with one local step all have the same models, the iterates of the heavy-ball method.
+So the paper's chi_i have the same values before and after averaging. A counterexample refutes a claim for both
+meanings of chi_i.
 """
 
 from __future__ import annotations
@@ -41,9 +41,9 @@ def exact_path(curvature: Fraction, momentum: Fraction, start: Fraction, rounds:
 def has_positive_probability(tails: int, smallest: int) -> bool:
     """Return whether the probability 1 - lambda_0 - ... - tails exp(-c l m) in the paper is positive for some lambda_i.
 
-    The paper takes any lambda_0, ..., lambda_4 in (0, 1), and without noise no bound depends on them. The condition is
-    then tails exp(-l m / 8) < 1, with c = 1/8 by Hoeffding's inequality, as in (A5). The sufficient condition tails^8 <
-    2.718^(l m) < exp(l m) decides this in exact arithmetic.
+    The paper allows any lambda_0, ..., lambda_4 in (0, 1), and without noise no bound depends on them. The condition
+    is then tails exp(-l m / 8) < 1, with c = 1/8 by Hoeffding's inequality, as in (A5). The function checks the
+    sufficient condition tails^8 < 2.718^(l m) < exp(l m) in exact arithmetic.
 
     Parameters
     ----------
@@ -97,16 +97,16 @@ class IdenticalClients:
         return tuple(exact_path(self.curvature, self.momentum, self.start, LAST))
 
     def error(self, t: int) -> Fraction:
-        """Return e_t = chi_p^t - chi*_p; for t < 0 return the start."""
+        """Return e_t = chi_p^t - chi*_p, or e_0 for t < 0."""
         return self.path[max(t, 0)]
 
     def move(self, t: int) -> Fraction:
-        """Return the move chi^t - chi^(t-1) of the model."""
+        """Return the change chi^t - chi^(t-1) of the model."""
         return self.error(t) - self.error(t - 1)
 
     @property
     def growth(self) -> Fraction:
-        """The number 1 + eta L / |C_p|, which M contains."""
+        """The number 1 + eta L / |C_p| in the definition of M."""
         return 1 + self.curvature / self.clients
 
     @property

@@ -40,7 +40,7 @@ class TwoPointLaw:
 
     @property
     def least_rare(self) -> int:
-        """Smallest number of rare samples among n' that leads to a wrong choice; in a tie, the smaller index wins."""
+        """Smallest number of rare samples among n' that leads to a wrong choice. In a tie, the smaller index wins."""
         rare, common = self.values
         return ceil(self.samples * (sum(self.models) / 2 - common) / (rare - common))
 
@@ -51,7 +51,7 @@ class TwoPointLaw:
 
     @property
     def loss_variance(self) -> Fraction:
-        """The larger of the variances of f(chi; y) at the two models, sigma^2."""
+        """The larger of the variances of f(chi; y) at both models, sigma^2."""
         rare, common = self.values
         lever = max(abs(chi - (rare + common) / 2) for chi in self.models)
         return self.rarity * (1 - self.rarity) * (rare - common) ** 2 * lever**2

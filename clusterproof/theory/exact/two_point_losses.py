@@ -1,8 +1,8 @@
-"""Two scalar clusters with two-valued noise, in rational arithmetic: the distributions with the largest errors.
+"""Two scalar clusters with two-valued noise, in rational arithmetic, for which error probabilities are largest.
 
-The task is ``synthetic.TwoPointMixture`` with optima 1 and -1 and basin radius 1/2. A client of cluster 2 has the loss
-f(chi; z) = (chi + 1)^2 / 2 + z (chi - c), where z has mean 0 and is a jump with probability ``rarity``. The unit of z
-is the smallest jump that makes a client err if it occurs in one of the n' samples.
+The task is ``synthetic.TwoPointMixture`` with optima 1 and -1 and basin radius 1/2. A client of cluster 2 has the
+loss f(chi; z) = (chi + 1)^2 / 2 + z (chi - c), where z has mean 0, and is a large *jump* with probability ``rarity``.
+The unit of z is the smallest jump that makes a client choose the wrong model if one of its n' samples has it.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from clusterproof.synthetic import TwoPointMixture
 Offset = Annotated[Fraction, rationals(Fraction(-1, 2), Fraction(1, 2), 2)]
 """Displacement of a model from its optimum, in the basin."""
 RARE = Fraction(1, 1000)
-"""Rarity for which Chebyshev's inequality is nearly an equality also for the mean over a few samples."""
+"""Probability of a jump for which Chebyshev's inequality is nearly attained, even for the mean over a few samples."""
 
 
 @dataclass(frozen=True)
@@ -35,7 +35,7 @@ class TwoPointLosses:
     rarity
         Probability of a jump.
     reach
-        Size of the jump, in units of the smallest jump for which a single rare sample makes a client err.
+        Size of the jump, in units of the smallest jump for which a single rare sample leads to a wrong choice.
     lever
         Position of c, from 0 at the client's own model to 1 at the other model.
     first, second
@@ -62,13 +62,13 @@ class TwoPointLosses:
 
     @property
     def midpoint(self) -> Fraction:
-        """The level delta: the mean of the two expected losses."""
+        """The level delta, the mean of both expected losses."""
         at_other, at_own = self.expected
         return (at_other + at_own) / 2
 
     @cached_property
     def noise(self) -> tuple[Fraction, Fraction]:
-        """The rare value and the common value of z; the rare value favours chi_1."""
+        """The rare value and the common value of z. The rare value favours chi_1."""
         apart = self.models[0] - self.models[1]
         gap = self.expected[0] - self.expected[1]
         odds = self.rarity / (1 - self.rarity)
@@ -85,7 +85,7 @@ class TwoPointLosses:
 
     @property
     def loss_variance(self) -> Fraction:
-        """The larger of the variances of f(chi; z) at the two models, sigma^2."""
+        """The larger of the variances of f(chi; z) at both models, sigma^2."""
         return _error_and_variance(self)[1]
 
     @property
@@ -94,7 +94,7 @@ class TwoPointLosses:
         return self.loss_variance / 16
 
     def probability(self, factor: Fraction, level: Fraction, *, strictly: bool = False) -> Fraction:
-        """Return P(factor * mean of z >= level); if ``strictly``, return P(factor * mean of z > level)."""
+        """Return P(factor * mean of z >= level), with > instead of >= if ``strictly`` is True."""
         rare, common = self.noise
         chance = Fraction(0)
         for k in range(self.samples + 1):
@@ -118,7 +118,7 @@ class TwoPointLosses:
         return self.probability(self.center - self.models[0], self.expected[0] - level)
 
     def task(self, own: int = 1, foreign: int = 1) -> TwoPointMixture:
-        """Return the task with clients of both clusters; cluster 1 has no noise."""
+        """Return the task with clients of both clusters, where cluster 1 has no noise."""
         rare, common = self.noise
         deviation = math.sqrt(self.rarity * (1 - self.rarity)) * float(rare - common)
         return TwoPointMixture(
@@ -133,7 +133,7 @@ class TwoPointLosses:
 
 @lru_cache(maxsize=4096)
 def _error_and_variance(law: TwoPointLosses) -> tuple[Fraction, Fraction]:
-    """Return the error probability and the variance of a distribution; several comparisons share the cached result."""
+    """Return the error probability and the variance of a distribution. The result is cached."""
     rare, common = law.noise
     reach = max(abs(model - law.center) for model in law.models)
     at_other, at_own = law.models
@@ -144,7 +144,7 @@ def _error_and_variance(law: TwoPointLosses) -> tuple[Fraction, Fraction]:
 
 
 def tightest(samples: int = 1, **others: Fraction) -> TwoPointLosses:
-    """Return Cantelli's extreme case: models on the boundary, nearest to each other, and the smallest harmful jump."""
+    """Return the worst case of Cantelli's inequality: nearest models on the boundary, and the smallest harmful jump."""
     half = Fraction(1, 2)
     known = {"rarity": RARE, "reach": Fraction(1), "lever": half, "first": -half, "second": half}
     return TwoPointLosses(samples, **(known | others))

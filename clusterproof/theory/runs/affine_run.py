@@ -1,4 +1,4 @@
-"""Runs of Per-FedAvg, FedBCD and LOCAL: rounds on exact quadratics, and fixed points of the rounds."""
+"""Runs of Per-FedAvg, FedBCD and LOCAL on exact quadratics: affine maps of rounds, and their fixed points."""
 
 from __future__ import annotations
 
@@ -15,17 +15,16 @@ from clusterproof.theory.exact import affine_rounds
 from clusterproof.theory.runs.run import AT_REST, Run
 
 MOST_UNKNOWNS = 1200
-"""Largest size of a round's matrix for which we compute eigenvalues, which takes a second or two at this size."""
+"""Largest size of a matrix whose eigenvalues we compute. For this size, the computation takes one or two seconds."""
 
 
 class Affine(NamedTuple):
-    """Rounds in which all clients take part with equal weights.
+    """The affine map of a round in which all clients take part with equal weights.
 
     Attributes
     ----------
     after
-        Function that applies one round, as the method's source code defines it, to each column of a matrix (n d, k).
-        Each column is a state.
+        Function that applies one round of the method to each column of a matrix (n d, k). Each column is a state.
     rest
         The fixed point in closed form, (n, d). It consists of the server's model and, for FedBCD, the clients' models.
         For LOCAL it consists of the clients' models.
@@ -39,7 +38,7 @@ class Affine(NamedTuple):
 
     @property
     def leads_to_rest(self) -> float:
-        """Distance between the closed form and its image under a round."""
+        """Distance between the closed form of the fixed point and its image under a round."""
         state = self.rest.reshape(-1, 1)
         return float(np.abs(self.after(state) - state).max())
 
@@ -55,16 +54,16 @@ class AffineRun(Run):
 
     @property
     def strength(self) -> float:
-        """FedBCD's penalty coefficient, or its pull for the other variant; if not given, the default of the variant."""
+        """FedBCD's penalty coefficient, or the pull of its other variant, with the default of the variant."""
         ((name, default),) = DEFAULTS[self.algorithm.variant].items()
         given: float | None = getattr(self.algorithm, name)
         return default if given is None else given
 
     @cached_property
     def affine(self) -> Affine | None:
-        """The run's rounds.
+        """The affine map of the rounds of the run.
 
-        None unless losses are exact quadratics, all clients take part, and one fixed point exists.
+        It is None unless losses are exact quadratics, all clients take part, and there is exactly one fixed point.
         """
         if not all_met(self.exact_needs()):
             return None
@@ -110,7 +109,7 @@ class AffineRun(Run):
 
     @cached_property
     def gap(self) -> float:
-        """Distance between Per-FedAvg's fixed point and the minimiser of F, or 0 if the distance is only rounding."""
+        """Distance between Per-FedAvg's fixed point and the minimiser of F, or 0 if it is at most a rounding error."""
         assert self.quadratics is not None
         hessians, centers = self.quadratics
         minimiser = affine_rounds.per_fedavg_rest(

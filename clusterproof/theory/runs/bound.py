@@ -22,13 +22,13 @@ from clusterproof.theory.bounds.dynamics import dynamics_of
 from clusterproof.theory.bounds.trace_bound import TraceBound, as_trace_bound
 
 LEAST_FAILURE = 1e-300
-"""Smallest failure probability; the share of one cluster and one round then does not underflow."""
+"""Smallest failure probability for which the share of a single cluster and round does not underflow."""
 
 FAILURE = 0.05
 """Failure probability for which a page shows and compares bounds that are not deterministic."""
 
 SUSPICIOUS = 1e-3
-"""A number of failures is suspicious if the probability of at least that many failures is at most this value."""
+"""A number of failures is suspicious if at least so many failures have at most this probability."""
 
 SHARPEST_FIRST: dict[str, tuple[tuple[tuple[str, ...], ...], ...]] = {
     "cfl-mgd": ((("cfl-mgd/lemma-h",), ("cfl-mgd/theorem-d",), ("cfl-mgd/theorem-a",)),),
@@ -45,7 +45,7 @@ The group with the smallest bounds comes first; in a group, no claim always has 
 
 
 class Inconclusive(Exception):
-    """Error for a run that is too small to decide about a claim; the message states what would decide."""
+    """Error for a run that is too small to confirm or refute a claim. The message states which run would be enough."""
 
 
 @checked
@@ -63,19 +63,19 @@ def bound(
     trace
         The run, of an algorithm from this library or of an algorithm that declares its ``dynamics``.
     failure_probability
-        Probability that a replicate may break the bound, in [1e-300, 1). None stands for the claim's own failure
-        probability. Deterministic claims have no failure probability.
+        Probability that a replicate may break the bound, in [1e-300, 1). If None, it is the default of the claim.
+        Deterministic claims have no failure probability.
 
     Returns
     -------
     TraceBound
-        The bound; see ``TraceBound`` for shapes.
+        The bound. See ``TraceBound`` for shapes.
 
     Raises
     ------
     InvalidArgument
-        If the claim does not bound runs, the task is not the task of the run, or a hypothesis fails. The message gives
-        the reason.
+        If the claim does not bound runs, the task is not the task of the run, or a hypothesis is not satisfied. The
+        message states the reason.
     """
     claim = find_claim(claim_id)
     if (allowed := claim.bound) is None:
@@ -95,14 +95,14 @@ def bound(
 
 
 def _numbers(allowed: Callable[..., Any], task: Mixture, trace: Trace, rate: float | None) -> Any:
-    """Call a bound, which is a function with two or three arguments, on a run."""
+    """Call the function of a bound, which has two or three arguments, on a run."""
     try:
         more = (rate,) if len(signature(allowed).parameters) > 2 else ()
         found = allowed(task, trace, *more)
     except Outside as outside:
         rule, remedy = f'must meet the hypothesis "{outside}"', "the claim does not speak of this run"
         raise InvalidArgument("trace", trace, rule, remedy) from outside
-    # no run would break a bound that is NaN
+    # no run breaks a bound that is NaN
     if (
         not isinstance(found, Expectation)
         and np.isnan(np.asarray(getattr(found, "bound", found), float)).any()
@@ -118,7 +118,8 @@ def check_same_task(task: Task, trace: Trace) -> None:
     Raises
     ------
     InvalidArgument
-        If a setting differs (the message gives name and both values), or the arguments are not a task and a trace.
+        If a setting differs, or the arguments are not a task and a trace. The message states the name and both values
+        of the setting.
     """
     check_instance("task", task, Task, "give the task, and then the trace of a run on it")
     check_instance("trace", trace, Trace, "give the task, and then the trace of a run on it")
@@ -134,7 +135,7 @@ def check_same_task(task: Task, trace: Trace) -> None:
 
 
 def sharpest_bounds(task: Mixture, trace: Trace) -> list[tuple[str, TraceBound, np.ndarray]]:
-    """Return the claims about the run's algorithm that give the best bounds after the last round, one per quantity.
+    """Return the smallest bounds after the last round, with their claims, one for each bounded quantity.
 
     For CFL-MGD and IFCA, the bounded quantity is the error. For FPFC, the quantities are the mean squared gradients
     with respect to models and multipliers, and the squared proximal mapping.
@@ -147,14 +148,14 @@ def sharpest_bounds(task: Mixture, trace: Trace) -> list[tuple[str, TraceBound, 
     Returns
     -------
     list
-        Tuples of the claim's id, the bound (at the failure probability 0.05, or deterministic), and the bound after the
-        last round, in the shape of the bounded quantity.
+        Tuples of the id of the claim, its bound, and the bound after the last round in the shape of the bounded
+        quantity. The bound has the failure probability 0.05, or is deterministic.
 
     Raises
     ------
     InvalidArgument
-        If no theorem on the algorithm bounds runs, or no such theorem applies. The message names a hypothesis that
-        fails, and the claim.
+        If no theorem on the algorithm bounds runs, or no such theorem applies. The message names a claim and the
+        hypothesis that is not satisfied.
     """
     algorithm = dynamics_of(trace).name
     if algorithm not in SHARPEST_FIRST:

@@ -1,4 +1,4 @@
-"""Compare a run with bounds of claims, at several failure probabilities, and with the law of its algorithm."""
+"""Compare a run with bounds of claims at several failure probabilities, and with the distribution of its algorithm."""
 
 from __future__ import annotations
 
@@ -27,14 +27,14 @@ from clusterproof.theory.runs.same_law import same_law
 FREQUENT = (1e-4, 0.01, 0.05, 0.2, 0.5)
 """Failure probabilities at which failing replicates are counted.
 
-At smaller probabilities, one failing replicate decides.
+At smaller probabilities, a single failing replicate refutes the bound.
 """
 
 MOST_REPLICATES = 10**6
 """Largest number of replicates that a message may recommend."""
 
 ROUNDED = 1 + 1e-6
-"""Tolerance for rounding in a probability; with it, one failure at the level 1e-9 counts as broken."""
+"""Tolerance for rounding in a probability. With this tolerance, one failure at the level 1e-9 refutes a bound."""
 
 
 Kind = Literal["holds", "broken", "inconclusive", "other law"]
@@ -48,9 +48,9 @@ class Answer:
     ----------
     kind
         ``"holds"``, ``"broken"`` or ``"inconclusive"``. The kind is ``"other law"`` if the run satisfies the claim's
-        bound, but does not have the law of its algorithm.
+        bound, but does not have the distribution of its algorithm.
     sentence
-        The reason. If a value is above its bound, the reason includes place and seed.
+        The reason. If a value exceeds its bound, the reason states the round, the cluster and the seed.
     slack
         Smallest ratio bound / measured among all compared quantities, or infinity if no quantity is measured.
     """
@@ -62,7 +62,7 @@ class Answer:
 
 @dataclass(frozen=True, eq=False)
 class Level:
-    """A run compared with a bound at one failure probability.
+    """Comparison of a run with a bound at one failure probability.
 
     Attributes
     ----------
@@ -71,9 +71,9 @@ class Level:
     compared
         Every bounded quantity, with its bound.
     failing
-        For each replicate, whether it is above the bound somewhere, (replicates,).
+        Whether a replicate exceeds the bound in some round and cluster, (replicates,).
     significance
-        Probability that a correct run may be called broken at this level.
+        Largest probability with which the comparison may reject a correct run at this level.
     """
 
     allowed: TraceBound
@@ -103,17 +103,17 @@ class Level:
         return binomial_tail(failures, len(self.failing), self.rate)
 
     def breaks(self, failures: int) -> bool:
-        """Return whether at least this number of replicates fails with at most the probability ``significance``."""
+        """Return whether the probability of at least this number of failures is at most ``significance``."""
         return failures > 0 and self.chance_of(failures) <= self.significance * ROUNDED
 
     @property
     def decides(self) -> bool:
-        """Whether the claim would count as broken for some number of failing replicates."""
+        """Whether some number of failing replicates would refute the claim."""
         return self.breaks(len(self.failing))
 
     @property
     def deciding(self) -> int:
-        """Smallest number of replicates for which some result would count as broken; at most ``MOST_REPLICATES``."""
+        """Smallest number of replicates with which failures could refute the claim, at most ``MOST_REPLICATES``."""
         if self.rate >= 1:
             return MOST_REPLICATES
         return min(MOST_REPLICATES, math.ceil(math.log(self.significance) / math.log(self.rate)))
@@ -127,7 +127,7 @@ def levels_of(
     Parameters
     ----------
     bound
-        Function that returns the bound for a failure probability; None stands for the claim's own failure probability.
+        Function that returns the bound for a failure probability, or for None with the default of the claim.
     trace
         The run.
     failure_probability
@@ -136,14 +136,14 @@ def levels_of(
     Returns
     -------
     tuple
-        The levels, with the rarest failure first; and the reasons for missing levels, indexed by failure probability. A
-        deterministic bound has one level. A level is not evaluated if no replicate breaks it and a less rare level can
-        decide.
+        The levels, in increasing order of the failure probability, and the reasons for missing levels, indexed by
+        failure probability. A deterministic bound has one level. A level is omitted if no replicate breaks it, and a
+        level with a larger failure probability is sufficient.
 
     Raises
     ------
     InvalidArgument
-        If there is no bound at any level; the error is the one for the claim's own failure probability.
+        If there is no bound at any level. The error is the error for the default of the claim.
     """
     if failure_probability is not None:
         return [_held(bound(failure_probability), trace, CLAIM_SIGNIFICANCE)], {}
@@ -157,7 +157,7 @@ def levels_of(
         except InvalidArgument as error:
             left_out[rate] = " ".join(str(error).split())
             continue
-        # the bound is deterministic, or has its own failure probability
+        # the bound is deterministic, or has a fixed failure probability
         if allowed.failure_probability == 0 or allowed.failure_probability in found:
             return [_held(allowed, trace, CLAIM_SIGNIFICANCE)], {}
         level = found[allowed.failure_probability] = _held(allowed, trace, share)
@@ -181,12 +181,12 @@ def compare(
 ) -> Answer:
     """Compare every round, replicate and cluster of a run with the bound of a claim.
 
-    The bound is evaluated at the failure probabilities of ``levels_of``, or at the given failure probability. The claim
-    is broken if the number of replicates above one of these bounds has a probability of at most 1e-9, over all levels.
-    The claim holds if a break could have been detected, and no suspicious number of replicates is above a bound.
-    Otherwise the result is inconclusive.
+    The bound is evaluated at the failure probabilities of ``levels_of``, or at the given failure probability. The
+    claim is broken if, for some level, so many replicates exceed the bound that a correct run would do so with a
+    probability of at most 1e-9, over all levels. The claim holds if a violation could have been detected, and no
+    suspicious number of replicates exceeds a bound. Otherwise the result is inconclusive.
 
-    See ``bound`` for the parameters.
+    ``bound`` describes the parameters.
 
     Raises
     ------
@@ -245,7 +245,7 @@ def _left_out(reasons: Mapping[float, str]) -> str:
 def _compare_expectation(one: Expectation) -> Answer:
     """Compare an expectation over replicates with its bound.
 
-    If the interval is asymptotic, each half must confirm it.
+    If the confidence interval is asymptotic, each half of the replicates must confirm the result.
     """
     starts = range(1 if one.exact else min(2, len(one.samples)))
     halves = [replace(one, samples=one.samples[start :: 1 if one.exact else 2]) for start in starts]
@@ -268,7 +268,7 @@ def _compare_expectation(one: Expectation) -> Answer:
 
 
 def _slack(compared: list[Compared]) -> float:
-    """Return the smallest ratio bound / measured that rounding does not hide."""
+    """Return the smallest ratio bound / measured, without values that may be rounding errors."""
     least = math.inf
     for one in compared:
         with np.errstate(all="ignore"):
@@ -279,7 +279,7 @@ def _slack(compared: list[Compared]) -> float:
 
 
 def _place(compared: list[Compared], trace: Trace) -> str:
-    """Describe size and place of the largest excess over a bound; clusters are counted from 1."""
+    """Describe the largest excess over a bound, with its round and its cluster, counted from 1."""
     one = max(compared, key=lambda each: float(each.above.max()))
     above, measured, limit = one.above, one.measured, one.allowed
     place = np.unravel_index(int(above.argmax()), above.shape)
@@ -295,7 +295,7 @@ def _place(compared: list[Compared], trace: Trace) -> str:
 def compare_with_law(
     claim_ids: Sequence[str], task: Mixture, trace: Trace, *, failure_probability: float | None = None
 ) -> dict[str, Answer]:
-    """Compare a run with each claim and, if the run satisfies a claim, with the law of the algorithm.
+    """Compare a run with each claim and, if the run satisfies a claim, with the distribution of the algorithm.
 
     Parameters
     ----------
@@ -307,8 +307,8 @@ def compare_with_law(
     Returns
     -------
     dict
-        One result per claim. If the law differs, ``"holds"`` becomes ``"other law"``; otherwise the sentence ends with
-        the comparison of laws.
+        One result per claim. If the distribution of the run differs, ``"holds"`` becomes ``"other law"``. Otherwise
+        the sentence ends with the comparison of distributions.
 
     Raises
     ------
@@ -332,7 +332,7 @@ def compare_with_law(
 
 
 def _law_of_run(task: Mixture, trace: Trace) -> tuple[bool, str]:
-    """Return whether a run lacks the law of its algorithm, and a sentence about the comparison."""
+    """Return whether a run's distribution differs from the law of its algorithm, and a sentence about the result."""
     try:
         name = dynamics_of(trace).name
         kind, sentence = same_law(task, trace, for_bound=True)
@@ -356,7 +356,7 @@ def assert_holds(
     failure_probability: float | None = None,
     inconclusive: Literal["raise", "pass"] = "raise",
 ) -> None:
-    """Assert that a run keeps to a claim and, if laws can be compared, has the law of its declared algorithm.
+    """Assert that a run satisfies a claim and, if this can be tested, has the distribution of its algorithm.
 
     Parameters
     ----------
@@ -364,26 +364,24 @@ def assert_holds(
         As for ``bound``.
     failure_probability
         The only failure probability for the bound, in [1e-300, 1). If None, the claim is tested at 1e-9/(6 R) for R
-        replicates, 1e-4, .01, .05, .2 and .5, and the probability that a correct run is called broken is at most 1e-9.
+        replicates, 1e-4, .01, .05, .2 and .5, and a correct run is rejected with a probability of at most 1e-9.
     inconclusive
-        ``"raise"``, or ``"pass"`` to accept a run that is too small for a decision.
+        ``"raise"``, or ``"pass"`` to accept a run that is too small to confirm or refute the claim.
 
     Raises
     ------
     AssertionError
-        If the run breaks the claim; the message states by how much, where and for which seed. Also if the run satisfies
-        the claim's bound, but does not have the law of its algorithm. For a run with this law, the probability of this
-        error is at most 1e-9.
+        If the run breaks the claim, or if it does not have the distribution of its algorithm. The message states by
+        how much the run exceeds the bound, in which round and cluster, and for which seed. A run with the
+        distribution of its algorithm causes this error with a probability of at most 1e-9.
     Inconclusive
-        If the run is too small for a decision; the message states how many replicates are needed.
+        If the run is too small to confirm or refute the claim. The message states how many replicates are needed.
     InvalidArgument
         As for ``bound``.
 
-    Notes
-    -----
-    Laws are compared as in ``assert_same_law``, but single precision counts as rounding. Only the bound decides if a
-    run with noise has fewer than 50 replicates, or if the library's run for the comparison would have more than 2e7
-    numbers.
+    Notes ----- Distributions are compared as in ``assert_same_law``, but differences of single precision count as
+    rounding. They are not compared if a run with noise has fewer than 50 replicates, or if the library's run for the
+    comparison would have more than 2e7 numbers.
     """
     if inconclusive not in ("raise", "pass"):
         raise InvalidArgument("inconclusive", inconclusive, "must be 'raise' or 'pass'", "leave it out")

@@ -29,17 +29,17 @@ class ClusterRun(Run):
 
     @property
     def start(self) -> float:
-        """The largest error at the start."""
+        """The largest initial error."""
         return float(self.errors[0].max())
 
     @cached_property
     def law_needs(self) -> tuple[Hypothesis, ...]:
-        """Hypotheses under which the run can be compared with its exact law."""
+        """Hypotheses under which the run can be compared with its exact distribution."""
         return tuple(law_needs(self.task, self.trace))
 
     @cached_property
     def law(self) -> Law | None:
-        """Comparison of the run with its exact law, or None if the comparison is not possible."""
+        """Comparison of the run with its exact distribution (law), or None if the comparison is not possible."""
         if not all_met(self.law_needs):
             return None
         assert isinstance(self.task, RegressionMixture)
@@ -48,15 +48,15 @@ class ClusterRun(Run):
 
     @property
     def law_differs(self) -> bool:
-        """Whether the law of the run differs from its algorithm's law."""
+        """Whether the distribution of the run differs from the distribution of its algorithm."""
         return self.law is not None and (self.law.path_differs or self.law.noise_differs)
 
     @cached_property
     def factor(self) -> SlowestFactor | None:
-        """The factor of the slowest cluster."""
+        """The factor by which the error of the slowest cluster decreases in a round."""
         return slowest_factor(self)
 
     @cached_property
     def printed(self) -> on_runs.OnRun:
-        """Numbers that occur in Theorem 1."""
+        """The numbers in Theorem 1 for this run."""
         return on_runs.on_run(self.task, self.trace)

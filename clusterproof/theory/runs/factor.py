@@ -1,4 +1,4 @@
-"""Measure the factor by which a run's error falls per round, before the error reaches the noise floor."""
+"""Measure the factor by which the error decreases per round, before it reaches the level caused by noise."""
 
 from __future__ import annotations
 
@@ -12,34 +12,35 @@ from clusterproof.theory.runs.gaussian_regression import Recursion, recursion_ne
 from clusterproof.theory.runs.run import Run
 
 ABOVE_FLOOR = 4
-"""Smallest ratio of the root mean square error to the floor in the rounds over which a factor is measured."""
+"""Smallest ratio of the root mean square error to the noise level in the rounds over which a factor is measured."""
 
 FEWEST_ROUNDS = 5
 """Smallest number of rounds over which a factor is measured."""
 
 CLOSE = 0.1
-"""Largest relative difference between the errors in two successive windows at the floor."""
+"""Largest relative difference between the errors in two successive windows at the noise level."""
 
 
 @dataclass(frozen=True)
 class MeasuredFactor:
-    """The factor per round of one cluster, over R runs from the same start.
+    """The factor per round of one cluster, from R runs with the same initial models.
 
     Attributes
     ----------
     rounds
-        Last round tau of the rounds 0 to tau over which the factor is measured. If tau is below 5, ``value`` is None.
+        Last round tau of the rounds 0 to tau over which the factor is measured. For tau below 5, ``value`` is None.
     value
-        ((M_tau - N^2) / M_0)^(1 / 2 tau), where M_t is the mean of ||e_t||^2, and N^2 is the part of M_tau that noise
-        adds. N^2 is the larger of F^2 and the variance of e_tau over the runs. None if there is no linear phase.
+        ((M_tau - N^2) / M_0)^(1 / 2 tau), where M_t is the mean of ||e_t||^2, and N^2 estimates the contribution of
+        noise to M_tau. It is the larger of F^2 and the variance of e_tau over the runs. The value is None if there is
+        no linear phase.
     interval
         Confidence interval with 95 % coverage, or None for one run, or if ``value`` is None.
     floor
-        F, the root mean square error over the last rounds.
+        The noise level F, the root mean square error over the last rounds.
     floor_reached
-        Whether the floor is within 10 % of the value over equally many earlier rounds.
+        Whether F is within 10 % of the root mean square error over equally many earlier rounds.
     falls
-        Whether the floor is below the initial error.
+        Whether F is below the initial error.
     """
 
     rounds: int
@@ -51,26 +52,27 @@ class MeasuredFactor:
 
 
 def rounds_above(values: np.ndarray, least: float) -> int:
-    """Return the last round before values (rounds + 1,) fall below ``least``, or the last round if they never do."""
+    """Return the last round before the first value below ``least``, or the last round if there is none."""
     below = np.flatnonzero(~(values >= least))
     return int(below[0]) - 1 if len(below) else len(values) - 1
 
 
 def last_rounds(rounds: int) -> int:
-    """Return the number of last rounds over which the floor is averaged, max(2, T // 8)."""
+    """Return the number of last rounds over which the noise level is averaged, max(2, T // 8)."""
     return max(2, rounds // 8)
 
 
 def measured_factor(errors: np.ndarray, variances: np.ndarray | None = None) -> MeasuredFactor:
     """Measure the factor per round of one cluster.
 
-    Constant noise adds at most F^2 to M_tau. Noise that grows with the error adds the error's variance at tau. For the
-    low end of the interval, the larger of these numbers is subtracted; for the high end, nothing is subtracted.
+    Constant noise adds at most F^2 to M_tau. Noise that grows with the error adds the variance of e_tau. For the
+    lower end of the interval, the function subtracts the larger of both numbers. For the upper end, it subtracts
+    nothing.
 
     Parameters
     ----------
     errors
-        Errors ||e_t|| of R runs from the same start, (rounds + 1, R).
+        Errors ||e_t|| of R runs with the same initial models, (rounds + 1, R).
     variances
         Variance of e_t over the runs, summed over coordinates, (rounds + 1,), or None if it is at most F^2.
     """
@@ -110,13 +112,13 @@ class SlowestFactor:
     Attributes
     ----------
     cluster
-        Number of the cluster, counted from 0.
+        Index of the cluster, counted from 0.
     measured
         Measured factor of the cluster.
     exact
         The factor of the same rounds without noise, or None if it is unknown.
     floor
-        The computed noise floor, or None if it is unknown, or if the error may not stay at this floor.
+        The computed noise level, or None if it is unknown, or if the error may leave this level.
     of_all
         Whether every cluster has a factor.
     limit
@@ -135,10 +137,10 @@ class SlowestFactor:
 
 
 def slowest_factor(run: Run) -> SlowestFactor | None:
-    """Measure the factor of every cluster, and return the largest, or None if replicates have different starts.
+    """Measure the factor of every cluster, and return the largest, or None if initial models differ.
 
-    Clusters whose error does not fall count as slowest, followed by clusters without a linear phase. Clusters whose
-    error is hidden by noise come last.
+    Clusters whose error does not decrease count as slowest, followed by clusters without a linear phase. Clusters
+    whose error is smaller than the noise count as fastest.
     """
     task, errors, models = run.task, run.errors, run.models
     if not run.same_start:
@@ -171,7 +173,7 @@ def slowest_factor(run: Run) -> SlowestFactor | None:
 
 
 def _followed(run: Run) -> Recursion | None:
-    """Return the recursion of the errors, or None if it is unknown or a client was misassigned."""
+    """Return the recursion of the errors, or None if it is unknown, or if a client was misassigned."""
     if not all_met(recursion_needs(run.task, run.trace)) or (run.votes != run.trace.labels).any():
         return None
     assert isinstance(run.task, RegressionMixture)

@@ -27,7 +27,7 @@ class FusionRun(Run):
 
     @property
     def sure(self) -> bool:
-        """Whether the bounds hold for every run, not only in expectation."""
+        """Whether the bounds hold for every run, and not only in expectation."""
         return self.setting.participation == 1
 
     @cached_property
@@ -37,7 +37,7 @@ class FusionRun(Run):
 
     @property
     def admissible(self) -> bool:
-        """Whether all hypotheses are met."""
+        """Whether all hypotheses are satisfied."""
         return all_met(self.needs)
 
     @cached_property
@@ -50,14 +50,14 @@ class FusionRun(Run):
     def height(self) -> np.ndarray:
         """Upper bound on F(w^0) - F*, (R,).
 
-        F* is at least the sum of the clients' minima, which is 0 for quadratics.
+        The bound replaces F* by the sum of the clients' minima, which is 0 for quadratics.
         """
         task: Any = self.task
         start = np.broadcast_to(self.models[0][:, :1], (self.runs, task.clients, task.dimension))
         return np.asarray(objective(self.algorithm, task, start))
 
     def printed(self, factor: float) -> np.ndarray:
-        """Return the bound factor D_0 / K after the last round, (R,); with randomness, it holds for 95 % of runs."""
+        """Return the bound ``factor`` D_0 / K after the last round, (R,), for all runs or for 95 % of runs."""
         assert isinstance(self.task, QuadraticMixture)
         given = self.setting, self.task, self.trace, self.series.models[1:]
         return self.last(mean_bound(*given, factor, "", FAILURE, self.setting.start).bound)
@@ -67,7 +67,7 @@ class FusionRun(Run):
         return np.broadcast_to(np.reshape(bounds, (self.rounds + 1, -1))[-1], self.runs)
 
     def scope(self) -> Iterator[Hypothesis]:
-        """Yield the hypotheses of Theorem 1 on the kind of algorithm and task, without the conditions on parameters."""
+        """Yield the hypotheses of Theorem 1 on the algorithm and the task, without the conditions on parameters."""
         algorithm, task = self.algorithm, self.task
         waits = algorithm.pair_rule == "both" and algorithm.participation < 1
         yield Hypothesis("--penalty", "=", "scad", algorithm.penalty)

@@ -1,4 +1,4 @@
-"""A run of option I on Gaussian regression, and its exact distribution (law): path without noise, second moments."""
+"""Runs of option I on Gaussian regression, and their exact distribution: noise-free errors and second moments."""
 
 from __future__ import annotations
 
@@ -16,18 +16,18 @@ from clusterproof.theory.bounds.hypotheses import Hypothesis, all_met
 from clusterproof.theory.exact.heavy_ball import propagators
 
 SIGNIFICANCE = 1e-6
-"""Probability that a run with the law is called different, over all rounds and both statistics."""
+"""Probability that the test rejects a run with the exact distribution, over all rounds and both statistics."""
 
 COMPARED_ROUNDS = 10
 
 FEWEST_ROWS = 1000
-"""Smallest number of samples in a cluster's gradient for which the error counts as Gaussian."""
+"""Smallest number of samples in the gradient of a cluster for which we treat the error as Gaussian."""
 
 STEADY = 0.02
-"""Largest relative deviation of the random variance of the noise at which the noise counts as Gaussian."""
+"""Largest relative deviation of the random variance of the noise for which we treat the noise as Gaussian."""
 
 RESOLUTION = 1e-11
-"""Largest deviation, relative to the size of the models, that counts as rounding."""
+"""Largest deviation, relative to the size of the models, that we attribute to rounding."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -39,7 +39,7 @@ class Recursion:
     spectra
         Eigenvalues of the covariances, (P, d).
     steps
-        Step of each cluster, (P,): eta l_p, or eta if the divisor is the number of the cluster's clients.
+        Step size of each cluster, (P,): eta l_p, or eta if the divisor is the number of the cluster's clients.
     rows
         Number of samples in the averaged gradient of each cluster, l_p m n', (P,).
     momentum, noise
@@ -56,7 +56,7 @@ class Recursion:
     start: np.ndarray
 
     def limit(self, cluster: int) -> float:
-        """Return the factor of a cluster's error without noise after many rounds, the largest modulus of a root."""
+        """Return the asymptotic factor of a cluster's noise-free error, the largest modulus of a root."""
         linear = 1 + self.momentum - self.steps[cluster] * self.spectra[cluster]
         roots = (linear + np.array([[1.0], [-1.0]]) * np.sqrt(linear**2 - 4 * self.momentum + 0j)) / 2
         return float(np.abs(roots).max())
@@ -67,11 +67,11 @@ class Recursion:
         return np.asarray(response * self.start)
 
     def covariances(self, rounds: int) -> Iterator[tuple[np.ndarray, float]]:
-        """Yield for each round the error's exact covariance, (P, d, d), and the relative deviation of its noise scale.
+        """Yield for each round the exact covariance of the error, (P, d, d), and the relative deviation of the noise.
 
-        The covariance of a cluster's averaged gradient, given e, is (Sigma e e' Sigma + (e' Sigma e + s^2) Sigma) / N.
-        The second number is the largest value so far of this ratio: the standard deviation of e' Sigma e, for a
-        Gaussian e, divided by the mean of e' Sigma e + s^2.
+        Conditionally on the error e, the covariance of a cluster's averaged gradient is (Sigma e e' Sigma + (e' Sigma
+        e + s^2) Sigma) / N. The relative deviation is the standard deviation of e' Sigma e, for a Gaussian e, divided
+        by the mean of e' Sigma e + s^2. The function yields its largest value in all rounds so far.
         """
         randomness = 0.0
         factor = 1 + self.momentum - self.steps[:, None] * self.spectra
@@ -102,15 +102,16 @@ class Recursion:
 
 @dataclass(frozen=True)
 class Law:
-    """Comparison of a run with its exact law.
+    """Comparison of a run with its exact distribution.
 
     Attributes
     ----------
     path_chance, noise_chance
-        Probability that a run with the law is at least as far from the mean path, or from the scale, in any round.
+        Probability that a run with the exact distribution deviates at least as far from the mean, or from the scale,
+        in some round.
     noise
-        Scale of the deviations from the mean of the runs, divided by the scale according to the law. For a single run,
-        the deviations are from the exact mean.
+        Scale of the deviations from the mean of the runs, divided by the exact scale. For a single run, these are
+        deviations from the exact mean.
     """
 
     path_chance: float
@@ -119,17 +120,17 @@ class Law:
 
     @property
     def path_differs(self) -> bool:
-        """Whether the mean of the runs differs from the path without noise."""
+        """Whether the mean of the runs differs from the noise-free run."""
         return self.path_chance < SIGNIFICANCE / 2
 
     @property
     def noise_differs(self) -> bool:
-        """Whether the runs scatter more or less than the law allows."""
+        """Whether the variance of the runs is significantly larger or smaller than the exact variance."""
         return self.noise_chance < SIGNIFICANCE / 2
 
 
 def recursion_needs(task: Mixture, trace: Trace) -> Iterator[Hypothesis]:
-    """Yield the hypotheses that determine the recursion of a run of CFL-MGD or IFCA."""
+    """Yield the hypotheses under which the recursion of a run of CFL-MGD or IFCA is known."""
     yield Hypothesis("linear regression", "=", True, isinstance(task, RegressionMixture))
     yield Hypothesis("fixed samples", "=", False, getattr(task, "data", "") == "fixed")
     algorithm, plain = cfl_mgd_of(trace), CFLMGD(step_size=1.0, momentum=0.0)
@@ -158,7 +159,7 @@ def recursion_of(task: RegressionMixture, trace: Trace) -> Recursion:
 
 
 def law_needs(task: Mixture, trace: Trace) -> Iterator[Hypothesis]:
-    """Yield the hypotheses under which a run can be compared with its exact law, except noise above rounding."""
+    """Yield the hypotheses under which a run can be compared with its exact distribution, except noise."""
     known = tuple(recursion_needs(task, trace))
     yield from known
     yield Hypothesis("new samples", "=", True, getattr(task, "data", "") == "fresh")
@@ -169,16 +170,16 @@ def law_needs(task: Mixture, trace: Trace) -> Iterator[Hypothesis]:
 
 
 def compare_law(task: RegressionMixture, trace: Trace) -> Law | None:
-    """Compare the mean path and the scale of a run's replicates with the exact law, at ten rounds.
+    """Compare the mean and the scale of a run's replicates with their exact values, after ten rounds.
 
-    The deviations from the path without noise, whitened by their exact covariances, have mean 0 and covariance I. With
-    thousands of samples they are Gaussian, so both statistics have chi-square distributions. For a single run, the two
-    statistics are the same number, which is tested once, as a scale.
+    The deviations from the noise-free run, whitened by their exact covariances, have mean 0 and covariance I. With
+    thousands of samples they are nearly Gaussian, so both statistics have chi-square distributions. For a single run,
+    both statistics are the same number, which is tested once, as a scale.
 
     Returns
     -------
     Law
-        The comparison, or None if no round has Gaussian noise above rounding. The run must meet ``law_needs``.
+        The comparison, or None if no round has Gaussian noise above rounding. The run must satisfy ``law_needs``.
     """
     from scipy.special import chdtr, chdtrc
 

@@ -1,7 +1,7 @@
-"""Runs of GL-CFL, CFL and SoFL: groups, rounds inside groups, cuts of CFL, and clusterings of SoFL.
+"""Runs of GL-CFL, CFL and SoFL: groups of clients, rounds within groups, splits of CFL, and clusterings of SoFL.
 
-On exact quadratics, the update of client i from the group's model w is -Q_i (w - b_i); the group's model moves by the
-mean update.
+On exact quadratics, the update of client i from its group's model w is -Q_i (w - b_i). The group's model changes by
+the mean update of the group.
 """
 
 from __future__ import annotations
@@ -22,25 +22,25 @@ from clusterproof.theory.runs.run import Run
 
 
 def partition(labels: np.ndarray) -> np.ndarray:
-    """Return for each client the first client in its group, (m,); this does not depend on the groups' numbers."""
+    """Return for each client the first client in its group, (m,). The result does not depend on the groups' numbers."""
     _, first, inverse = np.unique(labels, return_index=True, return_inverse=True)
     return np.asarray(first[inverse])
 
 
 def settled(labels: np.ndarray) -> int:
-    """Return the first round after which the groups (rounds, R, m) change in no run."""
+    """Return the first round after which the groups (rounds, R, m) stay unchanged in all runs."""
     parts = np.apply_along_axis(partition, -1, labels)
     changed = np.flatnonzero((parts[1:] != parts[:-1]).any(axis=(1, 2)))
     return int(changed[-1]) + 2 if len(changed) else 1
 
 
 def is_true(labels: np.ndarray, truth: np.ndarray) -> bool:
-    """Return whether every client has a group, and groups (m,) equal the true clusters."""
+    """Return whether every client has a group, and the groups (m,) equal the true clusters."""
     return bool((labels >= 0).all() and (partition(labels) == partition(truth)).all())
 
 
 def merged(ends: np.ndarray, truth: np.ndarray) -> tuple[tuple[int, int], ...]:
-    """Return pairs of true clusters, counted from 1, that share a group in the first run with such a pair."""
+    """Return the pairs of true clusters that share a group, in the first run with such a pair, counted from 1."""
     for end in ends:
         if (end < 0).any():
             continue
@@ -109,7 +109,7 @@ class GroupRun(Run):
         return affine_rounds.covered(curvature, step, algorithm.local_steps)
 
     def updates(self, number: int, run: int) -> np.ndarray:
-        """Return the clients' updates, (m, d), in a round; rounds are counted from 0."""
+        """Return the clients' updates, (m, d), in a round. Rounds are counted from 0."""
         assert self.moves is not None
         return np.asarray(-np.einsum("mij,mj->mi", self.moves, self.received[number, run] - self.centers))
 
@@ -120,9 +120,9 @@ class GroupRun(Run):
 
     @cached_property
     def difference(self) -> tuple[int, float] | None:
-        """The first round in which models differ from computed models, and the distance.
+        """The first round in which models differ from exactly computed models, and their distance.
 
-        None if there is no such round.
+        It is None if there is no such round.
         """
         if self.moves is None:
             return None
@@ -154,7 +154,7 @@ class GroupRun(Run):
 
 @dataclass(frozen=True, eq=False)
 class Cut:
-    """A cut of a cluster in two, in a round of a run, both counted from 0; ``side`` (k,) marks the new cluster."""
+    """A split of a cluster in a round of a run, both counted from 0. ``side`` (k,) is True for the new cluster."""
 
     number: int
     run: int
@@ -167,11 +167,11 @@ class CutRun(GroupRun):
 
     @cached_property
     def cuts(self) -> list[Cut]:
-        """The cuts of the run that split a single cluster, without all other cuts."""
+        """The changes of the groups that split one cluster in two. All other changes are ignored."""
         return list(cuts_of(self.labels))
 
     def across(self, cut: Cut) -> tuple[float, float, float, float]:
-        """Return the largest cosine across a cut, its minimum over all cuts, the tolerance, and the smallest gap."""
+        """Return the largest cosine across a split, its minimum over splits, the tolerance, and the smallest gap."""
         updates = self.updates(cut.number, cut.run)[cut.members]
         cosines = cosine_similarities(updates)
         pairs = np.sort(cosines[np.triu_indices(len(cosines), 1)])
@@ -182,7 +182,7 @@ class CutRun(GroupRun):
 
 
 def cuts_of(labels: np.ndarray) -> Iterator[Cut]:
-    """Yield the cuts in groups (T, R, m) that split a single cluster, without all other cuts."""
+    """Yield the changes of groups (T, R, m) that split one cluster in two, and ignore all other changes."""
     start = np.zeros_like(labels[:1])
     for number, (before, after) in enumerate(zip(np.concatenate([start, labels]), labels, strict=False)):
         for run in range(labels.shape[1]):
@@ -200,7 +200,7 @@ class ClusteredRun(GroupRun):
 
     @cached_property
     def when(self) -> list[int | None]:
-        """Round of each run, counted from 0, in which clients were clustered, or None if there was no clustering."""
+        """Round, counted from 0, in which the server of each run clustered the clients, or None if it never did."""
         found: list[int | None] = []
         for one in range(self.runs):
             apart = [len(np.unique(groups)) > 1 for groups in self.labels[:, one]]
@@ -211,14 +211,14 @@ class ClusteredRun(GroupRun):
 
     @property
     def first(self) -> int | None:
-        """The round in which the first run clusters."""
+        """The round in which the server of the first run clustered the clients."""
         return self.when[0]
 
     @cached_property
     def cosines(self) -> tuple[float, float]:
-        """Mean cosine, at the clusterings, between two clients of the same cluster, and of different clusters.
+        """Mean cosines when the server clusters: for clients of the same cluster, and of different clusters.
 
-        0 if none.
+        A mean over no pairs is 0.
         """
         if self.moves is None:
             return 0.0, 0.0

@@ -1,4 +1,4 @@
-"""Find known mistakes that reproduce a run up to rounding, for clients with quadratic losses and without noise."""
+"""Find known mistakes that explain a run up to rounding, for clients with quadratic losses and without noise."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from clusterproof.running import Trace
 from clusterproof.synthetic import Mixture, QuadraticMixture, RegressionMixture
 
 MOST_STEPS = 20_000
-"""Largest number of local steps of a run for which we search mistakes, because definitions compute step by step."""
+"""Largest number of local steps in a run that we compare with mistakes. Definitions compute every step in Python."""
 
 
 def likely_mistake(
@@ -23,7 +23,7 @@ def likely_mistake(
     own: Trace,
     replicate: int,
 ) -> str:
-    """Return the end of a sentence: it names the known mistakes that reproduce a run up to rounding.
+    """Return the end of a sentence that names the known mistakes that explain a run up to rounding.
 
     Parameters
     ----------
@@ -34,7 +34,7 @@ def likely_mistake(
     models, assignments
         Models and assignments of the run, (rounds + 1, R, P, d) and (rounds, R, m).
     own
-        The library's run, from the same start and with the same participants.
+        The library's run, from the same initial models and with the same participants.
     replicate
         Index of the replicate to examine.
 

@@ -27,14 +27,14 @@ computed."""
 
 
 class RestingPoint(NamedTuple):
-    """The fixed point of rounds with all clients and exact gradients, on quadratics.
+    """The fixed point of rounds on quadratics in which all clients take part with exact gradients.
 
     Attributes
     ----------
     point
         (d,).
     distance
-        Distance between the fixed point and the common optimum, or 0 if it is only rounding.
+        Distance between the fixed point and the common optimum, or 0 if it is at most a rounding error.
     radius
         Spectral radius of a round.
     """
@@ -45,11 +45,11 @@ class RestingPoint(NamedTuple):
 
 
 class MethodRun(OneModelRun):
-    """A run of a method in which the server has one model."""
+    """A run of a method whose server has one model."""
 
     @cached_property
     def map(self) -> RoundMap | None:
-        """A round on quadratics, with one client per Hessian, or None if it is unknown or not affine."""
+        """The map of a round on quadratics, with one client per Hessian, or None if it is unknown or not affine."""
         groups, algorithm = self.groups, self.algorithm
         if groups is None or getattr(algorithm, "reshuffle", False):
             return None
@@ -84,7 +84,7 @@ class AveragingRun(MethodRun):
 
     @property
     def dissimilarity(self) -> float | None:
-        """B of FedProx at the start: root mean square of the gradients divided by the norm of their mean, or None."""
+        """B of FedProx at the initial model: root mean square gradient over the norm of the mean gradient, or None."""
         if self.inexact or self.algorithm.proximal <= 0:
             return None
         gradients = self.gradients_at(self.path[0, 0])

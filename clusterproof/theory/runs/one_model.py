@@ -1,4 +1,4 @@
-"""Runs of algorithms with one model: the clients' losses, and the path that the settings determine."""
+"""Runs of algorithms with one model: the clients' losses, and the models that follow from the settings."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from clusterproof.theory.bounds.trace_bound import Compared, largest_length
 from clusterproof.theory.runs.run import Run
 
 MEASURED = 1e-10
-"""Smallest distance, as a share of ``OneModelRun.unit``, that is measured."""
+"""Smallest measured distance, as a share of ``OneModelRun.unit``. Smaller distances may be rounding errors."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -40,7 +40,7 @@ class Groups:
     centers: np.ndarray
 
     def shares(self, weights: np.ndarray) -> np.ndarray:
-        """Return the sum of the clients' weights in each group, (G,); these sums add up to 1."""
+        """Return the sum of the clients' weights in each group, (G,). The total is 1."""
         return np.asarray(np.bincount(self.members, weights=weights) / weights.sum())
 
     def mean_centers(self, weights: np.ndarray) -> np.ndarray:
@@ -52,23 +52,23 @@ class Groups:
 
 @dataclass(frozen=True)
 class Path:
-    """Comparison of a run's models with the path that the settings determine.
+    """Comparison of a run's models with the deterministic models that follow from its settings, the *path*.
 
     Attributes
     ----------
     outcome
         Whether the run follows the path.
     round, distance
-        Round in which the run leaves the path, and distance from the path in this round. If the run follows the path,
+        First round in which the run differs from the path, and the distance in this round. If there is no such round,
         the largest distance.
     coins, heads
         Number of ProxSkip's coins that the models determine, and number of these coins that lead to communication.
     unmet
-        The hypothesis that fails, because of which the path is unknown.
+        The hypothesis that is not satisfied, so that the path is unknown.
     diverges
         Whether the comparison is impossible because the run diverges.
     measured
-        Values of functions of the states, from the library's run of the settings; empty if there was no such run.
+        Values of functions of the states in the library's run with these settings. Empty if there was no such run.
     """
 
     outcome: Literal["follows", "differs", "not compared"]
@@ -82,7 +82,7 @@ class Path:
 
     @property
     def differs(self) -> bool:
-        """Whether the run differs from the path that the settings determine."""
+        """Whether the run differs from the path."""
         return self.outcome == "differs"
 
 
@@ -92,7 +92,7 @@ Gradients = Literal[
 
 
 class OneModelRun(Run):
-    """A run of an algorithm with one model; L and mu are constants of every single client's loss."""
+    """A run of an algorithm with one model. L and mu are constants of every single client's loss."""
 
     @cached_property
     def path(self) -> np.ndarray:
@@ -106,7 +106,7 @@ class OneModelRun(Run):
 
     @cached_property
     def groups(self) -> Groups | None:
-        """The quadratic losses, without the noise in their gradients, or None for other losses."""
+        """The clients' losses if they are quadratic, without the noise in their gradients, or None for other losses."""
         task = self.task
         if isinstance(task, ExactQuadratics):
             rows = task.hessians.reshape(task.clients, -1)
@@ -134,7 +134,7 @@ class OneModelRun(Run):
 
     @cached_property
     def gradient_kind(self) -> Gradients:
-        """Whether the clients' gradients are exact, noisy, or from samples."""
+        """Whether the clients' gradients are exact, have additive noise, or are computed from samples."""
         task, data = self.task, getattr(self.task, "data", "")
         if data == "fixed":
             return "gradients of fixed samples"
@@ -177,19 +177,19 @@ class OneModelRun(Run):
         return float(np.sqrt(np.square(self.gradients).sum(axis=-1).mean()))
 
     def exact_rounds(self) -> Iterator[Hypothesis]:
-        """Yield the hypotheses under which a run of an algorithm without coins is deterministic."""
+        """Yield the hypotheses under which a run of an algorithm without coin tosses is deterministic."""
         yield Hypothesis("--reshuffle", "=", False, bool(getattr(self.algorithm, "reshuffle", False)))
         yield Hypothesis("participants", "=", self.task.clients, self.participants)
         yield Hypothesis("gradients", "=", "exact gradients", self.gradient_kind)
 
     @cached_property
     def random(self) -> Hypothesis | None:
-        """The first hypothesis of ``exact_rounds`` that fails, or None for a deterministic round."""
+        """The first hypothesis of ``exact_rounds`` that is not satisfied, or None for a deterministic round."""
         return unmet(self.exact_rounds())
 
     @cached_property
     def case(self) -> RoundCase:
-        """Numbers of the run to which theorems on rounds are applied."""
+        """The quantities of the run for theorems on rounds."""
         algorithm, (smoothness, convexity) = self.algorithm, self.curvatures
         return RoundCase(
             smoothness=smoothness,
@@ -223,7 +223,7 @@ class OneModelRun(Run):
 
     @cached_property
     def law(self) -> Path:
-        """Comparison of the run with the deterministic path that its settings and its start determine."""
+        """Comparison of the run with the deterministic models that follow from its settings and its initial models."""
         if self.random is not None:
             return Path("not compared", unmet=self.random)
         try:
@@ -233,7 +233,7 @@ class OneModelRun(Run):
         return replace(self.follows(Run(self.task, found).models), measured=found.measured)
 
     def follows(self, models: np.ndarray) -> Path:
-        """Return whether the models differ from a path's models (rounds + 1, R, 1, d) by more than rounding."""
+        """Return whether the models differ from given models (rounds + 1, R, 1, d) by more than rounding."""
         wrong = self.departure(models)
         if wrong is not None:
             return Path("differs", *wrong)
@@ -241,5 +241,5 @@ class OneModelRun(Run):
 
     @property
     def measure(self) -> dict[str, Callable[..., object]]:
-        """Functions of the states to evaluate along the path."""
+        """Functions of the state to evaluate in every round of the library's run."""
         return {}

@@ -1,4 +1,4 @@
-"""Test that each round of a run has the law of the library's rounds, given models and choices at its start."""
+"""Test whether each round of a run has the distribution of the library's rounds, given its models and choices."""
 
 from __future__ import annotations
 
@@ -24,15 +24,15 @@ from clusterproof.theory.bounds.numbers import power_of_ten
 from clusterproof.theory.runs.bound import SUSPICIOUS
 
 SHARE = 0.75
-"""Share of these tests in the probability 1e-9 that a correct run is called different."""
+"""Share of the total error probability 1e-9 that these tests use."""
 COPIES = 300
 """Number of times that the library repeats a round from the models of each replicate."""
 ENTRIES = 2 * 10**7
 """Largest number of entries in the models of these repeated rounds."""
 LARGEST = 1e100
-"""Size of a model above which a run counts as diverged."""
+"""A run with a larger model entry counts as diverged."""
 AMOUNT = 0.03
-"""Relative sizes of the mistakes to detect."""
+"""Relative size of the mistakes to detect."""
 FAULTS = {
     "variance of the increments, relative": 0.4,
     "step of the increments, relative": 0.05,
@@ -40,7 +40,7 @@ FAULTS = {
 }
 """Statistics that mistakes change, with the weight of a change in each direction.
 
-Weak signals get the largest weights.
+Mistakes that are hard to detect have the largest weights.
 """
 
 
@@ -61,7 +61,7 @@ def compare_rounds(
     algorithm, task
         The declared algorithm, and the task of the run.
     own
-        The library's run from the same starts.
+        The library's run from the same initial models.
     models, assignments
         The run, (rounds + 1, R, P, d) and (rounds, R, m).
     seed
@@ -72,17 +72,15 @@ def compare_rounds(
     Returns
     -------
     tuple
-        Whether the laws differ, and the reason. If the models of two rounds and the choices do not determine the law of
-        the next round, the result is "holds" with an empty sentence.
+        Whether the distributions differ, and the reason. The result is "holds" with an empty sentence if the
+        distribution of the next round depends on more than the models of two rounds and the choices.
 
-    Notes
-    -----
-    In a correct run, given the past, the models x_0 after a round are exchangeable with the models x_1..x_K after K
-    rounds of the library. Take any function f that is symmetric in x_0, ..., x_K. Then exp(f(x_0)), divided by the mean
-    of exp(f(x_k)) over x_0..x_K, has expectation 1. The product over rounds and replicates also has expectation 1,
-    because each factor has expectation 1 given the earlier factors. A weighted mean of such products exceeds 1 / a with
-    probability at most a, for every law (Markov). Here f is the log-likelihood of a mistake, to first order, for normal
-    models with the mean and the variances of x_0..x_K.
+    Notes ----- In a correct run, conditionally on the past, the models x_0 after a round are exchangeable with the
+    models x_1..x_K after K rounds of the library. Take any function f that is symmetric in x_0, ..., x_K. Then
+    exp(f(x_0)), divided by the mean of exp(f(x_k)) over x_0..x_K, has expectation 1. The product over rounds and
+    replicates also has expectation 1, because each factor has conditional expectation 1, given the earlier factors. A
+    weighted mean of such products exceeds 1 / a with probability at most a, for every law (Markov). Here f is the
+    log-likelihood of a mistake, to first order, for normal models with the mean and the variances of x_0..x_K.
     """
     count = participant_count(getattr(algorithm, "participation", 1.0), task.clients)
     if ((assignments >= 0).sum(axis=-1) != count).any() or not _is_determined(algorithm, task, own):
@@ -95,7 +93,7 @@ def compare_rounds(
         with np.errstate(all="ignore"):
             mean, deviation = after.mean(axis=0), after.std(axis=0)
             noise, last, moved = (each / deviation for each in (after - mean, now - before, mean - now))
-            # a model without members, or a diverged model, gives no evidence
+            # a model that no client chose, or a diverged model, contributes nothing
             largest = np.abs(now).max(axis=(1, 2), keepdims=True)
             shown = (deviation > 10 * tolerance * largest) & (np.abs(last) < LARGEST)
             noise, last, moved = (np.where(shown, each, 0.0) for each in (noise, last, moved))
@@ -146,9 +144,9 @@ def _rounds(
     copies: int,
     seed: int,
 ) -> Iterator[tuple[np.ndarray, np.ndarray, np.ndarray]]:
-    """Yield models (R, P, d) from two rounds ago and one round ago, and current models with copies, (1 + K, R, P, d).
+    """Yield the models of the last two rounds, (R, P, d) each, and current models with copies, (1 + K, R, P, d).
 
-    The random streams are the same as in ``run``; for a run of the library, one copy therefore equals the run.
+    The random streams are the same as in ``run``, so for a run of the library one copy equals the run.
     """
     randomness = Randomness.from_seed(seed, str(task.settings["task"]), algorithm.name)
     for step, chosen in enumerate(assignments, start=1):
@@ -166,7 +164,7 @@ def _rounds(
 
 
 def _is_determined(algorithm: Algorithm[Any], task: Mixture, own: Trace) -> bool:
-    """Return whether two models, the choices and the stream for gradients determine each round of the library's run."""
+    """Return whether a round of the library's run depends only on two models, the choices and the gradient stream."""
     if isinstance(algorithm, CFLMGD):
         names = "averaging", "momentum_owner", "update_order", "empty_cluster"
         if any(getattr(algorithm, name) != getattr(CFLMGD, name) for name in names):
@@ -181,13 +179,13 @@ def _is_determined(algorithm: Algorithm[Any], task: Mixture, own: Trace) -> bool
 
 
 class _Chosen:
-    """Choices (R, m) in a round (-1 for absent clients), in the form of a stream for participation and as losses."""
+    """Choices (R, m) in a round, -1 for absent clients, that act as a random stream for participation and as a task."""
 
     def __init__(self, assignments: np.ndarray) -> None:
         self._assignments = assignments
 
     def random(self, shape: tuple[int, ...]) -> np.ndarray:
-        """Return sort keys of clients, (R, m); the participants have the smallest keys."""
+        """Return sort keys of clients, (R, m). The participants have the smallest keys."""
         return (self._assignments < 0).astype(float)
 
     def losses(self, models: np.ndarray, clients: np.ndarray, generator: object) -> np.ndarray:

@@ -1,4 +1,4 @@
-"""Race of GL-CFL against IFCA on the same data: compare the rounds in which they find the clusters."""
+"""Comparison of GL-CFL with IFCA on the same data: the rounds in which both methods find the clusters."""
 
 from __future__ import annotations
 
@@ -14,14 +14,14 @@ from clusterproof.theory.papers.gradient_loss.race import APART, LIMIT, ONE_POIN
 from clusterproof.theory.runs.run import Run
 
 LEVEL = 0.9
-"""Purity that ends a race."""
+"""Purity that a method must reach."""
 
 
 def race_of(of: Run) -> np.ndarray:
-    """Return T and T_IFCA for each run, (2, R); if a run does not find the clusters, the value is rounds + 1."""
+    """Return T and T_IFCA for each run, (2, R). If a run does not find the clusters, the value is rounds + 1."""
     trace = of.trace
     given = {name: trace.settings[name] for name in ("seed", "replicates")}
-    # GL-CFL with weight 0 is IFCA, with the same batches and the same starting models
+    # GL-CFL with weight 0 is IFCA, with the same batches and the same initial models
     plain = replace(of.algorithm, weight=0.0)
     ifca = run(plain, of.task, rounds=of.rounds, initial=trace.models[0], **given)
     return np.stack([arrivals(each) for each in (of, Run(of.task, ifca))])
@@ -35,9 +35,10 @@ def arrivals(of: Run) -> np.ndarray:
 
 
 def happens(race: np.ndarray, last: int, ours: int, baseline: int, more_than: int = 0) -> tuple[int, int]:
-    """Count runs in which ours T + baseline T_IFCA > more_than is certain, and runs in which this is possible.
+    """Count the runs in which ``ours`` T + ``baseline`` T_IFCA > ``more_than`` is certain, and in which it is possible.
 
-    ``race`` holds T and T_IFCA, (2, R); if a run did not find the clusters by round ``last``, the value is last + 1.
+    ``race`` contains T and T_IFCA, (2, R). If a run did not find the clusters by round ``last``, the value is last +
+    1.
     """
     factors, late = np.array([[ours], [baseline]]), np.where(race > last, np.inf, race)
     with np.errstate(invalid="ignore"):
@@ -48,13 +49,13 @@ def happens(race: np.ndarray, last: int, ours: int, baseline: int, more_than: in
 
 
 def first_distances(of: Run) -> np.ndarray:
-    """Return the distances between starting models and pooled optimum, in units of the separation, (R, K)."""
+    """Return the distances between initial models and the pooled optimum, in units of the separation, (R, K)."""
     away = np.linalg.norm(of.models[0] - of.task.pooled_optimum, axis=-1)
     return np.asarray(away / of.task.separation)
 
 
 def race_needs(of: Run) -> Iterator[Hypothesis]:
-    """Yield the hypotheses of ``gradient-loss/sooner``, and further conditions that its checks need."""
+    """Yield the hypotheses of ``gradient-loss/sooner``, and additional conditions for its checks."""
     setting, task, algorithm = Setting(distance=APART), of.task, of.algorithm
     yield Hypothesis("linear regression", "=", True, isinstance(task, RegressionMixture))
     if not isinstance(task, RegressionMixture):
@@ -82,7 +83,7 @@ def race_needs(of: Run) -> Iterator[Hypothesis]:
 
 
 def _starts_well(of: Run) -> bool:
-    """Return whether models start about Delta away from the pooled optimum, or all models start at this optimum."""
+    """Return whether initial models are about Delta away from the pooled optimum, or all near this optimum."""
     distance, start = first_distances(of), of.models[0]
     gaps = np.linalg.norm(start[:, :, None] - start[:, None], axis=-1)[:, *np.triu_indices(4, 1)]
     own = np.linalg.norm(start[..., None, :] - of.task.optima, axis=-1)
@@ -92,5 +93,5 @@ def _starts_well(of: Run) -> bool:
 
 
 def starts_together(of: Run) -> bool:
-    """Return whether all models start near the pooled optimum."""
+    """Return whether all initial models are near the pooled optimum."""
     return bool(first_distances(of).max() <= 2 * ONE_POINT)

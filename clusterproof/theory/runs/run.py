@@ -1,4 +1,4 @@
-"""A run in the form that its page needs: algorithm, arrays with an axis of replicates, and the clients' losses."""
+"""The data of a run for its page: algorithm, arrays with an axis of replicates, and the clients' losses."""
 
 from __future__ import annotations
 
@@ -22,25 +22,25 @@ FEWEST_RUNS = 20
 """Smallest number of runs for which the page shows the 95 % quantile."""
 
 AT_REST = 1e-9
-"""Distance between model and fixed point, relative to the model's norm, below which the model counts as converged."""
+"""A model counts as converged if its distance from the fixed point, relative to its norm, is below this value."""
 
 RESOLUTION = 1e-9
-"""Largest difference between two paths, relative to the norms of the models, that counts as rounding."""
+"""Largest difference between two runs, relative to the norms of the models, that we attribute to rounding."""
 
 MOVED = 1e-8
-"""Largest relative step towards the fixed point that is too small to show that a run approaches it."""
+"""A run approaches its fixed point only if its relative step towards the fixed point is larger than this value."""
 
 
 @dataclass(frozen=True, eq=False)
 class Run:
-    """A run of an algorithm on a task; arrays have an axis of replicates after the axis of rounds."""
+    """A run of an algorithm on a task. Arrays have an axis of replicates after the axis of rounds."""
 
     task: Mixture
     trace: Trace
 
     @cached_property
     def algorithm(self) -> Any:
-        """The algorithm with the recursion that the run followed."""
+        """The library's algorithm with the same recursion as the run."""
         return dynamics_of(self.trace)
 
     @property
@@ -78,7 +78,7 @@ class Run:
 
     @property
     def same_start(self) -> bool:
-        """Whether all replicates start from the same models."""
+        """Whether all replicates have the same initial models."""
         return bool((self.models[0] == self.models[0, 0]).all())
 
     @property
@@ -124,14 +124,14 @@ class Run:
 
     @cached_property
     def labels(self) -> np.ndarray:
-        """Group of each client when it last took part, (rounds, R, m); -1 before its first participation."""
+        """Group of each client when it last took part, (rounds, R, m), or -1 before its first participation."""
         known = np.array(self.votes, dtype=np.int64)
         for before, now in pairwise(known):
             np.copyto(now, before, where=now < 0)
         return known
 
     def rerun(self, **options: Any) -> Trace:
-        """Run the library's algorithm with these settings from the same models.
+        """Run the library's algorithm with the settings of this run from the same initial models.
 
         Raises
         ------
@@ -144,7 +144,7 @@ class Run:
         return run(self.algorithm, self.task, **given, **options)
 
     def departure(self, models: np.ndarray) -> tuple[int, float] | None:
-        """Return the first round after which models differ from the given models beyond rounding, and the distance."""
+        """Return the first round whose models differ from the given models by more than rounding, and the distance."""
         away = np.linalg.norm(self.models - models, axis=-1).max(axis=(1, 2))
         lengths = np.linalg.norm(models, axis=-1).max(axis=(1, 2))
         rounding = RESOLUTION * (np.maximum.accumulate(lengths) + largest_length(self.trace))
@@ -153,9 +153,9 @@ class Run:
 
     @cached_property
     def difference(self) -> tuple[int, float] | None:
-        """The first round that differs from the library's round, and the distance.
+        """The first round that differs from the same round of the library's run, and the distance.
 
-        None if none differs or the run diverges.
+        It is None if no round differs, or if the run diverges.
 
         This property is defined for algorithms without random numbers.
         """
@@ -170,17 +170,17 @@ class Run:
         return Hypothesis(f"--{name.replace('_', '-')}", "=", value, str(given))
 
     def exact_needs(self) -> Iterator[Hypothesis]:
-        """Yield the hypotheses under which a round is known."""
+        """Yield the hypotheses under which a round can be computed exactly."""
         yield Hypothesis("exact quadratics", "=", True, self.quadratics is not None)
         yield Hypothesis("participation", "=", 1, float(self.algorithm.participation))
         yield Hypothesis("equal weights", "=", True, not np.ptp(self.weights))
 
     def needs_its_rounds(self) -> Iterator[Hypothesis]:
-        """Yield the hypothesis that each round is a round of the algorithm. The run must meet all other hypotheses."""
+        """Yield the hypothesis that each round is a round of the algorithm. All other hypotheses must be satisfied."""
         yield Hypothesis("the rounds of its settings", "=", True, self.difference is None)
 
     def right_rounds(self, needs: Iterable[Hypothesis]) -> Iterator[Hypothesis]:
-        """Yield the given hypotheses and, if all are met, that each round is a round of the algorithm."""
+        """Yield the given hypotheses and, if all are satisfied, that each round is a round of the algorithm."""
         known = tuple(needs)
         yield from known
         if all_met(known):

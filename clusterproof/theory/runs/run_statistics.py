@@ -9,10 +9,10 @@ from dataclasses import dataclass
 import numpy as np
 
 MOST_PAIRS = 300
-"""Largest number of products of two coordinates; if there are more, only nearby coordinates are used."""
+"""Largest number of products of two coordinates. If there are more, only products of nearby coordinates are used."""
 
 HALF_PRECISION = 11
-"""Number of significant bits of a float16; a bfloat16 has fewer."""
+"""Number of significant bits of a float16. A bfloat16 has fewer."""
 
 
 @dataclass(frozen=True)
@@ -30,8 +30,8 @@ class Statistic:
     labels
         Names of the columns.
     raw
-        Whether the values are models or increments. If a few replicates dominate, the ranks of such values are also
-        compared.
+        Whether the values are models or increments. If a few replicates dominate such values, their ranks are
+        compared, as well.
     """
 
     name: str
@@ -49,7 +49,8 @@ def statistics_of_models(models: np.ndarray, tolerance: float) -> Iterator[Stati
     models
         Finite models, (rounds + 1, N, P, d).
     tolerance
-        Tolerance for rounding, relative to the largest entry so far. Columns that vary by less are omitted.
+        Tolerance for rounding, relative to the largest entry so far. Columns that vary by less than this tolerance
+        are omitted.
     """
     count, dimension = models.shape[-2:]
     names = [f"model {p}, coordinate {j}" for p in range(count) for j in range(dimension)]
@@ -138,7 +139,7 @@ def statistics_of_dependence(
 
 
 def standardise(values: np.ndarray, unit: float) -> np.ndarray:
-    """Centre and scale columns (N, K); a column becomes 0 if it varies by no more than rounding errors."""
+    """Centre and scale columns (N, K). A column becomes 0 if it varies only by rounding errors."""
     centred = values - values.mean(axis=0)
     deviation = centred.std(axis=0)
     with np.errstate(all="ignore"):
@@ -146,7 +147,7 @@ def standardise(values: np.ndarray, unit: float) -> np.ndarray:
 
 
 def significant_bits(values: np.ndarray) -> np.ndarray:
-    """Return for each entry the number of bits from the first to the last set bit; the result is 0 for 0."""
+    """Return for each entry the number of bits from the first to the last set bit, and 0 for 0."""
     mantissa, _ = np.frexp(np.abs(np.asarray(values, dtype=float)))
     whole = (mantissa * 2.0**53).astype(np.int64)
     last = np.log2(np.maximum(whole & -whole, 1)).astype(int)

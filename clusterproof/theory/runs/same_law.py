@@ -1,4 +1,4 @@
-"""Compare the distribution (law) of a run with the law of its declared algorithm, which runs of the library show."""
+"""Test whether a run has the same distribution (*law*) as the library's runs of its declared algorithm."""
 
 from __future__ import annotations
 
@@ -26,35 +26,33 @@ from clusterproof.theory.runs.one_round_tests import compare_rounds
 from clusterproof.theory.runs.two_samples import compare_samples
 
 REFERENCES = 2000, 20_000
-"""Smallest number of replicates of the library's run, and number of replicates of a second run if the first run does
-not decide."""
+"""Smallest number of replicates of the library's run, and number in a second run if the first is inconclusive."""
 ENTRIES = 10**7
 """Largest number of entries in the models of the second run."""
 OTHER_SEED = 777_767_777
-"""Number that is added to the run's seed, so that the two runs are independent."""
+"""Number that is added to the run's seed, so that both runs are independent."""
 PERTURBATIONS = 32
-"""Number of starts that differ only by rounding. In a tie, the probability that all prefer the same model is 2e-10."""
+"""Number of initial models that differ only by rounding. In a tie, all prefer the same model with probability 2e-10."""
 REPEATED = 10
 """Number of replicates that are run again with the same participants."""
 
 FEWEST = 50
-"""Smallest number of replicates of a run with noise at which the law is compared in addition to a bound."""
+"""Smallest number of replicates for which a comparison with a bound also compares the distribution of a noisy run."""
 AFFORDABLE = 2 * 10**7
-"""Largest number of entries in the models of the library's run, if the law is compared in addition to a bound (30
-s)."""
+"""Largest number of entries in the models of the library's run, in a comparison with a bound (30 s)."""
 SINGLE = 100 * float(np.finfo(np.float32).eps)
-"""Relative tolerance for rounding, if the law is compared in addition to a bound; code may use single precision."""
+"""Relative tolerance for rounding in a comparison with a bound, because code may use single precision."""
 
 Kind = Literal["holds", "differs", "inconclusive", "not compared"]
 
 
 @checked
 def assert_same_law(task: Mixture, trace: Trace, *, algorithm: Algorithm[Any] | None = None) -> None:
-    """Assert that a run has the law of the algorithm that it declares.
+    """Assert that a run has the distribution of the algorithm that it declares.
 
-    The run is compared with the library's run of this algorithm on the same task, from the same starts, with the same
-    number of rounds. Without noise every round must agree up to rounding. If only the participants are random, every
-    round must agree with the library's run of the same participants.
+    The function compares the run with the library's run of this algorithm on the same task, from the same initial
+    models, with the same number of rounds. Without noise every round must agree up to rounding. If only the
+    participants are random, every round must agree with the library's run with the same participants.
 
     If there is noise, the replicates of the two runs form two samples. In each round, and pooled over rounds and
     coordinates, the test compares:
@@ -64,10 +62,10 @@ def assert_same_law(task: Mixture, trace: Trace, *, algorithm: Algorithm[Any] | 
     - assignments and sizes of the clusters;
     - the covariance of these sizes with the increments of the same round.
 
-    Models and choices may determine the law of the next round, as in FedAvg, FedProx, IFCA, and CFL-MGD's option I with
-    the server's momentum. Then each round is also compared with rounds of the library from the same models, with the
-    same participants and choices. These tests compare variance, step and momentum, pooled over all rounds, replicates
-    and coordinates.
+    In FedAvg, FedProx, IFCA, and CFL-MGD's option I with the server's momentum, the distribution of the next round
+    depends only on models and choices. For these algorithms, each round is also compared with rounds of the library
+    from the same models, with the same participants and choices. These tests compare variance, step and momentum,
+    pooled over all rounds, replicates and coordinates.
 
     Parameters
     ----------
@@ -81,23 +79,22 @@ def assert_same_law(task: Mixture, trace: Trace, *, algorithm: Algorithm[Any] | 
     Raises
     ------
     AssertionError
-        If the laws differ. The message names the statistic, the round, the estimate and the expectation. For a run
-        without noise (``QuadraticMixture``, or ``data="population"``) it also names the known mistakes of
-        ``conformance`` with which the run agrees up to rounding. The probability that a run with the right law is
-        called different is at most 1e-9, for every law.
+        If the distributions differ. The message names the statistic, the round, the estimate and the expectation. For
+        a run without noise (``QuadraticMixture``, or ``data="population"``) it also names the known mistakes of
+        ``conformance`` that explain the run up to rounding. A run with the correct distribution causes this error
+        with a probability of at most 1e-9, for every distribution.
     Inconclusive
-        If there are too few replicates; the message states how many would show a difference of this size.
+        If there are too few replicates. The message states how many replicates would reveal a difference of this
+        size.
     InvalidArgument
         If the task is not the task of the run, or the algorithm is unknown.
 
-    Notes
-    -----
-    Begin with a task with expected losses (``data="population"``), where one run reveals every mistake that is larger
-    than rounding. With fresh samples, replicates reveal only differences between laws.
+    Notes ----- Begin with a task with expected losses (``data="population"``), where one run reveals every mistake
+    that is larger than rounding. With random samples, replicates reveal only differences between distributions.
 
     With 200 replicates, the test detected the following mistakes; the number of detections in 10 runs is in brackets.
-    Each run took 30 rounds from a random start. The task was linear regression with 2 or 3 clusters, 12 clients,
-    dimension 3, noise 0.5 and 50 samples per client. For CFL-MGD with momentum .5 and for IFCA:
+    Each run took 30 rounds from random initial models. The task was linear regression with 2 or 3 clusters, 12
+    clients, dimension 3, noise 0.5 and 50 samples per client. For CFL-MGD with momentum .5 and for IFCA:
 
     - noise that is 3 % off (9, 9), a step size that is 3 % off (10, 10);
     - a momentum that is 10 % off (10), a momentum of .9 that is 3 % off (10);
@@ -106,19 +103,18 @@ def assert_same_law(task: Mixture, trace: Trace, *, algorithm: Algorithm[Any] | 
 
     The test cannot detect these mistakes on such runs:
 
-    - a momentum of .5 that is 3 % off (0 of 10): according to the Fisher information of all increments, this is 4 to 5
-      standard errors, and the level 1e-9 needs 6;
-    - noise, step size or momentum that is 1 % off;
-    - losses and gradients on the same samples, if clients rarely choose another cluster's model (detected with 50
+    - a momentum of .5 that is 3 % off (0 of 10): according to the Fisher information of all increments, the mistake
+    is 4 to 5 standard errors large, but the level 1e-9 needs 6; - noise, step size or momentum that is 1 % off; -
+    losses and gradients on the same samples, if clients rarely choose another cluster's model (detected with 50
       samples in 0 of 10 runs, with 5 samples in 4 of 4);
-    - single precision;
-    - another decision in ties between equal models.
+    - single precision; - a different choice between models with equal losses.
 
-    The probability that a correct run is called different is at most 1e-9, for every law. The tests of single rounds
-    use three quarters of this probability, see ``one_round_tests``. The replicates are exchangeable with the library's
-    replicates. The library makes 2000 replicates and, if these do not decide, up to 20 000. In both comparisons, each
-    of the K tests has the level 1e-9 / (8 K), and K is a symmetric function of all replicates. The tests are
-    permutation tests of means; Cramer's method (Hoeffding 1963, Theorem 4) bounds the p-values for any law.
+    A correct run is rejected with a probability of at most 1e-9, for every distribution. The tests of single rounds
+    use three quarters of this probability, see ``one_round_tests``. The replicates are exchangeable with the
+    library's replicates. The library runs 2000 replicates and, if the result is inconclusive, up to 20 000. In both
+    comparisons, each of the K tests has the level 1e-9 / (8 K), and K is a symmetric function of all replicates. The
+    tests are permutation tests of means; Cramer's method (Hoeffding 1963, Theorem 4) bounds the p-values for any
+    distribution.
     """
     kind, sentence = same_law(task, trace, algorithm=algorithm)
     if kind == "differs":
@@ -130,11 +126,11 @@ def assert_same_law(task: Mixture, trace: Trace, *, algorithm: Algorithm[Any] | 
 def same_law(
     task: Mixture, trace: Trace, *, algorithm: Algorithm[Any] | None = None, for_bound: bool = False
 ) -> tuple[Kind, str]:
-    """Return whether the laws differ, and the reason.
+    """Return whether the distributions differ, and the reason.
 
-    See ``assert_same_law`` for parameters and errors. With ``for_bound``, this test is done in addition to the
-    comparison with a bound. Then single precision counts as rounding, and samples are "not compared" if this would
-    reveal little or take long.
+    See ``assert_same_law`` for parameters and errors. With ``for_bound``, the test accompanies the comparison with a
+    bound. Then differences of single precision count as rounding, and the result is "not compared" if a test of
+    samples would reveal little or take long.
     """
     check_same_task(task, trace)
     algorithm = dynamics_of(trace) if algorithm is None else algorithm
@@ -186,7 +182,7 @@ def same_law(
 
 
 def _draws_numbers(algorithm: Algorithm[Any], task: Mixture, starts: np.ndarray, rounds: int) -> bool:
-    """Return whether the run draws any random number; only then may two runs from the same start differ."""
+    """Return whether the run draws random numbers. Only then may two runs from the same initial models differ."""
     randomness = Randomness.from_seed(OTHER_SEED)
     streams = (randomness.participation, randomness.assignment, randomness.gradient, randomness.clustering)
     before = [str(stream.bit_generator.state) for stream in streams]
@@ -198,9 +194,9 @@ def _draws_numbers(algorithm: Algorithm[Any], task: Mixture, starts: np.ndarray,
 
 
 def _perturbed(starts: np.ndarray, copies: int, rounding: float) -> np.ndarray:
-    """Return starts (copies R, P, d) that differ from given starts (R, P, d) by rounding, half in each direction.
+    """Return (copies R, P, d) initial models that differ from the given ones by rounding, half in each direction.
 
-    If two models are equally good, a client may choose either model; each direction prefers one of the two.
+    If the losses of two models are equal, a client may choose either model. Each direction favours one of the two.
     """
     half = np.random.default_rng(0).standard_normal(((copies + 1) // 2, *starts.shape))
     noise = np.concatenate([half, -half])[:copies]
@@ -210,7 +206,7 @@ def _perturbed(starts: np.ndarray, copies: int, rounding: float) -> np.ndarray:
 def _own_run(
     algorithm: Algorithm[Any], task: Mixture, trace: Trace, starts: np.ndarray, number: int
 ) -> Trace:
-    """Run the library's algorithm from given starts (R, P, d)."""
+    """Run the library's algorithm from given initial models (R, P, d)."""
     seed = int(trace.settings["seed"]) + number * OTHER_SEED
     with np.errstate(all="ignore"):
         initial = np.asarray(starts, dtype=float)
@@ -218,7 +214,7 @@ def _own_run(
 
 
 def _close(first: np.ndarray, second: np.ndarray, tolerance: float) -> np.ndarray:
-    """Return whether two runs' models (rounds + 1, R, P, d) agree, relative to the replicate's largest entry so far."""
+    """Return whether models (rounds + 1, R, P, d) of two runs agree, relative to the largest entry so far."""
     with np.errstate(all="ignore"):
         unit = np.maximum.accumulate(np.abs(second).max(axis=(2, 3), keepdims=True), axis=0)
         same = np.abs(first - second) <= tolerance * unit
@@ -226,7 +222,7 @@ def _close(first: np.ndarray, second: np.ndarray, tolerance: float) -> np.ndarra
 
 
 def _stable(own: Trace, moved: Trace, count: int, tolerance: float) -> np.ndarray:
-    """Return whether perturbed copies of each start give the same run up to each round, (rounds + 1, R or 1)."""
+    """Return whether perturbed initial models lead to the same run up to each round, (rounds + 1, R or 1)."""
     models, assignments = (
         np.tile(rows[:, :count], (1, PERTURBATIONS, *[1] * (rows.ndim - 2)))
         for rows in (own.models, own.assignments)
@@ -246,7 +242,7 @@ def _compare_paths(
     reason: str,
     mistake: Callable[[np.ndarray, np.ndarray, Trace, int], str],
 ) -> tuple[Kind, str]:
-    """Compare the given replicates round by round, up to the round after which rounding may decide how they continue.
+    """Compare the given replicates round by round, up to the first round whose result may depend on rounding.
 
     If a replicate differs, the reason ends with the likely mistake.
     """
@@ -274,7 +270,7 @@ def _compare_paths(
 
 @Algorithm.register
 class _WithParticipants:
-    """An algorithm with given participants (rounds, R, k), which replaces the stream for participation."""
+    """An algorithm with given participants (rounds, R, k) instead of random participants."""
 
     def __init__(self, algorithm: Algorithm[Any], participants: np.ndarray) -> None:
         self._algorithm, self._participants, self.drawn = algorithm, participants, 0
@@ -283,12 +279,12 @@ class _WithParticipants:
         return getattr(self._algorithm, name)
 
     def step(self, state: Any, task: Mixture, randomness: Randomness) -> Any:
-        """Carry out a round with the given participants."""
+        """Run a round with the given participants."""
         stream: Any = self
         return self._algorithm.step(state, task, replace(randomness, participation=stream))
 
     def random(self, shape: tuple[int, ...]) -> np.ndarray:
-        """Return sort keys of clients: smallest for the next round's participants, equal in a replicate's copies."""
+        """Return sort keys of clients: smallest for the next participants, and equal in copies of a replicate."""
         chosen = self._participants[self.drawn % len(self._participants)]
         self.drawn += 1
         keys = np.ones(shape)
@@ -299,9 +295,9 @@ class _WithParticipants:
 def _compare_repeated(
     algorithm: Algorithm[Any], task: Mixture, trace: Trace, *arrays: np.ndarray, tolerance: float
 ) -> tuple[Kind, str] | None:
-    """Compare replicates with library runs that have the same participants; return None if anything else is random."""
+    """Compare replicates with library runs with the same participants, or return None if anything else is random."""
     models, assignments = arrays
-    # if each client has a model, the models that move show the participants
+    # if each client has a model, the participants are the clients whose models change
     by_client = algorithm.target == "clients"
     present = (models[1:] != models[:-1]).any(axis=-1) if by_client else assignments >= 0
     count = participant_count(getattr(algorithm, "participation", 1.0), task.clients)

@@ -22,23 +22,23 @@ from clusterproof.theory.runs.run_statistics import (
 )
 
 SCREEN = 4.0
-"""Difference between the two means, in standard errors, up to which a column gets the p-value 1."""
+"""A column gets the p-value 1 if its two means differ by at most this number of standard errors."""
 
 MOST = 16
-"""Number of columns, those with the largest differences, for which the bound is computed; all others get p = 1."""
+"""The bound is computed for this number of columns with the largest differences. All others get the p-value 1."""
 
 STEPS = 25
 """Number of Newton steps. The bound is valid after any number of steps."""
 
 
 def log_p_values(values: np.ndarray, count: int) -> np.ndarray:
-    """Bound two-sided p-values, per column, of tests that compare the mean of the first rows with the mean of all rows.
+    """Bound the two-sided p-values of tests that compare the mean of the first rows with the mean of all rows.
 
     Parameters
     ----------
     values
-        Finite values, (N, K). Under the hypothesis, all rows are exchangeable, or each of the first ``count`` rows is
-        exchangeable with its own set of other rows; all sets have equal size.
+        Finite values, (N, K). Each column is a test. Under the hypothesis, all rows are exchangeable, or each of the
+        first ``count`` rows is exchangeable with a separate set of other rows. All sets have equal size.
     count
         Number n of rows in the first sample, at most N / 2.
 
@@ -83,7 +83,7 @@ def _cramer(values: np.ndarray, means: np.ndarray) -> np.ndarray:
 
 
 def scores(values: np.ndarray, tolerance: float) -> np.ndarray:
-    """Replace the entries of each column with centred ranks; entries that differ by less than the tolerance are ties.
+    """Replace the entries of each column by centred ranks. Entries that differ by less than the tolerance are ties.
 
     Parameters
     ----------
@@ -108,25 +108,25 @@ def scores(values: np.ndarray, tolerance: float) -> np.ndarray:
 LIMIT = math.log(CLAIM_SIGNIFICANCE / 8)
 """Logarithm of the level for each of the two comparisons.
 
-The tests of single rounds use the rest of the total level.
+The tests of single rounds use all other parts of the total level.
 """
 DOMINATED = 0.01
-"""Share of a single replicate in a sum of squares above which ranks are also compared."""
+"""If a single replicate has a larger share of a sum of squares, ranks are compared, as well."""
 LARGEST = 1e100
-"""Size to which the entries of a diverged run's models are clipped."""
+"""Value to which the entries of a diverged run's models are clipped."""
 POOLED = "in standard deviations"
 """Unit for statistics that are averaged over columns or rounds."""
 
 
 class SampleTests:
-    """Number of tests so far, and the test with the smallest p-value."""
+    """Number of tests so far, and result of the test with the smallest p-value."""
 
     def __init__(self, replicates: int, references: int) -> None:
         self.replicates, self.references = replicates, references
         self.number, self.least, self.sentence = 0, 0.0, ""
 
     def add(self, name: str, where: str, values: np.ndarray, labels: list[str]) -> None:
-        """Test the columns of values (N, K); the first rows belong to the run's replicates."""
+        """Test the columns of values (N, K), where the first rows are the replicates of the run."""
         self.number += values.shape[1]
         logs = log_p_values(values, self.replicates)
         best = int(np.argmin(logs))
@@ -140,11 +140,11 @@ class SampleTests:
 
     @property
     def chance(self) -> float:
-        """Logarithm of a bound on the probability that, for a correct run, some test has a p-value this small."""
+        """Logarithm of a bound on the probability that the smallest p-value of a correct run is at most this small."""
         return self.least + math.log(max(self.number, 1))
 
     def judge(self) -> tuple[Literal["holds", "differs", "inconclusive"], str]:
-        """Return the outcome of all tests together, at the given level."""
+        """Return the joint result of all tests, at the given level."""
         samples = f"{self.replicates} replicates against {self.references}"
         if self.chance <= LIMIT:
             return "differs", f"{self.sentence} ({samples}, probability at most {power_of_ten(self.chance)})"
@@ -154,7 +154,8 @@ class SampleTests:
                 f"{self.sentence} ({samples}, by chance with probability {power_of_ten(self.chance)}): {needed} "
                 "replicates would see so large a difference"
             )
-        # then a mean that moved by one standard deviation exceeds the threshold by three standard errors
+        # with this number, a mean that moved by one standard deviation exceeds the threshold by three
+        # standard errors
         needed = math.ceil((math.sqrt(2 * (math.log(2 * self.number) - LIMIT)) + 3) ** 2)
         if self.replicates < needed:
             return (
@@ -167,7 +168,7 @@ class SampleTests:
 def _statistics(
     models: np.ndarray, assignments: np.ndarray, own: Trace, tolerance: float
 ) -> Iterator[Statistic]:
-    """Yield every statistic; the run's replicates come before the library's replicates."""
+    """Yield every statistic, with the run's replicates before the library's replicates."""
     joined = np.concatenate([models, own.models], axis=1)
     for step, finite in enumerate(np.isfinite(joined).all(axis=(2, 3))):
         yield Statistic("finite runs", step, finite[:, None].astype(float), ["all models"])
