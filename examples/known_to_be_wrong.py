@@ -56,7 +56,7 @@ def adam(large: int = Z[3:6], alpha: Fraction = ALPHA, cycles: int = Z[1:400]) -
               + D^2 G sqrt(1 - beta_2) / (2 alpha (1 - beta_1) (1 - lambda)^2),
         in one dimension, with gamma = beta_1^2 / sqrt(beta_2) < 1; here beta_1 = gamma = 0, lambda = 1/2, D = 2, G = C.
         R(T) is the regret after T rounds, v_T the last second moment, |g_1:T| the norm of all gradients, D the diameter
-        of [-1, 1], and C = large the largest slope. So beta_2 = 1 / (1 + C^2).
+        of [-1, 1], and C = large the largest slope. So beta_2 = 1 / (1 + C^2). The step sizes are alpha / sqrt(t).
 
     Source
         Kingma and Ba (ICLR 2015), Theorem 4.1. The losses, and the projection onto [-1, 1], which bounds the points as
@@ -295,8 +295,8 @@ CONVEX = functions(strong_convexity=1, smoothness=4)
 @claim(
     "known-to-be-wrong/gradient-flow",
     label=(
-        "Geshkovski et al. 2024, section 3.2: gradient flow from u to v has 2 c |u - v|^2 <= E(u) - "
-        "E(v), where E is gradient dominated with constant c; here c = 1"
+        "Geshkovski et al. 2024, section 3.2: gradient flow of E from u to v has 2 c |u - v|^2 <= E(u) - E(v), "
+        "where E is gradient dominated with constant c; here E = f, c = 1, u is the start and v the minimiser"
     ),
     source="reading",
     evaluations=200,
@@ -566,8 +566,8 @@ def displaced(first: int, second: int, inner: int, outer: int) -> tuple[Any, Any
 @claim(
     "known-to-be-wrong/direct-rotation",
     label=(
-        "Davis and Kahan 1970, Proposition 4.4: of all orthogonal W with W U = V, the direct rotation "
-        "has the least norm of I - W; here the trace norm"
+        "Davis and Kahan 1970, Proposition 4.4: of all orthogonal W with W U = V, the direct rotation has the "
+        "least norm of I - W; here the trace norm, with angles in twelfths of pi"
     ),
     evaluations=300,
     repaired_by="known-to-be-wrong/direct-rotation-corrected",
