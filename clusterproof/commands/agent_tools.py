@@ -36,11 +36,11 @@ A verdict is certified (proved), consistent (not refuted on the instances tried)
 vacuous, ill-posed or inconclusive (these decide nothing). Code is executed, with the rights of this server.
 """
 NAME = "text.py"
-"""File name of the Python source that an agent sends."""
+"""Name of the file for Python source that an agent sends as text."""
 RESULTS = {"check": {0}, "show": {0}, "run": {0}, "conform": {0, 1, 3, 4}, "improve": {0, 1}}
-"""Exit statuses of commands that have a result; any other status is an error."""
+"""Exit statuses with which each command has a result; any other status is an error."""
 PAUSE = 0.01
-"""Seconds between two checks of a process."""
+"""Seconds between two checks whether a process is still running."""
 
 Text = Annotated[str | None, Field(description="Python source, in place of a file; it is executed")]
 File = Annotated[str | None, Field(description="Path of a Python file; it is executed")]
@@ -171,7 +171,7 @@ async def improve(
 
 
 def _one_of(text: str | None, path: str | None) -> None:
-    """Require a text or a path, but not both.
+    """Require either a text or a path.
 
     Raises
     ------
@@ -187,7 +187,7 @@ TURN = anyio.Lock()
 
 
 class _Folder:
-    """A folder for one call and for the text that it sends; it exists while the call runs."""
+    """A temporary folder for the files of one call and for the text that the agent sends."""
 
     def __init__(self, given: str | None) -> None:
         self.given = given
@@ -210,7 +210,7 @@ class _Folder:
         return str(self.path / NAME)
 
     def named(self, reference: str) -> str:
-        """Return the reference of a class; if a text was sent, return the reference of the class in it."""
+        """Return the reference of a class; if the agent sent a text, the class is in the file with the text."""
         return reference if self.given is None else f"{self.text}:{reference.rpartition(':')[2]}"
 
     async def answer(self, command: str, words: Sequence[str]) -> CallToolResult:
@@ -228,7 +228,10 @@ class _Folder:
 
 
 def _result(command: str, answer: Answer, folder: str) -> CallToolResult:
-    """Return a command's result without the folder's name: a summary line, the page or the record, and the record."""
+    """Return a command's result without the folder's name.
+
+    It contains a summary, the page or JSON text, and the record.
+    """
     output, error = (each.replace(folder, "") for each in (answer.output, answer.error))
     record = answer.record and json.loads(json.dumps(answer.record).replace(folder, ""))
     if command == "conform" and record:

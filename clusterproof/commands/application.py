@@ -26,10 +26,10 @@ def _version() -> str:
 
 
 UNWRITABLE = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO, errno.EBADF)
-"""Error numbers that a write to an open stream may raise."""
+"""Error numbers of the errors that a write to an open stream may raise."""
 
 NARROWEST = 40
-"""Least number of columns for which help and tables are laid out; with one or two columns, rich never ends."""
+"""Smallest width for which help and tables are laid out, because rich does not terminate for one or two columns."""
 
 HELP = ("--help", "-h")
 
@@ -67,7 +67,7 @@ COMMANDS = (
     ("claims", "clusterproof.commands.claims:claims", "List every claim."),
     ("data", "clusterproof.commands.data:app", "List, fetch and verify image data sets."),
 )
-"""Commands in the order of a user's work, as in the help: name, place and help.
+"""Name, import path and help of each command. The help lists them in this order.
 
 The commands are registered by import path, so that --help and usage errors do not import NumPy.
 """
@@ -186,7 +186,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 
 def _with_standard_input(tokens: Sequence[str]) -> list[str]:
-    """Return the arguments, changed so that - is a file name (standard input) and not an unknown option."""
+    """Return the arguments, changed such that - is read as a file name (standard input) and not as an option."""
     if "--" in tokens:
         return list(tokens)
     places = [place for place, word in enumerate(tokens) if word == "-" and tokens[place - 1] != "--json"]
@@ -195,12 +195,12 @@ def _with_standard_input(tokens: Sequence[str]) -> list[str]:
 
 
 def _asks_for_own_class(tokens: Sequence[str]) -> bool:
-    """Return whether the user asks for help on a class of their own, for which no command is registered."""
+    """Return whether the user asks for the help of their own class, for which no command is registered."""
     return len(tokens) > 2 and tokens[0] == "run" and ":" in tokens[1] and bool({*HELP} & {*tokens[2:]})
 
 
 def _meant(error: CycloptsError) -> str | None:
-    """Return the message for a surplus argument, or an unknown option, with the nearest known name."""
+    """Return the message for a surplus argument or an unknown option, with the most similar known name."""
     if isinstance(error, UnusedCliTokensError):
         words = " ".join(error.unused_tokens or ())
         return f"Unexpected argument: {words}; options are written --name value."
@@ -236,7 +236,7 @@ def _give_up(status: int, message: str) -> int:
 
 
 def _as_typed(argument: str, tokens: Sequence[str]) -> str:
-    """Return an argument's name as the user wrote it."""
+    """Return the name of an argument as the user typed it."""
     option = "--" + argument.replace("_", "-")
     return (
         option if any(token.partition("=")[0].replace("_", "-") == option for token in tokens) else argument

@@ -1,4 +1,4 @@
-"""The command ``check``: evaluate claims, replay evidence, compare a stored run with bounds and with its law."""
+"""The command ``check``: evaluate claims, replay evidence, and compare a stored run with bounds and with its law."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ def _next(given: Sequence[str], files: Sequence[str], shown: Sequence[Verdict]) 
 
 
 def _require_file(_type: Any, path: Path | None) -> None:
-    """Refuse an option in the place of a file. The only file name that may begin with a hyphen is -."""
+    """Reject an option in the place of a file name. The only file name that may begin with a hyphen is -."""
     if str(path).startswith("-") and path != Path("-"):
         raise ValueError(f"--json requires a file, not {path}")
 
@@ -69,44 +69,46 @@ def check(
     search: Annotated[bool, Parameter(negative=())] = False,
     verbose: Annotated[bool, Parameter(negative=())] = False,
 ) -> int:
-    """Evaluate the named claims, or the headlines: theorems, assumptions, steps of algorithms, repairs.
+    """Evaluate the named claims, or the most important claims of the catalogue.
 
-    Stored verdicts of the catalogue, or of --evidence, are replayed. Claims without stored evidence, and claims whose
-    code has changed since, are searched.
+    The stored evidence of the catalogue, or of --evidence, is replayed. Claims without stored evidence, and claims
+    whose code has changed, are searched.
 
-    Without ids, the command prints a page: the counts of verdicts, a sentence on each of the most important claims, and
-    their repairs. Otherwise it prints the claims that fail, the named claims, and the counts.
+    Without ids, the command prints a page: the numbers of verdicts, a sentence about each of the most important claims,
+    and the claims that repair them. With ids, it prints the claims that fail, the named claims, and the numbers of
+    verdicts.
 
-    Exit status: 0 if every claim got a verdict, 1 if a check failed or --fail-on names a verdict, 2 for bad input. With
-    --replay it is 0 if all evidence is accepted, and 1 otherwise. With --trace it is 0 if the run meets the bounds and
-    the law, 1 if it breaks one of them, and 3 if the comparison is inconclusive.
+    Exit status: 0 if every claim has a verdict, 1 if a check failed or a claim has a verdict listed in --fail-on, 2 for
+    bad input. With --replay it is 0 if all evidence is accepted, and 1 otherwise. With --trace it is 0 if the run
+    satisfies the bounds and has the law of its algorithm, 1 if not, and 3 if the comparison is inconclusive.
 
     Parameters
     ----------
     ids
         Claims to evaluate: ids, such as cfl-mgd/lemma-2; lines, such as 'cfl-mgd/appendix-a18#(A23)'; patterns in
         quotes, such as 'cfl-mgd/lemma-*'; and papers, such as sofl. You can also name Python files that state claims,
-        such as my_paper.py, or folders of them, such as claims/; the files are executed. Files whose names begin with
-        an underscore are left out of a folder, and - reads a file from standard input. If you name claims of a file as
-        well, only these claims of the file are evaluated.
+        such as my_paper.py, or folders of them, such as claims/; the files are executed. In a folder, files whose names
+        begin with an underscore are ignored. With -, a file is read from standard input. If you also name claims of a
+        file, only these claims of the file are evaluated.
     all_claims
-        Evaluate every claim, also lines of proofs. With ids or --paper, also evaluate the claims whose checks take
-        long.
+        Evaluate every claim, including the lines of proofs. With ids or --paper, also evaluate the claims whose checks
+        are slow.
     paper
         Evaluate the claims of this paper.
     seed
         Seed of the checks.
     seeds
-        Number of seeds, from --seed on, whose verdicts are united.
+        Number of seeds, from --seed on. The verdicts for all seeds are combined.
     json_file
         Write the report as JSON to this file, also while claims are evaluated. With -, the report goes to standard
         output, and all other text to standard error.
     evidence
-        Keep the verdicts and their evidence in this folder, one file per paper; evidence in the folder is replayed in
-        place of a search. Without this option, the verdicts on a user's file are kept in the user's cache.
+        Store the verdicts and their evidence in this folder, one file per paper. If the folder has evidence for a
+        claim, it is replayed instead of a search. Without this option, the verdicts on a user's file are stored in the
+        user's cache.
     replay
-        Replay the evidence of the named claims, or of all claims, in exact arithmetic, and search nothing. The exit
-        status is 1 if some evidence proves nothing or belongs to other code.
+        Replay the evidence of the named claims, or of all claims, in exact arithmetic, without a search. The exit
+        status is 1 if some evidence proves nothing or belongs to a different version of the code.
     trace
         Compare a run stored by `clusterproof run --out` with the bounds of the named claims and with the law of its
         algorithm. Without names, the comparison uses the tightest bound of its algorithm whose hypotheses hold.
@@ -114,8 +116,8 @@ def check(
         Search again even if a verdict is stored; a seed other than 0 has the same effect. To continue an interrupted
         search with --evidence, repeat the command.
     fail_on
-        Exit with status 1 if a claim gets one of these verdicts, such as violated,vacuous. The name floats means claims
-        that are violated only in floats, without a proof.
+        Exit with status 1 if a claim has one of these verdicts, such as violated,vacuous. The word floats stands for
+        claims that are violated only in floats, without a proof.
     verbose
         Print the whole table of claims, with their numbers and evidence.
     """
@@ -217,14 +219,14 @@ def check(
 
 @dataclass
 class Heard:
-    """Results of a check besides the verdicts.
+    """Results of a check, in addition to the verdicts.
 
     Attributes
     ----------
     stated, sources
-        Claims of users' files, and the texts of these files, or None for the catalogue.
+        Claims of the user's files, and the contents of these files; None for the catalogue.
     remarks
-        Remarks by the index of a claim.
+        Remarks, indexed by the index of a claim.
     sentences
         Sentences about replayed evidence and about repeated searches.
     """
@@ -251,7 +253,7 @@ class Heard:
 
 
 def _begun(said: Iterator[tuple[str, Any]]) -> list[str]:
-    """Return the ids of the checked claims, from the first message."""
+    """Return the ids of the checked claims, which the first message contains."""
     kind, content = next(said, ("chosen", []))
     assert kind == "chosen"
     return list(content)
@@ -278,7 +280,7 @@ def _answers(order: check_child.Order, *, headlines: bool) -> Iterator[tuple[str
 
 
 def _left_out(order: check_child.Order, chosen: Sequence[Claim[..., Any]], *, headlines: bool) -> list[str]:
-    """Name the requested claims that are not chosen because their checks take long."""
+    """Return the requested claims that are not checked because their checks are slow."""
     every = [] if headlines else chosen_of(order.ids, order.paper, [], all_claims=True)
     slow = [each.id for each in every if each not in chosen]
     return [f"Left out, because the check takes long: {', '.join(slow)}. Add --all."] if slow else []
@@ -309,7 +311,9 @@ def _in_order(answers: Iterator[tuple[int, Verdict | str]]) -> Iterator[tuple[in
 def chosen_of(
     names: Sequence[str], paper: str | None, stated: Sequence[Sequence[str]], all_claims: bool
 ) -> list[Claim[..., Any]]:
-    """Return the requested claims; without --all, include claims that take long only if the full id is given.
+    """Return the requested claims.
+
+    Without --all, claims with slow checks are included only if their full id is given.
 
     Parameters
     ----------
@@ -318,7 +322,7 @@ def chosen_of(
     paper, all_claims
         See ``check``.
     stated
-        Ids of the claims of each file; all of them are requested unless ``names`` has some.
+        Ids of the claims of each file. If ``names`` contains some of them, only these are requested, otherwise all.
     """
     own = [checker.find_claim(name) for names_of_file in stated for name in names_of_file]
     candidates = checker.catalogue(paper) if names or paper or not stated else own
@@ -344,7 +348,7 @@ def chosen_of(
 def evaluated(
     chosen: Sequence[Claim[..., Any]], files: Sequence[str], seeds: range, recorded: Recorded
 ) -> Iterator[tuple[int, Verdict | str]]:
-    """Yield each claim's index with its verdict or error: replayed claims first, then searched ones, on all cores."""
+    """Yield the index of each claim with its verdict or error. Replayed claims come first, then searched ones."""
     from clusterproof.commands.check_unit import evaluate
 
     left = dict(enumerate(chosen))
@@ -360,7 +364,7 @@ def evaluated(
 
 
 def remark(verdict: Verdict) -> str:
-    """Write why a consistent claim of a user's file is not certified, if its author can change this."""
+    """Return the reason why a consistent claim of a user's file is not certified, if the author can change this."""
     own = verdict.paper != "falsify" and file_of(checker.find_claim(verdict.claim).module) is not None
     if not own or verdict.verdict is not Kind.CONSISTENT or not may_be_rewritten(verdict.outside):
         return ""

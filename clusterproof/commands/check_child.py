@@ -1,4 +1,4 @@
-"""The process that imports a user's file, freezes its claims and searches them; the parent judges the results."""
+"""The child process that imports a user's file, freezes its claims and searches them; the parent judges the results."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ START = (
 
 @dataclass(frozen=True)
 class Order:
-    """The claims to search, by names and files, with options of ``check``; or the claim that ``show`` is to show."""
+    """A request to the child. It has the names and files of claims to search, or the claim that ``show`` shows."""
 
     ids: list[str]
     files: list[str]
@@ -50,16 +50,21 @@ def answers(order: Order) -> Iterator[tuple[str, Any]]:
     Yields
     ------
     tuple
-        A kind and its content. ``"chosen"`` comes with the ids of the claims, and ``"failure"`` with an index and an
-        error. ``"verdict"`` comes with a claim's index, its verdict as judged by the kernel of this process, and a
-        remark. ``"stated"`` comes with the claims of the files, ``"sources"`` with their texts, and ``"said"`` with
-        sentences. ``show`` yields ``"page"`` with the author's statements about a claim, or ``"listed"`` with a table
-        of claims and the id of the first.
+        A kind of message and its content:
+
+        - ``"chosen"``: the ids of the claims.
+        - ``"failure"``: the index of a claim, and an error.
+        - ``"verdict"``: the index of a claim, its verdict by the kernel of this process, and a remark.
+        - ``"stated"``: the claims of the files.
+        - ``"sources"``: the contents of the files.
+        - ``"said"``: sentences about replayed evidence and repeated searches.
+        - ``"page"``: the author's statements about the claim that ``show`` shows.
+        - ``"listed"``: a table of claims for ``show``, and the id of the first claim.
 
     Raises
     ------
     InvalidArgument
-        If the child refuses its input, or ends before it is done.
+        If the child rejects its input, or ends too early.
     """
     if child_process.is_child:
         yield from (_decoded(json.dumps([kind, content]).encode()) for kind, content in _search(order))
@@ -112,12 +117,12 @@ def answers(order: Order) -> Iterator[tuple[str, Any]]:
 
 
 def _decoded(line: bytes) -> tuple[str, Any]:
-    """Read a message of the child, without trusting it.
+    """Decode and validate a message of the child, which may run malicious code.
 
     Raises
     ------
     InvalidArgument
-        If it is not a message, or reports that the child refuses its input.
+        If the line is not a valid message, or the message reports an error in the input.
     """
     try:
         kind, content = msgspec.json.decode(line, type=tuple[str, Any])
@@ -181,7 +186,7 @@ def carry_out(whole: Mapping[str, Any]) -> None:
 
 
 def _encoded(message: Any) -> bytes:
-    """Write a message as JSON; infinite numbers become null, and halves of surrogate pairs become their escapes."""
+    """Encode a message as JSON; infinite numbers become null, and halves of surrogate pairs are escaped."""
     try:
         return msgspec.json.encode(message)
     except UnicodeEncodeError:

@@ -1,4 +1,4 @@
-"""Replay of stored verdicts for ``check``, and of the evidence alone for ``check --replay``."""
+"""Replay of stored verdicts for ``check``, and of stored evidence without the user's files for ``check --replay``."""
 
 from __future__ import annotations
 
@@ -33,26 +33,26 @@ from clusterproof.user_files import file_of
 FIRST = range(1)
 """Seeds of the stored verdicts: seed 0 alone."""
 UNFINISHED = "unfinished-search.txt"
-"""Name of the file with the seeds of an interrupted search, and with the claims whose verdicts are stored."""
+"""Name of the file that contains the seeds of an interrupted search, and the claims whose verdicts it has stored."""
 NAMED = 4
-"""Largest number of claims with old evidence that a message names."""
+"""Largest number of claims with outdated evidence that a message lists."""
 LONGEST = 300
-"""Largest number of characters of a text in an evidence file that are printed."""
+"""Largest number of printed characters of a text from an evidence file."""
 
 
 class Recorded:
-    """Stored verdicts that are replayed, and the storage of new verdicts.
+    """Storage of verdicts: replays stored verdicts and stores new verdicts.
 
     Parameters
     ----------
     folder
-        Folder in which verdicts are looked for first, and in which new ones are stored. The catalogue's verdicts are
-        shipped, and the verdicts on a user's file are in the cache.
+        Folder that is searched first for stored verdicts, and in which new verdicts are stored. By default, the
+        verdicts on the catalogue are in the package, and the verdicts on a user's file are in the cache.
     seeds
         Seeds of the search. Stored verdicts belong to seed 0.
     search
-        Whether to search again. Only verdicts that an unfinished search with the same seeds has stored in the folder
-        are then accepted.
+        Whether to search again. If so, a stored verdict is accepted only if an unfinished search with the same seeds
+        stored it in the folder.
 
     Attributes
     ----------
@@ -61,7 +61,7 @@ class Recorded:
     stale
         Reasons why other verdicts were not accepted, indexed by claim.
     old
-        Claims of the catalogue whose stored verdict belongs to other versions of files.
+        Claims of the catalogue whose stored verdict belongs to different versions of the files.
     """
 
     def __init__(self, folder: Path | None, seeds: range = FIRST, *, search: bool = False) -> None:
@@ -87,7 +87,7 @@ class Recorded:
                 yield index, found.verdict
 
     def keep(self, verdict: Verdict) -> None:
-        """Store a verdict in the folder, or for a user's file in the cache if it can be written."""
+        """Store a verdict in the folder. Without a folder, store it in the cache if the claim is in a user's file."""
         if self.folder is not None:
             record = self.records.get(verdict.claim) or record_of(verdict)
             write_evidence([verdict], [record], self.folder)
@@ -104,7 +104,7 @@ class Recorded:
                 write_evidence([verdict], [record_of(verdict)], cache)
 
     def end(self) -> None:
-        """Remove the file of an unfinished search, which is finished now."""
+        """Remove the file that marks an unfinished search."""
         if self.unfinished is not None:
             self.unfinished.unlink(missing_ok=True)
 
@@ -141,7 +141,7 @@ class Recorded:
         return [each for each in (self.folder, usual_folder(claim)) if each is not None]
 
     def sentences(self) -> list[str]:
-        """Write which verdicts were replayed, which were only read, and which claims were searched again."""
+        """Return sentences about the replayed verdicts, the verdicts that were only read, and repeated searches."""
         said = []
         if self.records:
             versions = ", ".join(dict.fromkeys(str(each["version"]) for each in self.records.values()))
@@ -168,16 +168,16 @@ class Recorded:
 
 
 def usual_folder(claim: Claim[..., Any]) -> Path | None:
-    """Return the folder of a claim's stored verdict: the shipped one, or a folder in the cache for a user's file.
+    """Return the folder of a claim's stored verdict: a folder of the package, or of the cache for a user's file.
 
-    It is None for a user without a home directory.
+    The result is None if the user has no home directory.
     """
     file = file_of(claim.module)
     return library_evidence() if file is None else folder_of(file)
 
 
 def folder_of(file: str) -> Path | None:
-    """Return the folder of the stored verdicts on a user's file, or None for a user without a home directory."""
+    """Return the folder of the stored verdicts on a user's file, or None if the user has no home directory."""
     name = hashlib.sha256(str(Path(file).resolve()).encode()).hexdigest()[:16]
     try:
         return user_cache() / "evidence" / name
@@ -188,12 +188,12 @@ def folder_of(file: str) -> Path | None:
 def recorded_claims(
     names: Sequence[str], files: Sequence[str], paper: str | None, evidence: Path | None
 ) -> tuple[list[str], list[str], dict[str, Path]]:
-    """Return the named claims with stored evidence, the names, and the folder of each claim's evidence.
+    """Return the named claims that have stored evidence, the names, and the folder of each claim's evidence.
 
     Parameters
     ----------
     names, files
-        Ids of claims, lines, patterns and papers; and files of claims, which are not read.
+        Ids of claims and lines, patterns and papers; and files of claims, which are not read.
     paper, evidence
         Options of ``check``.
 
@@ -227,17 +227,18 @@ def recorded_claims(
 
 
 def print_replay(chosen: Sequence[str], ids: Sequence[str], folders: Mapping[str, Path]) -> int:
-    """Print one line per verdict, and the counts; return the exit status.
+    """Print one line per verdict, and the numbers of verdicts; return the exit status.
 
-    No code of a user is imported.
+    The user's code is not imported.
 
     Parameters
     ----------
     chosen
         Ids of the claims.
     ids
-        The given names: lines of claims, claims, patterns and files. If lines of a claim are named, only these lines of
-        the claim are replayed. Claims without evidence are listed if there are names, and otherwise counted.
+        The names that the user typed: lines of claims, claims, patterns and files. If they contain lines of a claim,
+        only these lines of the claim are replayed. Claims without evidence are listed if there are names, and otherwise
+        only counted.
     folders
         Folder of the evidence file of each claim's paper, indexed by claim.
     """
@@ -275,6 +276,6 @@ def print_replay(chosen: Sequence[str], ids: Sequence[str], folders: Mapping[str
 
 
 def _printable(text: str) -> str:
-    """Return a text from a file without characters that control a terminal."""
+    """Return a text from a file without control characters, which could change the terminal."""
     short = text if len(text) <= LONGEST else f"{text[:LONGEST]}..."
     return short if short.isprintable() else ascii(short)

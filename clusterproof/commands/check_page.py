@@ -1,4 +1,4 @@
-"""The page of ``clusterproof check``: the catalogue, its most important claims with repairs, and next commands."""
+"""The page of ``clusterproof check``: the catalogue, its most important claims with repairs, and further commands."""
 
 from __future__ import annotations
 
@@ -70,18 +70,18 @@ class Repair:
 
 @dataclass(frozen=True)
 class Finding:
-    """The facts about one claim that the page prints.
+    """The facts about a claim that the page prints.
 
     Attributes
     ----------
     claim, paper, word, source, error_kind
         See ``Verdict``.
     sentence
-        The claim's headline if it has the verdict that the headline expects, otherwise the verdict's own reason.
+        The claim's headline if the claim has the expected verdict, and otherwise the reason of the verdict.
     tightness
-        See ``Repair``; only for a claim that holds.
+        See ``Repair``; None for a claim that is not true.
     repairs
-        Claims that replace this one and that this run has judged.
+        Claims that replace this claim, if they were judged in the same call.
     """
 
     claim: str
@@ -95,12 +95,12 @@ class Finding:
 
     @property
     def section(self) -> str:
-        """Heading under which the claim stands."""
+        """Heading of the section that contains the claim."""
         return FALSE[self.source] if self.word == Kind.VIOLATED else OTHERS[self.word]
 
 
 def findings(verdicts: Sequence[Verdict]) -> list[Finding]:
-    """Return the facts about claims whose headline is a sentence, the most important of each paper first."""
+    """Return the facts about claims whose headline is a sentence, for each paper in the order of importance."""
 
     def order(claim: checker.Claim[..., object]) -> tuple[int, int]:
         return list(PAPERS).index(claim.paper), claim.rank
@@ -131,7 +131,7 @@ def _finding(claim: checker.Claim[..., object], headline: str, known: Mapping[st
 
 
 def _tightness(verdict: Verdict) -> float | None:
-    """Return the bound divided by the bounded value, or None for a probability, where both are intervals."""
+    """Return the bound divided by the bounded value, or None for a probability, because both are then intervals."""
     if verdict.trials is not None and checker.find_claim(verdict.claim).bound is None:
         return None
     return report.ratio_of(verdict)
@@ -143,14 +143,14 @@ def page(
     width: int | None,
     sentences: Sequence[str] = (),
 ) -> list[str]:
-    """Lay out the page of headlines, with as many findings as fit on it.
+    """Return the page of the most important claims, with as many of them as fit on the page.
 
     Parameters
     ----------
     verdicts
         Verdicts on the headlines.
     others
-        Stored verdicts on the other claims, which are only counted.
+        Stored verdicts on all other claims, which the page only counts.
     width
         Columns of the terminal. None means a pipe, whose lines have at most ``WIDTH`` characters.
     sentences
@@ -174,7 +174,7 @@ def page(
 
 
 def _by_importance(found: Sequence[Finding]) -> list[Finding]:
-    """Order claims: all that are false as printed, one for each other heading, then the papers in turn."""
+    """Sort claims: first all that are false as printed, then one per other heading, then one per paper in turn."""
     of_heading: Counter[str] = Counter()
     of_paper: Counter[str] = Counter()
     places = []
@@ -187,7 +187,7 @@ def _by_importance(found: Sequence[Finding]) -> list[Finding]:
 
 
 def _judged(verdicts: Sequence[Verdict], others: Sequence[Verdict], columns: int) -> list[str]:
-    """Write how many claims there are, their sources, and which of them were judged now."""
+    """Return lines with the number of claims, their sources, and the number that was judged in this call."""
     every = [*verdicts, *others]
     whose = Counter(verdict.source for verdict in every)
     sources = len({verdict.paper for verdict in every})
@@ -207,7 +207,7 @@ def _judged(verdicts: Sequence[Verdict], others: Sequence[Verdict], columns: int
 
 
 def _meanings(verdicts: Sequence[Verdict], columns: int) -> list[str]:
-    """Count the verdicts, and write the meaning of each."""
+    """Return lines with the number of claims for each verdict, and its meaning."""
     counts = Counter(verdict.word for verdict in verdicts)
     longest = max(map(len, counts), default=0)
     lines = []
@@ -223,7 +223,7 @@ def _meanings(verdicts: Sequence[Verdict], columns: int) -> list[str]:
 
 
 def _sources(verdicts: Sequence[Verdict], columns: int) -> list[str]:
-    """Name the sources, with the number of their claims."""
+    """Return lines with the sources and the numbers of their claims."""
     counts = Counter(verdict.paper for verdict in verdicts)
     papers = [*PAPERS, *sorted({*counts} - {*PAPERS})]
     rows = [(paper, str(counts[paper]), PAPERS.get(paper, "")) for paper in papers if counts[paper]]
@@ -239,7 +239,7 @@ def _sources(verdicts: Sequence[Verdict], columns: int) -> list[str]:
 
 
 def _sections(found: Sequence[Finding], columns: int) -> list[list[str]]:
-    """Lay out the claims below their headings, after the explanation that all of them share."""
+    """Return the sections of the page: an explanation, and then the claims below each heading."""
     if not found:
         return []
     explained = (
@@ -256,7 +256,7 @@ def _sections(found: Sequence[Finding], columns: int) -> list[list[str]]:
 
 
 def _paragraph(finding: Finding, columns: int) -> list[str]:
-    """Write a claim, the sentence about it, and its repairs."""
+    """Return the lines about a claim: its id, its sentence and its repairs."""
     remarks = []
     if finding.word == Kind.VIOLATED and finding.error_kind != "false statement":
         remarks.append(finding.error_kind)
@@ -268,7 +268,7 @@ def _paragraph(finding: Finding, columns: int) -> list[str]:
 
 
 def _repaired(repairs: Sequence[Repair]) -> list[str]:
-    """Name the repairs that hold, with their tightness, and the repairs that are only proposed."""
+    """Return sentences about the repairs: true repairs with their tightness, and repairs that are only proposed."""
     good = [each for each in repairs if each.word in HOLDS]
     words = []
     for each in good:

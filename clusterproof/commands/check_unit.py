@@ -1,4 +1,4 @@
-"""Evaluation of claims, several in worker processes, for ``check``."""
+"""Evaluation of claims for ``check``, in worker processes if there are several."""
 
 from __future__ import annotations
 
@@ -17,13 +17,15 @@ from clusterproof.common.processes import in_processes
 from clusterproof.common.validation import error_line, failure_line
 
 FEW = 4
-"""Least number of claims for worker processes. For fewer claims, importing all papers takes longer than it saves."""
+"""Smallest number of claims for worker processes. For fewer claims, the import of all papers takes more time than they
+save.
+"""
 
 
 def evaluate(
     claims: Sequence[Claim[..., Any]], files: Sequence[str], seeds: range
 ) -> Iterator[tuple[int, Verdict | str]]:
-    """Evaluate claims; if there are many, evaluate several at once and begin with the slow ones.
+    """Evaluate claims; if there are many, evaluate several in parallel, and the slow claims first.
 
     Parameters
     ----------
@@ -32,13 +34,13 @@ def evaluate(
     files
         User-supplied files that state claims.
     seeds
-        Seeds whose verdicts are united.
+        Seeds of the searches. The verdicts for all seeds are combined.
 
     Yields
     ------
     tuple
-        The index of a claim, and its verdict or an error message, since one broken check must not hide the other
-        verdicts.
+        The index of a claim, and its verdict or an error message, because an error in one check must not hide the
+        verdicts on other claims.
     """
     jobs = min(os.cpu_count() or 1, len(claims))
     if jobs == 1 or len(claims) < FEW:

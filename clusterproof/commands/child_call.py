@@ -1,4 +1,4 @@
-"""A command line in a separate process, which has imported everything, can be stopped, and cannot fake a success."""
+"""A command line in a separate process, which can be stopped, and whose success the user's code cannot fake."""
 
 from __future__ import annotations
 
@@ -16,10 +16,10 @@ from typing import Any
 from clusterproof.commands import child_process
 
 METHOD = "forkserver" if "forkserver" in multiprocessing.get_all_start_methods() else "spawn"
-"""Start method of a child: a fork of a process that has imported everything, or on Windows a new process."""
+"""Start method of a child: a fork of a process that has already imported all modules, or on Windows a new process."""
 
 LONGEST = 20_000
-"""Largest number of characters of a command's output in an answer."""
+"""Largest number of characters of a command's output that an answer contains."""
 
 STATUS, OUTPUT, ERRORS, RECORD = "status", "output.txt", "errors.txt", "record.json"
 """File names in a call's folder."""
@@ -32,7 +32,7 @@ class Answer:
     Attributes
     ----------
     status
-        Exit status; 2 if the process ended before the command.
+        Exit status, or 2 if the process ended before the command was done.
     output
         Text that the command printed.
     error
@@ -53,7 +53,7 @@ class Call:
     Parameters
     ----------
     tokens
-        Words of the command line, with the name of this file in place of ``RECORD`` after ``--json``.
+        Arguments of the command line, with ``RECORD`` as the file name after ``--json``.
     folder
         An empty folder for the command's files; the caller removes it.
     """
@@ -66,7 +66,7 @@ class Call:
         self.process = context.Process(target=_carry_out, args=(list(tokens), str(folder)))
 
     def start(self) -> None:
-        """Start the process; the first call waits until everything is imported."""
+        """Start the process; the first call also waits for all imports."""
         self.process.start()
 
     def is_running(self) -> bool:
@@ -74,7 +74,7 @@ class Call:
         return self.process.exitcode is None
 
     def stop(self) -> None:
-        """End the process and its children, and wait for the end."""
+        """Terminate the process and its children, and wait until they have ended."""
         if hasattr(os, "killpg"):
             with suppress(ProcessLookupError, PermissionError):  # the process does not lead a group yet
                 os.killpg(self.process.pid, signal.SIGKILL)
@@ -98,7 +98,7 @@ class Call:
 
 
 def _why(code: int | None) -> str:
-    """Return why a process ended before its command, and the remedy."""
+    """Return the reason why a process ended before its command was done, and the remedy."""
     if code is not None and code < 0:
         name = signal.Signals(-code).name
         return f"the process was ended by {name}; look for too little memory, or for compiled code that fails"
@@ -108,7 +108,7 @@ def _why(code: int | None) -> str:
 
 
 def _carry_out(tokens: Sequence[str], folder: str) -> None:
-    """Run a command line in this process, with its output in files."""
+    """Run a command line in this process, and write its output to files."""
     if hasattr(os, "setsid"):
         os.setsid()  # `stop` ends the group
     for name, stream, number in ((OUTPUT, sys.stdout, 1), (ERRORS, sys.stderr, 2)):

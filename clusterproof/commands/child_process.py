@@ -17,7 +17,7 @@ tokens: Sequence[str] = ()
 """The command line that ``main`` runs."""
 
 GRACE = 10.0
-"""Seconds after Ctrl-C in which a child may print its results."""
+"""Seconds after Ctrl-C during which a child may still print its results."""
 is_child = False
 """Whether this process is a child of ``in_child``."""
 
@@ -28,23 +28,25 @@ START = (
 
 
 class Finished(Exception):
-    """Raised when a child has run the command; its exit status is the argument."""
+    """Raised after a child has run the command; the argument is the exit status."""
 
 
 def in_child(argument: str, *codes: str | None) -> None:
-    """Run the command line ``tokens`` in a child process if it names a user's code; return at once in the child.
+    """Run the command line ``tokens`` in a child process if it names a user's code.
 
-    The child has the standard streams of this process, so that it can also detect a terminal.
+    In the child, return immediately.
+
+    The child uses the standard streams of this process, so it can also detect a terminal.
 
     Parameters
     ----------
     argument, codes
-        Name and values of the argument that names the user's code; if no value names code, nothing happens.
+        Name and values of the argument that names the user's code. If no value names code, the function does nothing.
 
     Raises
     ------
     Finished
-        In the parent, when the child is done.
+        In the parent, after the child has ended.
     InvalidArgument
         If the child ends before the command is done.
     KeyboardInterrupt

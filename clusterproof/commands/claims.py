@@ -31,8 +31,8 @@ def claims(
     paper
         List only the claims of this paper.
     verdict
-        List only the claims with one of these verdicts, such as violated,vacuous. Verdicts are read from the stored
-        report of this version; claims without a stored verdict, such as claims in files, are checked with seed 0.
+        List only the claims with one of these verdicts, such as violated,vacuous. The stored verdicts of this version
+        are used. Claims without a stored verdict, such as claims in files, are checked with seed 0.
     """
     stated = set(itertools.chain(*terminal.ids_and_files(files, most=0)[2]))
     claims = [claim for claim in checker.catalogue(paper) if not files or claim.id in stated]

@@ -32,23 +32,23 @@ def conform(
 ) -> int:
     """Compare an implementation, whose code is run, with an algorithm's definition.
 
-    Exit status: 0 if it conforms, 1 if it differs, 2 if it is unusable or the call is wrong, 3 if the runs cannot
-    decide, 4 if it conforms to an admissible form that is not the declared one.
+    Exit status: 0 if the implementation conforms, 1 if it differs, 2 if it is unusable or an option is wrong, 3 if the
+    runs do not decide this, 4 if it conforms to an admissible form other than the declared form.
 
     Parameters
     ----------
     implementation
-        Function or class of (task, settings), or an Algorithm, as MODULE:NAME or FILE.py:NAME.
+        A function or class that is called with (task, settings), or an Algorithm, as MODULE:NAME or FILE.py:NAME.
     algorithm
         Name of the definition, such as scaffold; or MODULE:NAME or FILE.py:NAME of your method.
     settings
         A setting that is fixed for all runs, as NAME=VALUE, such as option=I; may be repeated.
     dtype
-        Type in which the implementation computes: float32 or float64.
+        Number type of the implementation: float32 or float64.
     supports
         Features that the implementation can vary, separated by commas: batches,server-step,participation,strengths.
     loss
-        Use cross-entropy for code that cannot be given another loss; batches are then full.
+        Use cross-entropy for code that does not accept another loss; batches are then full.
     json_file
         Write the report and all numbers to this file.
     list_algorithms

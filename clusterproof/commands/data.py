@@ -1,4 +1,4 @@
-"""The command ``data``: list, fetch and verify the image data sets."""
+"""The command ``data``: list, download and verify the image data sets."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ def list_sets(*, data_dir: Path | None = None) -> int:
 
 @app.command(name="fetch")
 def fetch_set(name: Name, /, *, data_dir: Path | None = None) -> int:
-    """Fetch a data set from its mirrors and verify the SHA-256 of every file.
+    """Download a data set from its mirrors, and verify the SHA-256 of every file.
 
     Exit status: 0 if the set is complete, 1 if no mirror has it, 2 for bad input.
 

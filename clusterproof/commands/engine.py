@@ -1,4 +1,4 @@
-"""Compute the training runs and simulations (*units*) of ``table`` and ``sweep``, and show the progress."""
+"""Compute the training runs and simulations (called *units*) of ``table`` and ``sweep``, and show the progress."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ MOST = 1024
 """Largest number of local processes."""
 
 GPU_UNIT = 4 * 2**30
-"""Bytes of memory that each training run gets if several runs share a GPU."""
+"""Bytes of GPU memory that are reserved for each training run if several runs share a GPU."""
 
 SHOWN = 20
 """Largest number of failed units that are reported individually."""
@@ -70,7 +70,7 @@ def compute(
 
 
 def default_jobs(wanted: Sequence[units.Unit]) -> int:
-    """Return one process per core; on a GPU, at most as many as fit into its free memory."""
+    """Return the number of cores; on a GPU, at most the number of training runs that fit into its free memory."""
     cores = os.cpu_count() or 1
     trained = [unit.settings["sections"]["training"] for unit in wanted if "sections" in unit.settings]
     if not any(training.get("device") == "cuda" for training in trained):

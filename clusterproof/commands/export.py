@@ -32,7 +32,7 @@ NAMED = 5
 def export(
     *names: Annotated[str, Parameter(completer=terminal.claim_ids)], out: Path, evidence: Path | None = None
 ) -> int:
-    """Write proofs and exact counterexamples for a referee: source, evidence, a page in LaTeX, a file for Rocq.
+    """Write proofs and exact counterexamples for a referee: source, evidence, a LaTeX page and a file for Rocq.
 
     If coqc (8.16 or newer) and make are installed, Rocq checks every proof, and the page states for each line whether
     Rocq accepts the proof. README.md in the folder explains what each theorem states, and in which order to read the
@@ -46,8 +46,8 @@ def export(
     out
         Folder to write to.
     evidence
-        Folder of the evidence that `clusterproof check --evidence` wrote; by default the evidence that every check
-        keeps.
+        Folder of the evidence that `clusterproof check --evidence` wrote; by default, the evidence that `check` stores
+        in the user's cache.
     """
     if not names:
         raise InvalidArgument(
@@ -88,7 +88,7 @@ def export(
 
 
 def _answers(exported: Sequence[Exported], out: Path) -> list[str]:
-    """Return Rocq's answer for each line, or why Rocq did not check the line."""
+    """Return whether Rocq accepts each line, or why Rocq did not check the line."""
     missing = coqc.missing()
     if not missing:
         print(
@@ -107,7 +107,7 @@ def _answers(exported: Sequence[Exported], out: Path) -> list[str]:
 
 
 def _require_checked(claim: Claim[..., Any], folder: Path | None, again: str) -> None:
-    """Refuse a user's claim that has no stored verdict, or only a verdict on another text of the claim."""
+    """Reject a user's claim without a stored verdict, or with a verdict on an earlier text of the claim."""
     kept = read_evidence(claim.paper, folder)
     checked = any(each["claim"] == claim.id for each in kept.verdicts)
     try:

@@ -49,8 +49,8 @@ def draw(
     seed
         Seed of the figures' data.
     width
-        Width in centimetres, such as 8.5 for a column or 16 for a page; 18.3 by default. The font size does not change,
-        and panels of a narrow figure are stacked.
+        Width in centimetres, such as 8.5 for a column or 16 for a page; 18.3 by default. The font size does not depend
+        on the width. In a narrow figure, the panels are below each other.
     caption
         Whether to draw the caption below the figure; the file's description always contains it.
     title

@@ -1,4 +1,4 @@
-"""The command ``improve`` searches for the best constant that the checker certifies, or for a method's best rate."""
+"""The command ``improve``: search for the best certified constant of a claim, or for the best rate of a method."""
 
 from __future__ import annotations
 
@@ -40,29 +40,29 @@ def improve_claim(
     json_file: Annotated[Path | None, Parameter("--json")] = None,
     setting: RateOptions = NO_OPTIONS,
 ) -> int:
-    """Search for the best constant of a claim: the last number that is certified, and the next one that is violated.
+    """Search for the best constant of a claim: the best certified value, and the next value, which is violated.
 
-    The command checks the claim repeatedly, each time with another number in place of its own, in a separate process.
-    For a false claim this finds the repair. The best factor may depend on the claim's quantities; if a simple formula
-    of these quantities is certified as a factor, the command prints the formula. The potential of a loop stays as it
-    is.
+    The command checks the claim with several values of the constant, each in a separate process. If the claim is false,
+    it finds a larger bound that is true. The best factor may depend on the claim's quantities. If the claim is
+    certified with a simple formula of these quantities as a factor, the command prints the formula. The potential of a
+    loop does not change.
 
-    With --algorithm in place of a claim, the command searches for the best rate of a built-in method and certifies the
-    claims that state it. The options below --json belong to the method.
+    With --algorithm instead of a claim, the command searches for the best rate of a built-in method, and certifies
+    claims that state this rate. The options after --json describe the method.
 
-    Exit status: 0 if a number or rate is certified, 1 if none is, 2 for bad input.
+    Exit status: 0 if a value or rate is certified, 1 if none is certified, 2 for bad input.
 
     Parameters
     ----------
     names
-        Id of a claim, and the Python file that states it, unless the catalogue has it; the file is executed.
+        Id of a claim and, if it is not in the catalogue, the Python file that states it. The file is executed.
     of
         A term of the bound, such as drift in at_most(..., drift=...), which is multiplied; or a constant of the file,
         such as GAIN, which is replaced. Without this option, the whole bound is multiplied.
     evidence
-        Keep the verdicts and their evidence in this folder; for a rate, also the file that states its claims, rate.py.
+        Store the verdicts and their evidence in this folder and, for a rate, also the file with its claims, rate.py.
     json_file
-        Write all numbers and their verdicts as JSON.
+        Write all values and their verdicts as JSON.
     """
     terminal.check_outputs(json=json_file, evidence=evidence)
     asked = {name: value for name, value in asdict(setting).items() if value is not None}
@@ -131,7 +131,7 @@ def _claim_and_file(names: tuple[str, ...]) -> tuple[str, Path]:
 
 
 def _checked(file: Path, source: str, claim: str, of: str, value: Fraction, evidence: Path | None) -> Checked:
-    """Return the verdict on a claim with another number, from a separate process."""
+    """Return the verdict on a claim with another value of the constant, computed in a separate process."""
     name = f"{claim}.{of or 'bound'}.{value.numerator}-{value.denominator}".lower()
     record = _record(file, variant(source, claim, of, value, name), name, evidence)
     if isinstance(record, str):
@@ -144,7 +144,7 @@ def _checked(file: Path, source: str, claim: str, of: str, value: Fraction, evid
 
 
 def _record(file: Path, text: str, name: str, evidence: Path | None) -> dict[str, Any] | str:
-    """Write a file, and return the record of its claim from a separate process, or a message if there is none."""
+    """Write a file, check its claim in a separate process, and return the record, or a message if there is none."""
     file.write_text(text, encoding="utf-8")
     report = file.with_name("verdict.json")
     report.unlink(missing_ok=True)
@@ -161,7 +161,7 @@ def _record(file: Path, text: str, name: str, evidence: Path | None) -> dict[str
 def _formula(
     file: Path, copy: Path, claim: str, of: str, found: Improvement, evidence: Path | None
 ) -> str | None:
-    """Return the best factor as a formula of the claim's quantities, if the checker certifies the claim with it."""
+    """Return the best factor as a formula of the claim's quantities, if the claim with this formula is certified."""
     certified, violated, source = found.certified, found.violated, read_file(file, TEXT).decode()
     if certified is None or violated is None or not has_one_comparison(source, claim, of):
         return None
@@ -178,7 +178,7 @@ def _formula(
 
 
 def _facts(claim: str, of: str, found: Improvement, formula: str | None) -> dict[str, Any]:
-    """Return the result as plain values, with numbers as text."""
+    """Return the result as a dictionary for JSON, with numbers as text."""
 
     def plain(one: Checked | None) -> dict[str, str] | None:
         if one is None:
@@ -197,7 +197,7 @@ def _facts(claim: str, of: str, found: Improvement, formula: str | None) -> dict
 
 
 def _print(claim: str, of: str, found: Improvement, formula: str | None, *, multiplied: bool) -> None:
-    """Print the result, and every number that was checked."""
+    """Print the result and every checked value."""
     what = of or "the bound"
     certified, violated = found.certified, found.violated
     times = f" times what the claim states of {what}" if multiplied else f" for {what}"

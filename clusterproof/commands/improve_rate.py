@@ -1,4 +1,4 @@
-"""The implementation of ``improve --algorithm``: find a built-in method's best rate, with claims and evidence."""
+"""The implementation of ``improve --algorithm``: certify the best rate of a built-in method."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from clusterproof.theory.rates.outcome import NAME
 
 CLUSTER_DYNAMICS = "cfl-mgd"
 DYNAMICS = ("momentum", "condition", "proportion", "function_class")
-"""Options, apart from the class, that only a rate of the cluster dynamics needs."""
+"""Names of the options for a rate of the cluster dynamics."""
 REMEDIES = {
     "momentum": "write, for example, --momentum 1/3",
     "condition": "write, for example, --condition 10",
@@ -31,14 +31,14 @@ REMEDIES = {
     "function_class": "write --class quadratic or --class smooth",
     "strong_convexity": "write, for example, --strong-convexity 0.1",
 }
-"""What to write for each required option if it is missing."""
+"""Instruction for each required option, for the message if it is missing."""
 SPELLING = {"client_class": "class", "function_class": "class", "condition_number": "condition"}
 """Name of the command-line option for each argument."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class RoundOptions:
-    """A round of an algorithm; numbers are decimals or fractions such as 1/64, taken exactly.
+    """Options of a round of an algorithm. Numbers are decimals or fractions such as 1/64, with their exact values.
 
     Parameters
     ----------
@@ -73,7 +73,7 @@ class RoundOptions:
 @Parameter(name="*")
 @dataclass(frozen=True, kw_only=True)
 class RateOptions(RoundOptions):
-    """The rate to search for, instead of the best constant of a claim.
+    """Options that describe a rate.
 
     Parameters
     ----------
@@ -88,7 +88,7 @@ class RateOptions(RoundOptions):
         function. For the others, strong (default) means that every client is such a function. With convex, clients are
         convex, and their mean is mu-strongly convex.
     rate
-        Prove this rate instead of the smallest one. A larger rate allows a smaller prefactor or constant.
+        Prove this rate instead of the smallest rate. A larger rate allows a smaller prefactor or constant.
     momentum
         Momentum beta of cfl-mgd, a decimal or a fraction such as 1/3.
     condition
@@ -110,7 +110,7 @@ NO_OPTIONS = RateOptions()
 
 
 def improve_rate(options: RateOptions, evidence: Path | None) -> int:
-    """Find the best rate, print it, and write its claims and evidence to a folder; return the exit status.
+    """Compute the best rate, print it, and write its claims and evidence to a folder; return the exit status.
 
     Raises
     ------
@@ -147,7 +147,7 @@ def improve_rate(options: RateOptions, evidence: Path | None) -> int:
 
 
 def _require_own(path: Path) -> None:
-    """Refuse to overwrite a file that does not state an earlier rate.
+    """Refuse to overwrite a file, unless it states an earlier rate.
 
     Raises
     ------

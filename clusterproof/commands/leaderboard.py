@@ -42,7 +42,7 @@ COLUMNS = {
 @Parameter(name="*")
 @dataclass(frozen=True, kw_only=True)
 class Setting(RoundOptions):
-    """The options of the algorithm, the class of the clients' losses, and the start.
+    """Options of the algorithm, the class of the clients' losses, and the initial distance.
 
     Parameters
     ----------
@@ -52,7 +52,7 @@ class Setting(RoundOptions):
     step_size
         Size of a local step (eta).
     heterogeneity
-        Heterogeneity zeta*, the root of the mean of |grad f_i(x*)|^2.
+        Heterogeneity zeta*, the square root of the mean of |grad f_i(x*)|^2.
     distance
         Initial distance D = |x_0 - x*|.
     """
@@ -87,11 +87,11 @@ def leaderboard(
     exact: Annotated[bool, Parameter(negative=())] = False,
     fail_on: Literal["violated"] | None = None,
 ) -> int:
-    """Compare the bounds on the expected squared distance E|x_R - x*|^2 in one setting.
+    """Compare the bounds on the expected squared distance E|x_R - x*|^2 for given constants.
 
-    Numbers are decimals or fractions such as 1/64, taken exactly.
+    Numbers are decimals or fractions such as 1/64, with their exact values.
 
-    Exit status: 1 if --fail-on violated is met, 2 for bad input, otherwise 0.
+    Exit status: 1 if --fail-on violated is given and a bound is violated, 2 for bad input, otherwise 0.
 
     Parameters
     ----------
@@ -101,12 +101,12 @@ def leaderboard(
     rounds
         Numbers of rounds, such as 1,3,10.
     clients
-        Number of clients (N); give it with --participants, in place of --sampling.
+        Number of clients (N); use it together with --participants, instead of --sampling.
     participants
         Number of clients in a round (S).
     task
         A QuadraticMixture or NoisyQuadraticMixture, as FILE.py:NAME or MODULE:NAME. Clusterproof computes the exact
-        expected error on this task for runs that start at the model 0. A bound below this error is violated.
+        expected error on this task for the initial model 0. A bound that is smaller than this error is violated.
     module
         Python file or module that states bounds with leaderboard_bound; it is executed.
     json_file
@@ -152,7 +152,7 @@ def _title(algorithm: str, values: Mapping[str, Any]) -> str:
 
 
 def _symbols(algorithm: str, values: Mapping[str, Any]) -> str:
-    """Write the setting in symbols; leave out symbols that the algorithm lacks, or that have default values."""
+    """Return the constants as text, without constants that the algorithm does not have or that have default values."""
     symbols = {"smoothness": "L", "strong_convexity": "mu", "proximal": "m", "step_size": "eta"}
     symbols |= {"local_steps": "K", "server_step_size": "eta_g", "sampling": "theta", "option": "option"}
     symbols |= {"probability": "p", "heterogeneity": "zeta*", "distance": "D"}
@@ -167,7 +167,7 @@ def _symbols(algorithm: str, values: Mapping[str, Any]) -> str:
 
 
 def _show(algorithm: str, values: Mapping[str, Any], rows: Sequence[Row]) -> None:
-    """Print the answer, the setting, the table, the meaning of its columns, and why numbers are missing."""
+    """Print the conclusion, the constants, the table, the meaning of its columns, and reasons for missing numbers."""
     columns = list(dict.fromkeys(row["column"] for row in rows))
     stated = {bound.id: (bound.function.__doc__ or "").partition("\n")[0] for bound, _ in STATED}
     broken = violations(rows)
@@ -205,7 +205,7 @@ def _show(algorithm: str, values: Mapping[str, Any], rows: Sequence[Row]) -> Non
 def _sampling(
     algorithm: str, sampling: str | None, clients: int | None, participants: int | None
 ) -> str | Fraction:
-    """Return theta from either option."""
+    """Return theta, from --sampling or from --clients and --participants."""
     if clients is None and participants is None:
         return "0" if sampling is None else sampling
     if sampling is not None:

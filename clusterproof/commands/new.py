@@ -1,4 +1,4 @@
-"""The command ``new``: write a commented file of claims to start from."""
+"""The command ``new``: write a commented example file of claims."""
 
 from __future__ import annotations
 
@@ -58,11 +58,11 @@ def repaired(step_size: Fraction = STEP_SIZE, rounds: int = ROUNDS) -> Sides:
 #   functions(smoothness=, strong_convexity=)       every function of a class
 #   probability, expectation           with Stream and Replicates: events and means over replicates
 '''
-"""A false theorem and its repair, with a comment on every part that a reader replaces."""
+"""An example with a false theorem and its repair. A comment explains each part that the user replaces."""
 
 
 def new(file: Path, /) -> int:
-    """Write a commented file that runs; then replace its theorem with your own.
+    """Write a commented example file of claims, in which you replace the theorem by your own.
 
     Parameters
     ----------

@@ -14,7 +14,7 @@ from clusterproof.common.options import parameter_descriptions
 
 
 def options_of(function: Callable[..., Any], further: Mapping[str, str] = {}) -> Iterator[inspect.Parameter]:
-    """Yield an option for each keyword-only parameter of a function, with the given text or its docstring."""
+    """Yield an option for each keyword-only parameter of a function. Its help is from ``further`` or the docstring."""
     texts = {**parameter_descriptions(function), **further}
     for entry in inspect.signature(function, eval_str=True).parameters.values():
         if entry.kind is entry.KEYWORD_ONLY:
@@ -24,7 +24,7 @@ def options_of(function: Callable[..., Any], further: Mapping[str, str] = {}) ->
 def option(
     name: str, annotation: Any, default: Any, text: str, group: Group | str = "Parameters"
 ) -> inspect.Parameter:
-    """Return a parameter from which cyclopts makes an option; its range is checked later, by the setting's class.
+    """Return a parameter from which cyclopts makes an option, without a check of its range.
 
     Parameters
     ----------
@@ -62,7 +62,7 @@ def _kinds(annotation: Any) -> list[Any]:
 
 
 def read_numbers(annotation: Any, tokens: Sequence[Token]) -> list[float] | list[int]:
-    """Read numbers separated by commas; an empty text means no numbers."""
+    """Read numbers separated by commas; an empty text is an empty list."""
     text = tokens[0].value
     number, words = (float, "numbers") if float in _kinds(annotation) else (int, "whole numbers")
     try:

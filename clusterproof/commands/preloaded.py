@@ -1,4 +1,4 @@
-"""Imports that most commands need. ``serve`` forks its calls from a process that has loaded them once."""
+"""Imports that most commands need. ``serve`` forks its calls from a process that has imported this module."""
 
 import clusterproof.commands.application
 import clusterproof.commands.check

@@ -53,7 +53,7 @@ class Part:
     rows
         One row for each check.
     brief
-        A summary of the results in a few words, for the badge.
+        A short summary of the results for the badge.
     """
 
     status: int
@@ -75,8 +75,8 @@ def repository(
 ) -> int:
     """Check a paper's repository: its claims, its stored evidence, and its code. This executes the repository's files.
 
-    All checks run, even if one fails. Claims are always searched, even if verdicts are recorded; stored evidence is
-    replayed in exact arithmetic. An option with an empty value counts as omitted.
+    All checks run, even if one fails. Claims are always searched, even if there are stored verdicts. Stored evidence is
+    replayed in exact arithmetic. An option with an empty value is ignored.
 
     Exit status: 0 if every check passed, 1 if one failed, 2 for bad input.
 
@@ -84,7 +84,7 @@ def repository(
     ----------
     claims
         Folder of the Python files that state claims, such as claims/; files whose names begin with an underscore are
-        left out.
+        ignored.
     evidence
         Folder of stored evidence to replay.
     implementation
@@ -128,7 +128,7 @@ def repository(
 
 
 def check_claims(folder: str, fails: Set[str], fresh: str) -> Part:
-    """Search all claims of a folder, and keep their evidence in the folder ``fresh``.
+    """Search all claims of a folder, and write their evidence to the folder ``fresh``.
 
     The status is 1 if a claim has one of the verdicts in ``fails``, or has no verdict.
     """
@@ -144,7 +144,7 @@ def check_claims(folder: str, fails: Set[str], fresh: str) -> Part:
 
 
 def replay_evidence(folder: str, evidence: str, fresh: str) -> Part:
-    """Replay the stored evidence for a folder's claims; reject texts that differ from the texts in ``fresh``."""
+    """Replay the stored evidence for a folder's claims, and reject texts that differ from those in ``fresh``."""
     status, said, _ = carry_out(["check", folder, "--replay", "--evidence", evidence])
     reason = said or ("the log names each record" if status else "")
     if not status and (changed := changed_claims(Path(evidence), Path(fresh))):

@@ -39,7 +39,7 @@ FIRST = {
     *("step_size", "momentum", "local_steps", "participation", "proximal", "penalty", "strength", "weight"),
     *("clusters", "clients", "dimension", "condition_number", "separation", "noise", "samples"),
 }
-"""Options of algorithms that ``--help`` shows; ``--help-all`` shows the others as well."""
+"""Options of algorithms that ``--help`` shows; ``--help-all`` shows all options."""
 
 
 def run_algorithm(
@@ -87,11 +87,11 @@ def run_algorithm(
     verbose
         After the page, also print theorems that take longer, every hypothesis, and the meaning of every symbol.
     plot
-        Draw the run beside its theorems to this svg, pdf or png.
+        Draw the errors of the run and the bounds of its theorems, as svg, pdf or png.
     csv
         Write the error of each model after each round as CSV.
     help_all
-        Show every option, and run nothing.
+        Show the help with every option.
     """
     if help_all:
         _alone(algorithm, everything=True).help_print(["run", algorithm])
@@ -164,7 +164,7 @@ def run_algorithm(
 
 @contextmanager
 def _naming(own: Mapping[str, str]) -> Iterator[None]:
-    """In errors of a user's algorithm or measure, name the option, and give the code's reference as the value."""
+    """In errors of a user's algorithm or measure, state the option and, as its value, the reference of the code."""
     try:
         with naming_user_code(own):
             yield

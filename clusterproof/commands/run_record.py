@@ -23,7 +23,7 @@ def record_of(task: Mixture, trace: Trace, seconds: float, target: str, page: Pa
     seconds
         Duration of the rounds.
     target
-        Object for which the algorithm learns a model, such as a cluster.
+        What the algorithm learns a model for, such as a cluster.
     page
         The page of the run.
 
@@ -76,7 +76,7 @@ def record_of(task: Mixture, trace: Trace, seconds: float, target: str, page: Pa
 
 
 def _bound(task: Mixture, trace: Trace) -> tuple[list[float] | None, str | None, float | None]:
-    """Return the tightest bound on the last errors, one per model, its claim and failure probability, or None."""
+    """Return the tightest bound on the last errors, one per model, with its claim and failure probability, or None."""
     if trace.errors is None:
         return None, None, None
     try:

@@ -2,12 +2,12 @@
 
 
 def serve() -> int:
-    """Answer an agent's calls of five commands, in the Model Context Protocol, until input ends.
+    """Answer the calls of an agent in the Model Context Protocol until the input ends.
 
-    The commands are check, show, run, conform and improve. Standard input and output carry the protocol (JSON-RPC, one
-    message per line), so a program starts this command, not a person. The command executes the code that it receives,
-    with the rights of the user who starts it. Calls run one at a time, each in its own process; cancelling a call ends
-    the process.
+    An agent can call the commands check, show, run, conform and improve. The messages of the protocol (JSON-RPC, one
+    per line) use standard input and output, so the agent's program should start this command. The server executes the
+    code that it receives, with the rights of the user who starts it. It processes one call at a time, each in a
+    separate process. If the agent cancels a call, the process is terminated.
     """
     from clusterproof.commands.agent_tools import (
         server,

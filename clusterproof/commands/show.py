@@ -1,4 +1,4 @@
-"""The command ``show``: a claim as a page, with the verdict, a counterexample to check by hand, and the repair."""
+"""The command ``show``: print a page about a claim, with the verdict, the counterexample and the repair."""
 
 from __future__ import annotations
 
@@ -46,16 +46,16 @@ EVIDENCE = SHOWN | {
     "dual": "For every function of the class, the right side minus the left side is a sum of multiples of the "
     "conditions of the class, and of a positive semidefinite form.",
 }
-"""For each rule of the kernel, a sentence on the evidence for a line."""
+"""For each rule of the kernel, a sentence that describes the evidence for a line."""
 TEXT = """The text that the kernel, the checker of proofs, reads
     A `statement` lists its name, its function, the ranges of its quantities, the
     types of its records, the names of its lines, and its role. The name '' stands
     for the claim itself, or for the only line of a statement."""
 """The explanation above the text of a claim."""
 AT_A_POINT = {"function": "gradient", "operator": "image", "set": "normal vector"}
-"""Name of the vector that is known at a point, for each kind of class."""
+"""For each kind of class, the name of the vector at a point in the evidence."""
 LONGEST = 200
-"""Largest number of characters of a counterexample, and of the two sides in fractions, that are printed on one line."""
+"""Largest number of characters of a counterexample, or of the two sides in fractions, on one line."""
 
 
 @dataclass(frozen=True)
@@ -67,9 +67,9 @@ class Page:
     id, label, title, text
         See ``Claim``.
     words
-        Sentence on the source of the claim.
+        Sentence about the source of the claim.
     named
-        Name of the claim on the command line.
+        Name of the claim for commands.
     repairs
         Ids and titles of the repaired claims.
     lines
@@ -100,8 +100,8 @@ def show(
     Parameters
     ----------
     names
-        Id of a claim, such as cfl-mgd/lemma-2, or name of a paper, whose claims are listed. You can also name Python
-        files that state claims; they are executed.
+        Id of a claim, such as cfl-mgd/lemma-2, or name of a paper, to list its claims. You can also name Python files
+        that state claims; they are executed.
     check
         Replay the claim's stored verdict, or evaluate the claim; --no-check shows only the statement.
     latex
@@ -167,7 +167,7 @@ def show(
 
 
 def told(order: check_child.Order) -> Iterator[tuple[str, Any]]:
-    """Yield the results of the process with the claim's function: a paper's claims, or a page and a verdict."""
+    """Yield the results of the process that has the claim's function: a paper's claims, or a page and a verdict."""
     ids, files, of_files = terminal.ids_and_files([*order.ids, *order.files])
     stated = list(chain(*of_files))
     if not ids and len(stated) != 1:
@@ -231,14 +231,14 @@ def _with_inconclusive_lines(verdict: Verdict) -> Verdict:
 
 
 def _show_text(verdict: Verdict) -> None:
-    """Print the text of a claim, which the kernel reads, and to which proofs refer."""
+    """Print the text of a claim, which the kernel reads and which proofs are about."""
     if verdict.text:
         text = textwrap.indent(verdict.text.rstrip(), "    ")
         print(f"\n{TEXT}\n\n{text}")
 
 
 def _show_lines(verdict: Verdict, titles: Sequence[tuple[str, str]], width: int) -> None:
-    """Print the verdict on each of several lines, after the title of the statement that has the line."""
+    """Print the verdict on each line of a claim with several lines, after the title of the statement with this line."""
     if len(verdict.lines) > 1:
         print("\nVerdicts of the lines (conclusions, lemmas and steps of the proof)")
         unsaid = dict(titles)
@@ -253,7 +253,7 @@ def _show_lines(verdict: Verdict, titles: Sequence[tuple[str, str]], width: int)
 
 
 def _rests_on(line: Line, text: str) -> str:
-    """Describe the evidence for a line, or why the kernel can replay none."""
+    """Describe the evidence for a line, or state why the kernel can replay no evidence."""
     if line.evidence is not None:
         rule, digest = line.evidence["rule"], hashlib.sha256(text.encode()).hexdigest()[:12]
         what = f"rule {rule} of the kernel, {size_of(line.evidence)} bytes, text {digest}"
@@ -305,7 +305,7 @@ def _is_member(value: object) -> bool:
 
 
 def _show_member(name: str, value: dict[str, Any], text: str, width: int) -> None:
-    """Print a member of a class for a check by hand: start, solution, and what is known at each point."""
+    """Print a function, operator or set of a counterexample: initial point, solution, and the vectors at each point."""
     groups = _groups(name, text)
     noun = noun_of([kind for _, kind in groups])
     lines = [f"{name}: {member(value, noun)}, through these points"]
@@ -327,7 +327,7 @@ def _show_member(name: str, value: dict[str, Any], text: str, width: int) -> Non
 
 
 def _groups(name: str, text: str) -> Sequence[tuple[Any, Any]]:
-    """Return the number of members and the kind of each summand of a claim's quantity."""
+    """For each summand of a quantity, return its kind of class and the number of its members."""
     for statement in kernel.read(text).statements.values() if text else ():
         allowed = statement.space.ranges.get(name)
         if isinstance(allowed, OfClass):

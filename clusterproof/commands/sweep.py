@@ -1,4 +1,4 @@
-"""The command ``sweep``: run all combinations of settings and seeds, and write one table."""
+"""The command ``sweep``: run all combinations of settings and seeds, and collect the results in one table."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ def sweep(
 ) -> int:
     """Run algorithms with all combinations of settings and seeds, and collect the measures in one table.
 
-    Finished runs are stored; rerun the command to resume. Sweeps share runs with equal settings.
+    Finished runs are stored; repeat the command to resume. Different sweeps reuse runs with equal settings.
 
     Parameters
     ----------

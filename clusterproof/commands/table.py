@@ -1,4 +1,4 @@
-"""The command ``table``: a paper's experiment beside its printed numbers, and a summary of all stored tables."""
+"""The command ``table``: repeat an experiment of a paper and compare the numbers, or print all stored results."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ app = App(name="table", help="Reproduce a paper's table.", help_format="markdown
 
 @app.default
 def table(table_id: Annotated[str | None, Parameter(show=False)] = None, /) -> int:
-    """Print the stored results of all tables: the paper's number, ours, and the difference that we could have detected.
+    """Print the stored results of all tables: the papers' numbers, ours, and the smallest detectable differences.
 
     To compute a table, give its name: see `clusterproof table cfl-mgd/table-2 --help`.
     """

@@ -32,11 +32,11 @@ STANDARD_INPUT = "-"
 """File name that stands for standard input."""
 
 PAUSE = 10.0
-"""Seconds between two lines of progress at first; later, the interval is a tenth of the elapsed time."""
+"""Initial number of seconds between two lines of progress; later, the interval is a tenth of the elapsed time."""
 
 
 def read_integer(_type: Any, tokens: Sequence[Token]) -> int:
-    """Read an integer option; 1.5 is an error, although cyclopts would round it.
+    """Read an integer option; cyclopts would round 1.5, but this function rejects it.
 
     Raises
     ------
@@ -56,14 +56,14 @@ OptionalInteger: TypeAlias = Annotated[int | None, Parameter(converter=read_inte
 
 
 def claim_ids(_: Any) -> Iterable[str]:
-    """Return the ids of all claims, for a shell's completion."""
+    """Return the ids of all claims, for completion in a shell."""
     from clusterproof.checker.report.stored_evidence import recorded_ids
 
     return recorded_ids()
 
 
 def paper_names(_: Any) -> Iterable[str]:
-    """Return the names of the papers, for a shell's completion."""
+    """Return the names of the papers, for completion in a shell."""
     return dict.fromkeys(name.partition("/")[0] for name in claim_ids(_))
 
 
@@ -84,12 +84,12 @@ class QuietConsole(Console):
 
 
 def console() -> Console:
-    """Return a console for results, as wide as the terminal, or practically unlimited in a pipe."""
+    """Return a console for results, with the width of the terminal, or with a very large width in a pipe."""
     return QuietConsole(width=None if sys.stdout.isatty() else 100_000)
 
 
 def columns() -> int | None:
-    """Return the width of the terminal, or None in a pipe, where lines have any length."""
+    """Return the width of the terminal, or None in a pipe, where the length of lines is not limited."""
     return console().width if sys.stdout.isatty() else None
 
 
@@ -104,7 +104,7 @@ def show_table(
     no_wrap: Sequence[str] = (),
     justify: Literal["left", "right"] = "left",
 ) -> None:
-    """Print an aligned table; in a pipe, each row is one line and each cell is whole.
+    """Print an aligned table; in a pipe, cells are not wrapped, so each row is one line.
 
     Parameters
     ----------
@@ -132,7 +132,7 @@ def show_table(
 
 
 def show_entry(name: str, text: str) -> None:
-    """Print a name at the left of a text, which is wrapped at 80 columns."""
+    """Print a name, and to its right a text, wrapped at 80 columns."""
     lines = textwrap.wrap(text, 60, break_long_words=False, break_on_hyphens=False)
     for place, line in enumerate(lines):
         print(f"  {'' if place else name:18}{line}")
@@ -215,7 +215,7 @@ def print_remark(message: str) -> None:
 
 
 TABLES = ("out", "parquet", "csv")
-"""Options that write tables; tables need a library."""
+"""Options that write tables, for which a library must be installed."""
 
 
 def check_outputs(*, out: Path | None = None, evidence: Path | None = None, **files: Path | None) -> None:
@@ -224,7 +224,7 @@ def check_outputs(*, out: Path | None = None, evidence: Path | None = None, **fi
     Raises
     ------
     InvalidArgument
-        If two paths are the same, a file cannot be written, or a plot does not have the suffix of a picture.
+        If two paths are the same, a file cannot be written, or the name of a plot does not end in an image suffix.
     """
     from clusterproof.common.atomic import check_distinct, check_writable
     from clusterproof.common.validation import require
@@ -262,7 +262,7 @@ def split_names(names: Sequence[str]) -> tuple[list[str], list[str]]:
 def ids_and_files(
     names: Sequence[str], most: int | None = None, argument: str = "file"
 ) -> tuple[list[str], list[str], list[list[str]]]:
-    """Execute the Python files among the names, in any order, in a separate process.
+    """Separate ids from Python files, which are executed in a separate process.
 
     Parameters
     ----------
@@ -306,7 +306,9 @@ def ids_and_files(
 
 @cache
 def standard_input() -> Path:
-    """Write the text on standard input to a temporary Python file, which this process removes, and return the path.
+    """Write the text on standard input to a temporary Python file, and return its path.
+
+    This process removes the file.
 
     Raises
     ------

@@ -45,7 +45,7 @@ app = App(name="train", help="Train networks on image data.", help_flags=[], ver
 
 @app.default
 def train(*tokens: Annotated[str, Parameter(show=False, allow_leading_hyphen=True)]) -> int:
-    """Train networks, with the options of the data, partition, network and algorithm on the command line."""
+    """Train networks; the data, partition, network and algorithm on the command line determine the options."""
     named = dict(_options_in(tokens))
     source = Path(named["config"]) if "config" in named else None
     if is_begun(named.get("resume", "")):
@@ -101,8 +101,8 @@ def _carry_out(
 ) -> int:
     """Train networks on data divided among clients.
 
-    Named data, partitions, networks and algorithms add options: see `train --algorithm fpfc --help`. Exit status: 0
-    when all rounds are done, 2 for bad input, 130 when interrupted; finished rounds are kept.
+    Data, partitions, networks and algorithms have further options: see `train --algorithm fpfc --help`. Exit status: 0
+    if all rounds are done, 2 for bad input, 130 if interrupted; finished rounds are stored.
 
     Parameters
     ----------
@@ -119,7 +119,7 @@ def _carry_out(
     config
         TOML or JSON file; other options override its values.
     resume
-        Folder of a run to resume, with the same bits.
+        Folder of a run to resume; the result is bitwise identical to an uninterrupted run.
     out
         New folder for the run; training-1, ... by default.
     csv
@@ -278,7 +278,7 @@ def _options(names: Mapping[str, str], stored: Mapping[str, Any]) -> Iterator[in
 
 
 def _options_in(tokens: Sequence[str]) -> Iterator[tuple[str, str]]:
-    """Yield the options that determine which other options exist."""
+    """Yield the options on the command line that determine which other options exist."""
     for name in (*DEFAULTS, "config", "resume"):
         for token, following in zip(tokens, [*tokens[1:], None], strict=True):
             flag, equals, value = token.partition("=")
@@ -291,12 +291,13 @@ def _overridden(
 ) -> dict[str, Any]:
     """Return the sections of a file, overridden by the given options.
 
-    If another algorithm, network or partition replaces the file's, options that it lacks are removed.
+    If an option replaces the file's algorithm, network or partition, options that the new one does not have are
+    removed.
 
     Raises
     ------
     InvalidArgument
-        If neither the file's choice nor the new one has an option of the file.
+        If neither the file's algorithm (network, partition) nor the new one has an option in the file.
     """
     sections = {name: dict(table) if isinstance(table, dict) else table for name, table in stored.items()}
     for section in ("partition", "network", "algorithm"):
@@ -321,7 +322,7 @@ def _overridden(
 
 @contextmanager
 def _locating(given: Mapping[str, Any], source: Path | None) -> Iterator[None]:
-    """Name the option or the file in errors of a configuration."""
+    """State the option or the file in errors of a configuration."""
     try:
         yield
     except InvalidArgument as error:
@@ -334,7 +335,10 @@ def _locating(given: Mapping[str, Any], source: Path | None) -> Iterator[None]:
 
 
 def _refuse_option_of_others(flag: str, value: str, names: Mapping[str, str]) -> None:
-    """Name the owners of an option that the chosen partition, network and algorithm lack."""
+    """Raise an error for an option that the chosen components do not have.
+
+    The message names components with this option.
+    """
     for section in ("partition", "network", "algorithm"):
         owners = [name for name in KNOWN[section] if flag in places({**names, section: name})]
         if owners:
@@ -344,7 +348,7 @@ def _refuse_option_of_others(flag: str, value: str, names: Mapping[str, str]) ->
 
 @contextmanager
 def _deferred_interrupt() -> Iterator[Callable[[], bool]]:
-    """Yield a function that tells whether Ctrl-C was pressed; a second Ctrl-C interrupts immediately."""
+    """Yield a function that returns whether Ctrl-C was pressed; a second Ctrl-C interrupts immediately."""
     interrupted = False
     # the parent of ``in_child`` sends SIGTERM instead of Ctrl-C
     in_its_place = signal.getsignal(signal.SIGTERM) is signal.default_int_handler
