@@ -1,4 +1,4 @@
-"""The leaderboard: compare convergence bounds in one setting with the best possible bounds and with true values."""
+"""The leaderboard compares convergence bounds in one setting with the best possible bounds and with exact values."""
 
 from clusterproof.theory.leaderboard.bounds import Bound, leaderboard_bound
 from clusterproof.theory.leaderboard.rows import Row, leaderboard, violations

@@ -1,4 +1,4 @@
-"""Bounds for the leaderboard, from the library and from users. Each bound is a function of the setting."""
+"""Bounds for the leaderboard, from the library and from users, as functions of the setting."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ from clusterproof.theory.rates.rounds import Algorithm
 Value = float | Fraction
 
 STATED: list[tuple[Bound, list[dict[str, Any]]]] = []
-"""Every decorated bound, with the namespaces of the modules that were being imported at that time."""
+"""Every decorated bound, with the namespaces of the modules whose import was in progress."""
 
 
 @dataclass(frozen=True)
@@ -44,7 +44,7 @@ class Bound:
     function
         Function of a ``Setting`` that states the hypotheses with ``suppose`` and returns the bound.
     remark
-        Text that is printed with every value, or None.
+        Text that the leaderboard prints with every value, or None.
     """
 
     id: str
@@ -54,7 +54,7 @@ class Bound:
     remark: str | None = None
 
     def __call__(self, setting: Setting) -> tuple[float | None, str | None]:
-        """Return the bound and the remark; if a hypothesis fails, return None and the hypothesis.
+        """Return the bound and the remark, or None and the hypothesis that is not satisfied.
 
         Raises
         ------
@@ -102,7 +102,7 @@ def leaderboard_bound(
         The largest class of tasks for which the bound is proved: ``"convex"`` contains ``"strong"``, which contains
         ``"quadratic"``.
     remark
-        A sentence that is printed with every value, such as the source.
+        A sentence that the leaderboard prints with every value, for example the source.
 
     Raises
     ------
@@ -121,7 +121,7 @@ def leaderboard_bound(
 
 
 def load_bounds(source: str | Path, taken: Sequence[str]) -> list[Bound]:
-    """Import a file or module; return the bounds that it or one of its imports defines.
+    """Import a file or module, and return the bounds that it or one of its imports defines.
 
     Raises
     ------
@@ -166,7 +166,7 @@ def _weaker_condition(largest: Fraction, least: Fraction, steps: int) -> bool:
 
 
 def case_of(setting: Setting) -> RoundCase:
-    """Convert a setting to a case for theorems on rounds, with exact numbers."""
+    """Convert a setting to a ``RoundCase`` for theorems on rounds, with exact numbers."""
     return RoundCase(
         smoothness=setting.smoothness,
         strong_convexity=setting.strong_convexity,
@@ -241,19 +241,19 @@ FedAvg with the server step size eta_g equals NASTYA with n = K and eta = eta_g 
 
 @leaderboard_bound("nastya", algorithm=NASTYA.algorithm, client_class=NASTYA.client_class, remark=TRANSCRIBED)
 def nastya(setting: Setting) -> Value:
-    """Theorem 2.3 on NASTYA, which includes FedAvg (Sadiev et al. 2022)."""
+    """Return the bound of Theorem 2.3 on NASTYA, which includes FedAvg (Sadiev et al. 2022)."""
     return column_of(NASTYA, setting)
 
 
 @leaderboard_bound("drift", algorithm=DRIFT.algorithm, client_class=DRIFT.client_class)
 def drift(setting: Setting) -> Value:
-    """The bound of ``fedavg/drift``."""
+    """Return the bound of ``fedavg/drift``."""
     return column_of(DRIFT, setting)
 
 
 @leaderboard_bound("scaffold/sharp", algorithm=SHARP.algorithm, client_class=SHARP.client_class)
 def scaffold_sharp(setting: Setting) -> Value:
-    """The bound of ``scaffold/sharp`` or, with option I, the bound of ``scaffold/sharp-option-1``."""
+    """Return the bound of ``scaffold/sharp`` or, for option I, the bound of ``scaffold/sharp-option-1``."""
     if setting.option == "I":
         return column_of(SHARP_OPTION_1, setting)
     return column_of(SHARP, setting, weaker=True)
@@ -261,13 +261,13 @@ def scaffold_sharp(setting: Setting) -> Value:
 
 @leaderboard_bound("proxskip/theorem-6", algorithm="proxskip", client_class=proxskip.THEOREM_6.client_class)
 def proxskip_theorem_6(setting: Setting) -> Value:
-    """The bound of ``proxskip/theorem-6``."""
+    """Return the bound of ``proxskip/theorem-6``."""
     return column_of(proxskip.THEOREM_6, setting)
 
 
 @leaderboard_bound("proxskip/sharp", algorithm="proxskip", client_class=proxskip.SHARP.client_class)
 def proxskip_sharp(setting: Setting) -> Value:
-    """The bound of ``proxskip/sharp``."""
+    """Return the bound of ``proxskip/sharp``."""
     return column_of(proxskip.SHARP, setting)
 
 

@@ -1,8 +1,8 @@
-"""Compute exact expected squared distances on quadratics, and search for quadratics with the largest distances.
+"""Exact expected squared distances on quadratics, and a search for quadratics with the largest distances.
 
-A round multiplies the state z of an algorithm by one of finitely many matrices T_w. The state consists of differences
-from fixed points and, if the maps are affine, of a last entry 1. The second moments of the state follow E z z' <- sum_w
-p_w T_w (E z z') T_w'.
+A round multiplies the state z of an algorithm by one of finitely many matrices T_w, with probability p_w. The entries
+of the state are differences from fixed points and, if the maps are affine, a last entry 1. The second moments of the
+state follow E z z' <- sum_w p_w T_w (E z z') T_w'.
 """
 
 from __future__ import annotations
@@ -33,10 +33,7 @@ GRID, LEVELS = 17, 5
 
 
 MOST_ENTRIES, FEW_ROUNDS = 8, 200
-"""Largest number of entries of a state, and largest number of rounds.
-
-For smaller states and more rounds, matrix powers replace single rounds.
-"""
+"""Largest number of entries of a state, and number of rounds above which matrix powers replace single rounds."""
 
 
 @dataclass(frozen=True)
@@ -52,7 +49,7 @@ class Moments:
     start
         Initial state z_0, (n,).
     readout
-        Entries of z; the squared distance is the sum of the squares of these entries, times ``share``.
+        Indices of entries of z. The squared distance is ``share`` times the sum of the squares of these entries.
     share
         1, or 1 / N if the distance is a mean over clients.
     """
@@ -71,7 +68,7 @@ def moments_of(
     start: np.ndarray,
     covariance: np.ndarray | None = None,
 ) -> Moments:
-    """Return the recursion of an algorithm on quadratics; controls start at 0.
+    """Return the recursion of an algorithm on quadratics. Control variates are initially 0.
 
     Parameters
     ----------
@@ -118,7 +115,7 @@ def moments_of(
             for met, root in ((True, probability**0.5), (False, (1 - probability) ** 0.5))
         ]
     )
-    # the mean of the controls stays 0; otherwise a rounding error in the mean would never shrink
+    # keep the mean of the control variates at 0, because a rounding error in the mean would not decay
     centred = np.eye(2 * clients * size)
     centred[clients * size :, clients * size :] -= np.kron(
         np.full((clients, clients), 1 / clients), np.eye(size)
@@ -131,10 +128,10 @@ def moments_of(
 def _maps_of_models(
     round_: Round, hessians: np.ndarray, gradients: np.ndarray
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Return the map from (x - x*, 1) to the server's model after a round, (d, d + 1), and the excess of each client.
+    """Return the map of a round from (x - x*, 1) to the server's model, (d, d + 1), and the excess of each client.
 
-    The excess of a client is the server's model after a round of this client alone, minus the model after a round of
-    all clients, (N, d, d + 1).
+    The excess of a client is the server's model if only this client takes part, minus the model if all clients take
+    part, (N, d, d + 1).
     """
     size = gradients.shape[1]
     columns, ends = np.eye(size, size + 1), list[np.ndarray]()
@@ -173,9 +170,9 @@ def _noise(round_: Round, hessians: np.ndarray, covariance: np.ndarray | None) -
 
 
 def squared_distances(several: list[Moments], rounds: list[int]) -> np.ndarray:
-    """Return E|x_R - x*|^2 for several tasks of the same shape after each number of rounds, (tasks, rounds).
+    """Return E|x_R - x*|^2 for several tasks of the same shape, after each given number of rounds, (tasks, rounds).
 
-    For small states, powers of the matrix that maps second moments replace many rounds.
+    For small states, the function uses powers of the matrix that maps second moments.
     """
     one, tasks = several[0], len(several)
     maps = np.stack([moments.maps for moments in several], axis=1)
@@ -212,10 +209,10 @@ class Family:
     points, widths
         Parameters in the first grid, (n, 2), and widths of the refinement around the best point, (2,).
     admitted
-        Function that moves parameters (n, 2) into the admissible range.
+        Function that clips parameters (n, 2) to the admissible range.
     task
-        Function of the parameters that returns Hessians, gradients at x*, and x_0 - x*. There are two clients; each
-        stands for half of all clients.
+        Function of the parameters that returns Hessians, gradients at x*, and x_0 - x*. There are two clients, and
+        each represents half of all clients.
     words
         Function of the parameters that returns a description of the instance.
     """
@@ -256,7 +253,7 @@ def _scalars(setting: Setting, low: float) -> Family:
 def _planar(setting: Setting, low: float) -> Family:
     """Return the family with Hessians mu I + (L - mu) u u', u = (sin b, +-cos b), and gradients +-zeta* e_2.
 
-    The mean Hessian is diagonal, and the drift is along e_1. The first parameter is b; for small steps, the bias is
+    The mean Hessian is diagonal, and the drift is along e_1. The first parameter is b. For small steps, the bias is
     largest near b = sqrt(mu / L). The second parameter is the angle of x_0 - x*, for which half a circle suffices.
     """
     high, zeta, distance = (
@@ -292,11 +289,11 @@ def _planar(setting: Setting, low: float) -> Family:
 def worst_quadratics(
     setting: Setting, round_: Round, rounds: list[int]
 ) -> dict[int, tuple[float | None, str]]:
-    """Search a grid, which is refined around its best point, for the largest distance; describe the instance found.
+    """Search for the instance with the largest distance, on a grid that is refined around its best point.
 
-    In every class the search tries scalars and, except in the class "quadratic", vectors in the plane. Each distance
-    occurs for some instance, so it is at most the worst case. Return None if no even number of clients has this
-    sampling factor.
+    The function returns the distances and a description of the instance. It searches scalar quadratics and, except
+    for the class "quadratic", quadratics in the plane. Each distance occurs for some instance, so it is at most the
+    worst case. The result is None if no even number of clients has the given sampling factor.
     """
     if not attainable(setting.sampling, 2):
         return dict.fromkeys(rounds, (None, "no even number of clients has this sampling"))
@@ -339,7 +336,7 @@ def _search(family: Family, round_: Round, rounds: list[int]) -> dict[int, tuple
 def expected_errors(
     setting: Setting, round_: Round, task: object, rounds: list[int]
 ) -> tuple[list[float] | None, str | None]:
-    """Return E|x_R - x*|^2 on a task, from the starting model 0; or None and the reason why it is unknown.
+    """Return E|x_R - x*|^2 on a task for the initial model 0, or None and the reason why it is unknown.
 
     If the task is not an instance of the setting, return the values and the reason.
 
@@ -394,7 +391,7 @@ def expected_errors(
 
 
 def attainable(sampling: Fraction, clients: int) -> bool:
-    """Return whether theta = (N - S) / (S (N - 1)) for some S and N >= 2, N a multiple of ``clients``; S <= 10^4."""
+    """Return whether theta is (N - S) / (S (N - 1)) for some S <= 10^4 and some multiple N >= 2 of ``clients``."""
     if sampling in (0, 1):
         return True
     sizes = (

@@ -1,4 +1,4 @@
-"""The rows of a leaderboard, one per column and number of rounds."""
+"""The rows of a leaderboard, one for each bound or computed quantity and number of rounds."""
 
 from __future__ import annotations
 
@@ -21,14 +21,14 @@ from clusterproof.theory.rates.rounds import Algorithm, ClientClass, Round
 
 ONE_ROUND = {"one-round-convex": ClientClass.CONVEX, "one-round-strong": ClientClass.STRONG}
 COMPUTED = (*ONE_ROUND, "exact", "worst-quadratic", "expected")
-"""Names of computed columns; all other columns are bounds from the library or from users."""
+"""Names of computed columns. All other columns are bounds from the library or from users."""
 
 MARGIN = {
     "expected": (1e-6, 1e-10, 1e-12),
     "worst-quadratic": (1e-8, 1e-10, 1e-12),
     "exact": (1e-5, 0.0, 1e-6),
 }
-"""Margins by which a column must exceed a bound to show that the bound is violated. Each column has three numbers:
+"""Margins by which the value of a column must exceed a bound that it violates. Each column has three numbers:
 
 1. Relative margin of the value, because a task may be outside the setting by 1e-12.
 2. Margin of the square root, in units of D + R M. Here M = eta_g K eta zeta* is the largest move of a model if
@@ -52,9 +52,9 @@ class Row(TypedDict):
     value
         Bound on, or value of, E|x_R - x*|^2, or None if there is none.
     reason
-        The hypothesis that fails, the reason for a missing value, or a remark; otherwise None.
+        The hypothesis that is not satisfied, the reason for a missing value, or a remark. Otherwise None.
     violated
-        Whether the row is a violated bound: an instance or the exact worst case exceeds it.
+        Whether the row is a violated bound, that is, an instance or the exact worst case exceeds it.
     """
 
     round: int
@@ -85,7 +85,7 @@ def leaderboard(
     module: str | Path | None = None,
     more_steps: bool = False,
 ) -> list[Row]:
-    """Compare bounds on E|x_R - x*|^2 with each other, with the best possible bounds, and with instances.
+    """Compare bounds on E|x_R - x*|^2 with each other, with the best possible bounds, and with values on instances.
 
     Parameters
     ----------
@@ -98,22 +98,21 @@ def leaderboard(
     smoothness, strong_convexity, local_steps, step_size
         L, mu, K and eta, as numbers or strings such as ``"1/64"``; all values are exact.
     heterogeneity, distance
-        zeta*, the root of the mean of |grad f_i(x*)|^2, and |x_0 - x*|. Controls start at 0.
-    sampling
-        (N - S) / (S (N - 1)) if S of N clients take part in a round.
+        zeta*, the root of the mean of |grad f_i(x*)|^2, and |x_0 - x*|. Control (N - S) / (S (N - 1)) if S of N
+        clients take part in a round.
     server_step_size, proximal, probability, option
         eta_g, m of FedProx (by default L), p of ProxSkip (by default 1 / K), and "I" or "II" for SCAFFOLD (by default
         "II").
     rounds
         Numbers of rounds.
     task
-        A ``QuadraticMixture`` or ``NoisyQuadraticMixture`` for the column ``expected``, which starts from the model 0.
-        If the setting covers the task, every bound below the error of the task is violated.
+        A ``QuadraticMixture`` or ``NoisyQuadraticMixture`` for the column ``expected``, whose initial model is 0. If
+        the task belongs to the setting, every bound below the error on the task is violated.
     module
         File or module that defines bounds with ``leaderboard_bound``. The file or module is executed.
     more_steps
-        Whether to compute the exact worst case for up to 40 local gradients in total instead of 24, in about ten
-        seconds.
+        Whether to compute the exact worst case for up to 40 local gradients in total instead of 24. This takes about
+        ten seconds.
 
     Returns
     -------
@@ -196,7 +195,7 @@ def with_defaults(
 def _one_round(
     setting: Setting, round_: Round, kind: ClientClass, numbers: list[int]
 ) -> dict[int, tuple[float | None, str | None]]:
-    """Return the name of the column with the best bound from proofs of single rounds, for a class."""
+    """Return, for a class, the name of the column with the best bound that proofs of single rounds imply."""
 
     def nothing(reason: str) -> dict[int, tuple[float | None, str | None]]:
         return dict.fromkeys(numbers, (None, reason))
@@ -216,7 +215,7 @@ def _one_round(
 def judged(
     setting: Setting, values: dict[str, tuple[float | None, str | None]], bounds: Sequence[str]
 ) -> Iterable[Row]:
-    """Yield the rows for the setting's number of rounds, and mark the bounds that a computed column violates."""
+    """Yield the rows for the setting's number of rounds, and mark the bounds that a computed value exceeds."""
     moved = float(setting.server_step_size * setting.local_steps * setting.step_size * setting.heterogeneity)
     distance = float(setting.distance)
     for column, (value, reason) in values.items():

@@ -1,4 +1,4 @@
-"""The setting of a leaderboard: the quantities on which a bound on the distance after some rounds may depend."""
+"""The setting of a leaderboard: the quantities on which a bound may depend."""
 
 from __future__ import annotations
 
@@ -22,13 +22,13 @@ class TaskClass(StrEnum):
     QUADRATIC = "quadratic"
     """f_i(x) = a_i (x - b_i)^2 / 2 with mu <= a_i <= L.
 
-    The clients have only two different losses, half of them each.
+    There are only two different losses. Each half of the clients has one of them.
     """
 
 
 @dataclass(frozen=True, kw_only=True)
 class Setting:
-    """An algorithm, a class of tasks, and a start. All numbers are exact.
+    """An algorithm, a class of tasks, and an initial distance. All numbers are exact.
 
     Attributes
     ----------
@@ -39,17 +39,18 @@ class Setting:
     smoothness, strong_convexity
         L and mu.
     local_steps, step_size, server_step_size
-        K, eta and eta_g. For FedProx, where clients solve their problems exactly, the values are 1, 1 / m and 1.
+        K, eta and eta_g. For FedProx, whose clients solve their local problems exactly, the values are 1, 1 / m and
+        1.
     sampling
         theta = (N - S) / (S (N - 1)) if S of N clients take part in a round, drawn without replacement.
     proximal, probability, option
-        m of FedProx, p of ProxSkip, "I" or "II" of SCAFFOLD; otherwise 0, 0 and "".
+        m of FedProx, p of ProxSkip, and "I" or "II" of SCAFFOLD. For other algorithms, they are 0, 0 and "".
     heterogeneity
         zeta*, the root of the mean of |grad f_i(x*)|^2.
     distance
-        D = |x_0 - x*|. Controls start at 0.
+        D = |x_0 - x*|. Control variates are initially 0.
     rounds
-        R; for ProxSkip, the number of iterations.
+        R, or the number of iterations for ProxSkip.
     """
 
     algorithm: str
@@ -71,7 +72,7 @@ class Setting:
     def from_round(
         cls, round_: Round, task_class: TaskClass, heterogeneity: Fraction, distance: Fraction, rounds: int
     ) -> Setting:
-        """Make the setting for an algorithm, a start and a number of rounds.
+        """Make the setting for an algorithm, an initial distance and a number of rounds.
 
         Raises
         ------

@@ -1,4 +1,4 @@
-"""Worst cases over all clients: the best bound that proofs of single rounds give, and the exact value from a solver.
+"""Worst cases over all clients: the best bound from proofs of single rounds, and the exact value from a solver.
 
 For FedAvg and FedProx, let phi(E) be the supremum of E|x+ - x*|^2 over |x - x*|^2 <= E. This function is concave, and
 each certificate of one round is a line above phi, so E_(r+1) = min_j (rho_j E_r + c_j zeta*^2). For SCAFFOLD and
@@ -31,13 +31,13 @@ WEIGHTS = [Fraction(4) ** k for k in range(-3, 4)]
 """Weights in the Lyapunov functions, as multiples of the usual weight."""
 
 STORED = Path(__file__).with_name("stored")
-"""Files with certificates; each certificate is checked again before use."""
+"""Files with certificates. Each certificate is checked again before use."""
 
 
 def one_round_bounds(setting: Setting, round_: Round, rounds: list[int]) -> dict[int, float]:
     """Return the bounds for FedAvg and FedProx, indexed by number of rounds.
 
-    The result is empty without certificates.
+    The result is empty if there are no certificates.
     """
     noise = float(setting.heterogeneity**2)
     unit, error = float(round_.unit**2) * noise, float(setting.distance**2)
@@ -45,7 +45,7 @@ def one_round_bounds(setting: Setting, round_: Round, rounds: list[int]) -> dict
     values, lines = {}, list[tuple[float, float]]()
     for number in range(1, max(rounds) + 1):
         relative = error / unit if unit else math.inf
-        # beyond these values of E, the tangents hardly change
+        # beyond these values of E, the certificates hardly change
         place = round(math.log(min(max(relative, 1e-8), 1e4)) / math.log(SPACING))
         if place not in tried:
             tried.add(place)
@@ -121,7 +121,7 @@ def exact_worst_case(
     Parameters
     ----------
     setting, round_
-        Class and start, and the round of the algorithm.
+        The class and the initial distance, and the round of the algorithm.
     rounds
         Number of rounds R.
     more

@@ -1,9 +1,9 @@
 """The Lyapunov function of heavy ball on smooth strongly convex functions, and claims about this function.
 
-Distances and gradients are scaled so that L = 1. The function ``energy`` is a quadratic form of the error, the previous
-error and the gradient, plus multiples of function values. Three claims together prove a rate of the distance for a
-start without momentum, with induction over the rounds. Two further claims bound the effect of a disturbance. All claims
-are in the kernel's language.
+Distances and gradients are scaled such that L = 1. The function ``energy`` is a quadratic form of the error, the
+previous error and the gradient, plus multiples of function values. By induction over the rounds, three claims
+together prove a rate of the distance, if there is no initial momentum. Two other claims bound the effect of a
+disturbance. All claims are in the kernel's language.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from clusterproof.theory.rates.parameters import Parameters
 
 @dataclass(frozen=True)
 class Numbers:
-    """Step size and momentum of the method; r and C_0; entries of P on and above the diagonal; c_0 and c_1; C_1."""
+    """The numbers in the claims: step size, momentum, r, C_0, entries of P on and above the diagonal, c_0, c_1, C_1."""
 
     step: Any
     momentum: Any
@@ -35,7 +35,7 @@ class Numbers:
 
 
 def energy(f: Any, now: Any, before: Any, n: Any) -> Any:
-    """Return z' (P (x) I) z + c_0 (f(now) - f*) + c_1 (f(before) - f*); z has both errors and the new gradient."""
+    """Return z' (P (x) I) z + c_0 (f(now) - f*) + c_1 (f(before) - f*), where z has both errors and the gradient."""
     z = (now - f.minimiser, before - f.minimiser, f.gradient(now))
     total = n.weights[0] * (f(now) - f.minimum) + n.weights[1] * (f(before) - f.minimum)
     place = 0
@@ -73,7 +73,7 @@ def start(f: Any, n: Any) -> Any:
 
 
 def moved(f: Any, n: Any) -> Any:
-    """Moving x_t by v raises the energy by at most <slope, v> + C_1^2 |v|^2."""
+    """Adding v to x_t increases the energy by at most <slope, v> + C_1^2 |v|^2."""
     now, before, v = f.start, f.point(), f.point() - f.minimiser
     return (
         energy(f, now + v, before, n),
@@ -82,7 +82,7 @@ def moved(f: Any, n: Any) -> Any:
 
 
 def short_slope(f: Any, n: Any) -> Any:
-    """|slope|^2 is at most 4 C_1^2 times the energy; moving x_t by v raises the energy's root by at most C_1 |v|."""
+    """|slope|^2 is at most 4 C_1^2 times the energy, so adding v to x_t increases its root by at most C_1 |v|."""
     now, before = f.start, f.point()
     derivative = slope(f, now, before, n)
     return derivative @ derivative, 4 * n.disturbance**2 * energy(f, now, before, n)
@@ -95,14 +95,14 @@ DISTURBED: tuple[Line, ...] = (moved, short_slope)
 
 
 def traced(parameters: Parameters, line: Line, numbers: Numbers) -> tuple[Trace, Any]:
-    """Evaluate a line with a symbolic function of the class; return the function's record and the two sides."""
+    """Evaluate a line with a symbolic function of the class; return the function's points and the two sides."""
     trace = Trace([(1, FunctionClass(Fraction(1), parameters.normalised[1]))], None)
     return trace, line(problem(trace), numbers)
 
 
 @lru_cache(maxsize=16)
 def conditions_of(parameters: Parameters, line: Line) -> dict[str, Terms]:
-    """Return the conditions of the class at the points of a line, indexed by the kernel's names, for any numbers."""
+    """Return the interpolation conditions of the class at the points of a line, indexed by the kernel's names."""
     momentum, _, step = parameters.normalised
     trace, _ = traced(parameters, line, Numbers(step, momentum, 1, 1, (1,) * 6, (1,) * 2, 1))
     return {name: form.terms for name, form in trace.facts([])[0].items()}

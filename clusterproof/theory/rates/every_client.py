@@ -1,11 +1,11 @@
 """State the rounds of a method for any number of clients at once, in the kernel's language.
 
-The losses of the clients form one function F(x_1, ..., x_N) = mean f_i(x_i) - <grad f_i(x*), x_i>, and the inner
-product is mean <x_i, y_i>. F belongs to the class of the clients' losses, and its minimiser is (x*, ..., x*). The
-vectors of all clients together form one point of the product space. A vector of the server is a point with equal parts.
-Each point is the sum of its mean over clients and its deviation; deviations are orthogonal to all means. A round is
-therefore stated for every function of the class, and for every split of the gradients into means and deviations that
-are orthogonal to each other. If this statement holds, the round's bound holds for any number of clients. N >= 2 enters
+Combine the losses of the clients into one function F(x_1, ..., x_N) = mean f_i(x_i) - <grad f_i(x*), x_i>, and the
+inner product is mean <x_i, y_i>. F belongs to the class of the clients' losses, and its minimiser is (x*, ..., x*).
+The vectors of all clients together are one point of the product space. A vector of the server is a point with equal
+components. Each point is the sum of its mean over clients and its deviation, and deviations are orthogonal to all
+means. So a claim on a round quantifies over all functions of the class, and over all orthogonal decompositions of the
+gradients into means and deviations. If the claim is true, the bound holds for any number of clients. N >= 2 enters
 only through theta = (N - S) / (S (N - 1)), the share of the variance that remains when S of N clients are sampled.
 
 All vectors are differences from x* in units of the step size, (x - x*) / eta. So L becomes eta L, and eta becomes 1
@@ -23,7 +23,7 @@ from clusterproof.methods.exact import ExactClient, SolvingClient, descend
 
 
 def mean_of(f: Any, vector: Any, split: Any) -> Any:
-    """Introduce a free vector for the mean of a vector over the clients; store the mean and the deviation."""
+    """Introduce a free vector for the mean of a vector over the clients, and store the mean and the deviation."""
     mean = f.point() - f.minimiser
     split[0].append(mean)
     split[1].append(vector - mean)
@@ -31,7 +31,7 @@ def mean_of(f: Any, vector: Any, split: Any) -> Any:
 
 
 def all_clients(f: Any, client: Any, split: Any) -> Any:
-    """Return any number of clients with the operations of a client; ``split`` keeps the means and deviations."""
+    """Return an object for all clients with the operations of one client. ``split`` stores means and deviations."""
     return AnyNumber(client, lambda vector: mean_of(f, vector, split))
 
 
@@ -47,7 +47,7 @@ def every_client(f: Any, split: Any, steps: Any, at_optimum: Any) -> Any:
 
 
 def fedavg_rounds(f: Any, split: Any, setting: Any) -> Any:
-    """Return E|x - x*|^2 after rounds of FedAvg. The last round samples clients; apart[0] is -grad f_i(x*)."""
+    """Return E|x - x*|^2 after rounds of FedAvg, where the last round samples clients. apart[0] is -grad f_i(x*)."""
     rounds, steps, server, sampling = setting
     model, clients = split[0][0], every_client(f, split, steps, -1 * split[1][0])
     for _ in range(rounds):
@@ -56,9 +56,9 @@ def fedavg_rounds(f: Any, split: Any, setting: Any) -> Any:
 
 
 def fedprox_rounds(f: Any, split: Any, setting: Any) -> Any:
-    """Return E|x - x*|^2 after rounds of FedProx with exact proximal steps; see ``fedavg_rounds``.
+    """Return E|x - x*|^2 after rounds of FedProx with exact proximal steps, as in ``fedavg_rounds``.
 
-    If ``of_mean`` is True, the first gradient belongs to the clients' mean loss, which is in a separate class.
+    If ``of_mean`` is True, the first gradient is a gradient of the clients' mean loss, which has its own class.
     """
     rounds, sampling, of_mean = setting
     model, opposite = split[0][0], split[1][0]
@@ -93,7 +93,7 @@ def scaffold_rounds(f: Any, split: Any, setting: Any) -> Any:
 
 
 def proxskip_iterations(f: Any, split: Any, setting: Any) -> Any:
-    """Return the mean of |x_i - x*|^2 + weight |h_i - grad f_i(x*)|^2 after ProxSkip, in expectation over the coins.
+    """Return the mean of |x_i - x*|^2 + weight |h_i - grad f_i(x*)|^2 after ProxSkip, in expectation over coins.
 
     Before the first iteration, h_i - grad f_i(x*) is apart[0]. apart[1], if it exists, is the deviation of the models.
     """
@@ -118,7 +118,7 @@ def proxskip_iterations(f: Any, split: Any, setting: Any) -> Any:
 def mean_slacks(f: Any, means: Any, largest: Any, least: Any) -> Any:
     """Return two numbers that are nonnegative if the clients' mean loss is L-smooth and mu-strongly convex.
 
-    The numbers are the slacks in the interpolation inequalities between x* and the start.
+    The numbers are the slacks in the interpolation inequalities between x* and the initial model.
     """
     x, gradient, gap = means[0], means[1], f(f.start) - f.minimum
     rest = gradient - least * x

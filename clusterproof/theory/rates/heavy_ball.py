@@ -1,4 +1,4 @@
-"""Find the smallest rate of the cluster dynamics that can be proved."""
+"""Search for the smallest provable rate of heavy ball for one cluster."""
 
 from __future__ import annotations
 
@@ -14,15 +14,15 @@ from clusterproof.theory.rates.parameters import Parameters, exact
 from clusterproof.theory.rates.smooth_losses import proved
 
 RATE_DIGITS = 7
-"""Number of decimals of a rate on smooth functions; if 1 - r is below 10^-4, there are more decimals."""
+"""Number of decimals of a rate on smooth functions. If 1 - r is below 10^-4, the rate has more decimals."""
 SLACK = 3
-"""Number of steps between a rate and the solver's smallest rate; the proof then has a margin for rounding."""
+"""Number of units of the last decimal between a rate and the solver's smallest rate, as a margin for rounding."""
 RESOLUTION = 2e-7
 """Resolution of the smallest rate, relative to 1 - r."""
 MARGIN = 2e-9
-"""Smallest margin, for forms with trace 1, at which a Lyapunov function is accepted."""
+"""A Lyapunov function is accepted if its margin, for forms with trace 1, is at least this number."""
 STEPS = 24
-"""Largest number of rates to try above the solver's smallest rate, with growing distances from this rate."""
+"""Largest number of rates to try above the solver's smallest rate, at increasing distances."""
 
 
 @checked
@@ -41,18 +41,19 @@ def heavy_ball_rate(
     Parameters
     ----------
     momentum, condition_number, proportion, step_size
-        beta, kappa, l, and step size times L, as numbers or strings such as ``"1/3"``. A float stands for its shortest
-        decimal representation.
+        beta, kappa, l, and step size times L, as numbers or strings such as ``"1/3"``. A float is replaced by its
+        shortest decimal representation.
     function_class
-        With ``"quadratic"``, the rate is exact and in closed form: the spectral radius of the companion matrix, rounded
-        up. With ``"smooth"``, the rate is the smallest rate that a Lyapunov function proves, and Clarabel is needed.
+        For ``"quadratic"``, the rate is exact and has a closed form: the spectral radius of the companion matrix,
+        rounded up. For ``"smooth"``, the rate is the smallest rate that some Lyapunov function proves. The search
+        needs Clarabel.
     disturbance
         For ``"smooth"``, whether to use only Lyapunov functions that also bound the effect of disturbances (C_1). The
         rate may then be larger.
     rate
-        The rate to prove, below 1. If None, the smallest rate that can be proved. At critical damping (tuned momentum),
-        the smallest rate has a prefactor of 10^5, so the bound is vacuous for a hundred rounds. If the rate is larger
-        by a few per cent of 1 - r, the prefactor is about 3.
+        The rate to prove, below 1. If None, it is the smallest rate that can be proved. At critical damping (tuned
+        momentum), the smallest rate has a prefactor of 10^5, so the bound is vacuous for a hundred rounds. For a rate
+        that is larger by a few per cent of 1 - r, the prefactor is about 3.
 
     Returns
     -------
@@ -108,7 +109,7 @@ def heavy_ball_at(
     momentum, condition_number, proportion, step_size
         See ``heavy_ball_rate``.
     norm
-        Whether to use only Lyapunov functions that are squared norms (c_0 = c_1 = 0). Under such a norm, the squares of
+        Whether to use only Lyapunov functions that are squared norms (c_0 = c_1 = 0). For such a norm, the squares of
         independent disturbances add up.
 
     Returns
@@ -146,10 +147,10 @@ class _Prover:
         self.search = Search(parameters, disturbance=disturbance, norm=norm)
 
     def least(self, quadratic_rate: Fraction) -> HeavyBallRate | None:
-        """Find the smallest rate that can be proved, up to the resolution.
+        """Find the smallest provable rate, up to the resolution.
 
-        The rate on quadratics is a lower bound. The search starts at the smallest rate that the solver claims, and
-        increases the rate until a proof is found.
+        The rate on quadratics is a lower bound. The search begins at the smallest rate for which the solver finds a
+        margin, and increases the rate until a proof succeeds.
         """
         digits = RATE_DIGITS + max(0, math.ceil(-4 - math.log10(1 - quadratic_rate)))
         scale = 10**digits
@@ -166,9 +167,9 @@ class _Prover:
         return None
 
     def least_claimed(self, low: float, high: float) -> float | None:
-        """Find, with bisection, the smallest rate for which the solver claims a margin.
+        """Find the smallest rate for which the solver finds a margin, by bisection.
 
-        Return None if none is below 1.
+        The result is None if there is no such rate below 1.
         """
 
         def has_margin(square: float) -> bool:
@@ -187,7 +188,7 @@ class _Prover:
         return math.sqrt(right)
 
     def prove(self, rate: Fraction) -> HeavyBallRate | None:
-        """Prove a given rate with the smallest provable prefactor; return None if no proof is found."""
+        """Prove a given rate with the smallest provable prefactor, or return None if no proof is found."""
         for candidate in self.search.candidates(rate):
             found = proved(self.parameters, rate, *candidate, disturbance=self.disturbance)
             if found is not None:

@@ -15,34 +15,34 @@ from clusterproof.theory.rates.energy import LINES, Line, Numbers, conditions_of
 from clusterproof.theory.rates.parameters import Parameters
 
 DIGITS = 12
-"""Number of significant digits of the Lyapunov function, relative to its largest number."""
+"""Number of significant digits of the Lyapunov function, relative to its largest coefficient."""
 MORE = Fraction(10**6 + 1, 10**6)
-"""Factor for the Lyapunov function, and for prefactors that hold with equality, so that proofs have a margin."""
+"""Factor for the Lyapunov function, and for prefactors of inequalities that would be tight, as a margin for proofs."""
 GRADIENT_PART = (2, 4, 5)
 """Indices of the entries of the matrix that multiply the gradient."""
 UNITS = [(tuple(row[:6]), tuple(row[6:])) for row in np.eye(8, dtype=int).tolist()]
-"""Lyapunov functions with a single nonzero number: each entry of the matrix, then each weight."""
+"""Lyapunov functions with a single nonzero coefficient: each entry of the matrix, then each weight."""
 LYAPUNOV = slice(2, 10)
-"""Indices of these numbers among the unknowns of the semidefinite program."""
+"""Indices of these coefficients among the unknowns of the semidefinite program."""
 SHARES = (0.001, 0.01, 0.1, 0.3, 0.6, 0.9, 0.99)
-"""Shares of the largest margin to keep for the exact proof, in the order of the attempts."""
+"""Shares of the largest margin to reserve for the exact proof, in the order of the attempts."""
 
 
 @lru_cache(maxsize=16)
 def _forms(parameters: Parameters, line: Line) -> _Forms:
-    """Return the forms of a line, which are computed once and used for all rates."""
+    """Return the forms of a line. They are computed once for all rates."""
     return _Forms(parameters, line)
 
 
 class _Forms:
-    """The two sides of a line in floats: one form for each of ``UNITS``, and the conditions of the class.
+    """The two sides of a line as quadratic forms in floats, one for each of ``UNITS``, and the conditions of the class.
 
     Parameters
     ----------
     parameters
         The dynamics.
     line
-        The line, which is evaluated at r = 1 and C_0 = 1.
+        The line. It is evaluated for r = 1 and C_0 = 1.
     """
 
     def __init__(self, parameters: Parameters, line: Line) -> None:
@@ -61,7 +61,7 @@ class _Forms:
 
 
 class Search:
-    """Search for Lyapunov functions V of given dynamics that may contract, in floats.
+    """Search, in floats, for Lyapunov functions V that decrease under the given dynamics.
 
     The unknowns are a margin t, the largest s with V >= s |x_t - x*|^2, P, c, C_0^2, and the multipliers of three
     claims.
@@ -71,9 +71,9 @@ class Search:
     parameters
         The dynamics.
     disturbance
-        Whether to restrict V to the form that bounds the effect of disturbances.
+        Whether to restrict V to functions that also bound the effect of disturbances.
     norm
-        Whether to restrict V further to squared norms, without function values.
+        Whether to restrict V to squared norms, without function values.
     """
 
     def __init__(self, parameters: Parameters, *, disturbance: bool, norm: bool = False) -> None:
@@ -82,12 +82,12 @@ class Search:
         self._lines = [_forms(parameters, line) for line in LINES]
 
     def margin(self, rate_squared: float) -> float | None:
-        """Return the largest margin of the forms for contraction and distance (trace 1), or None if this fails."""
+        """Return the largest margin of the forms for contraction and distance (trace 1), or None if there is none."""
         found = self._solve(rate_squared, constants=False)
         return None if found is None else float(found[0])
 
     def candidates(self, rate: Fraction) -> Iterator[tuple[list[Fraction], list[Fraction]]]:
-        """Yield P and c, rounded to fractions; candidates with small prefactors come first.
+        """Yield P and c, rounded to fractions, in the order of increasing prefactors.
 
         The program fixes C_0^2 (with disturbances, C_0^2 + C_1^2) to 1 and t to a share of its largest value, and
         maximises s. If V is scaled such that V >= |x_t - x*|^2, the prefactor is 1 / sqrt(s).
@@ -114,7 +114,7 @@ class Search:
     def _solve(
         self, rate_squared: float, *, constants: bool, margin: float | None = None
     ) -> np.ndarray | None:
-        """Maximise t, or maximise s for a given t.
+        """Solve the semidefinite program: maximise t, or maximise s for a given t.
 
         The sum of the constants, or the trace of the form for the distance, is 1.
         """
@@ -180,7 +180,7 @@ class Search:
 def least_prefactor_squared(
     parameters: Parameters, matrix: Sequence[Fraction], weights: Sequence[Fraction]
 ) -> Fraction | None:
-    """Approximate the smallest C_0^2 with V(x, x) <= C_0^2 |x - x*|^2; return None if the solver fails."""
+    """Approximate the smallest C_0^2 with V(x, x) <= C_0^2 |x - x*|^2, or return None if the solver fails."""
     line = _forms(parameters, start)
     known = np.array([float(each) for each in (*matrix, *weights)])
     scale = np.abs(known).max()

@@ -1,4 +1,4 @@
-"""A bound on one round of an algorithm for any number of clients, with statement, claim and check."""
+"""A bound on one round of an algorithm for any number of clients, with its statement, its claim and its check."""
 
 from __future__ import annotations
 
@@ -55,10 +55,9 @@ OF_MEAN = """    for slack in mean_slacks(f, means, SMOOTHNESS, STRONG_CONVEXITY
 class RoundRate:
     """A bound on one round, and its proof, in fractions.
 
-    D^2 is |x - x*|^2 before the round, and D+^2 is the same after the round (for ProxSkip, both are means over
-    clients). G is the mean of |grad f_i(x*)|^2 (zeta*^2). For SCAFFOLD, G is the mean of |c_i - c - grad f_i(x*)|^2
-    before the round, and G+ is the same mean after the round. For ProxSkip, these are means of |h_i - grad f_i(x*)|^2.
-    The bound is::
+    D^2 and D+^2 are |x - x*|^2 before and after the round. For ProxSkip, both are means over clients. G is the mean
+    of |grad f_i(x*)|^2 (zeta*^2). For SCAFFOLD, G is the mean of |c_i - c - grad f_i(x*)|^2 before the round, and G+
+    is the same mean after the round. For ProxSkip, these are means of |h_i - grad f_i(x*)|^2. The bound is::
 
         E D+^2 + weight G+ <= rate D^2 + constant G
 
@@ -72,8 +71,8 @@ class RoundRate:
         The number a >= 0 for SCAFFOLD and ProxSkip, otherwise 0. If constant = rate * weight, the bound is a rate for
         D^2 + weight G.
     multipliers
-        Multipliers lambda_ab >= 0, indexed by the names of the conditions in ``TracedRounds``; missing multipliers are
-        0.
+        Multipliers lambda_ab >= 0, indexed by the names of the conditions in ``TracedRounds``. Missing multipliers
+        are 0.
     """
 
     round: Round
@@ -118,9 +117,9 @@ class RoundRate:
         )
 
     def failures(self) -> Iterator[str]:
-        """Check the conditions of the proof in exact arithmetic, and yield each failing one.
+        """Check the conditions of the proof in exact arithmetic, and yield the conditions that are not satisfied.
 
-        The kernel checks the same.
+        The kernel checks the same conditions independently.
         """
         round_, multipliers = self.round, self.multipliers
         if round_.local_steps > MAX_LOCAL_STEPS:

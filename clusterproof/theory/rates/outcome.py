@@ -1,4 +1,4 @@
-"""Results of a search: a rate of heavy ball, or the reason why none was found; and claims for the kernel."""
+"""Results of a search: a rate of heavy ball with claims for the kernel, or the reason why no rate was found."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from clusterproof.theory.rates.parameters import Parameters
 from clusterproof.user_files import file_of
 
 NAME = "rate"
-"""Name of the file with claims, and also the part of the claims' ids before the slash."""
+"""Name of the file with claims, and part of the claims' ids before the slash."""
 
 
 @dataclass(frozen=True)
@@ -44,7 +44,7 @@ class ClaimsFile:
     def verdicts(self) -> list[Verdict]:
         """Return the kernel's verdict on every claim.
 
-        It is *certified* if the kernel accepts the evidence for all lines.
+        The verdict is *certified* if the kernel accepts the evidence for all lines.
         """
         with stated(self.source) as claims:
             return [self._verdict(claim) for claim in claims]
@@ -80,7 +80,7 @@ class ClaimsFile:
 
 @contextmanager
 def stated(source: str) -> Iterator[list[Claim[..., Any]]]:
-    """Register the claims of a source temporarily, without claims from users' files, and yield them."""
+    """Yield the claims of a source text, which are registered only inside the ``with`` block."""
     before = dict(REGISTRY)
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / f"{NAME}.py"
@@ -96,12 +96,12 @@ def stated(source: str) -> Iterator[list[Claim[..., Any]]]:
 
 @dataclass(frozen=True)
 class NoRate:
-    """The result of a search that found no proof; its truth value is false.
+    """The result of a search that found no proof. Its truth value is false.
 
     Attributes
     ----------
     reason
-        One sentence. Only an outcome that names a function means that the method diverges on this function.
+        One sentence. The method is known to diverge only if the sentence names a function on which it diverges.
     """
 
     reason: str
@@ -132,14 +132,14 @@ class HeavyBallRate(ABC):
     disturbance: Fraction | None
 
     members: ClassVar[str]
-    """Description of the functions to which the rate applies; it calls the function phi."""
+    """Description of the functions phi to which the rate applies."""
     of_disturbance: ClassVar[str]
     """A sentence about the effect of a disturbance, in which braces replace the constant."""
 
     @property
     @abstractmethod
     def claims_file(self) -> ClaimsFile:
-        """The claims that together state the rate, and evidence with which the kernel certifies these claims."""
+        """The claims that together state the rate, and their evidence for the kernel."""
 
     @property
     def is_norm(self) -> bool:

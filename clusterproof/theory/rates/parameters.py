@@ -18,7 +18,7 @@ _FRACTION = re.compile(r"[+-]?\d+/\d+", re.ASCII)
 
 @dataclass(frozen=True, kw_only=True)
 class Parameters:
-    """Parameters of heavy ball for one cluster: x_(t+1) = x_t - (S l / L) grad phi(x_t) + beta (x_t - x_(t-1)).
+    """The parameters of heavy ball for one cluster, x_(t+1) = x_t - (S l / L) grad phi(x_t) + beta (x_t - x_(t-1)).
 
     Attributes
     ----------
@@ -71,7 +71,7 @@ class Parameters:
 
     @property
     def normalised(self) -> tuple[Fraction, Fraction, Fraction]:
-        """The values of beta, 1 / kappa and S l, which determine the rate."""
+        """The values of beta, 1 / kappa and S l, on which the rate depends."""
         return self.momentum, 1 / self.condition_number, self.largest
 
 
@@ -83,8 +83,8 @@ def exact(argument: str, value: object) -> Fraction:
     argument
         Name of the argument, for the error message.
     value
-        An integer, a fraction, a float, or a string such as ``"0.1"`` or ``"1/3"``. A float stands for its shortest
-        decimal representation, so 0.1 is 1/10.
+        An integer, a fraction, a float, or a string such as ``"0.1"`` or ``"1/3"``. A float is replaced by its
+        shortest decimal representation, so 0.1 becomes 1/10.
 
     Raises
     ------

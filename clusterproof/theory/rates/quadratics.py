@@ -1,24 +1,26 @@
 """Rates of heavy ball on quadratics, for every eigenvalue in an interval: claims and proofs.
 
-Let a = step * eigenvalue and A = 1 + beta - a. A mode follows e_(t+1) = A e_t - beta e_(t-1). With numbers p and k, let
+Let a = step size * eigenvalue and A = 1 + beta - a. Along an eigenvector, e_(t+1) = A e_t - beta e_(t-1). For numbers
+p and k, let
 
     V(e, d) = e^2 + p d^2 - k A e d = c(A) e^2 + p (d - k A e / (2 p))^2,     c(A) = 1 - k^2 A^2 / (4 p).
 
-Then V is at least c(A) e^2. Without momentum (d = e), V is (1 + p - k A) e^2. After a unit impulse (e = 1, d = 0), V is
-1. With gamma = r^2 p - beta^2, q = beta - k (r^2 + beta) / 2, alpha = r^2 - p and zeta = 1 - k + q^2 / gamma,
+Then V is at least c(A) e^2. Without initial momentum (d = e), V is (1 + p - k A) e^2. After a unit impulse (e = 1, d
+= 0), V is 1. With gamma = r^2 p - beta^2, q = beta - k (r^2 + beta) / 2, alpha = r^2 - p and zeta = 1 - k + q^2 /
+gamma,
 
     r^2 V(e, d) - V(A e - beta d, e) = gamma (d + q A e / gamma)^2 + (alpha - zeta A^2) e^2,
 
-which is nonnegative for |A| <= X if gamma >= 0 and alpha >= zeta X^2. Let s = beta / r and X = r + s. At A = X, a mode
-has two parts, which shrink by r and s. For a share w, the mixture of their squares has p = w s^2 + (1 - w) r^2 and k =
-2 (w s + (1 - w) r) / X, and satisfies the conditions. For larger rates, and for a single eigenvalue, a search on grids
-finds better values of p and k. If all modes oscillate (A^2 <= 4 beta), p = beta and k = 1 meet the conditions for every
-r >= sqrt(beta).
+which is nonnegative for |A| <= X if gamma >= 0 and alpha >= zeta X^2. Let s = beta / r and X = r + s. For A = X, the
+recursion has the two real roots r and s. For any weight w in [0, 1], p = w s^2 + (1 - w) r^2 and k = 2 (w s + (1 - w)
+r) / X satisfy the conditions. For larger rates, and for a single eigenvalue, a search on grids finds better values of
+p and k. If all eigenvalues are underdamped (A^2 <= 4 beta), p = beta and k = 1 satisfy the conditions for every r >=
+sqrt(beta).
 
-Hence, for a start without momentum, |e_t| <= C_0 r^t |e_0| if 1 + p - k A <= C_0^2 c(A) for every eigenvalue. A unit
-impulse has an effect of at most C_1 r^t if 1 <= C_1^2 c(A). The two statements have separate values of p and k. In both
-inequalities, the right side minus the left side is concave in A. It therefore suffices that both hold at the ends of
-the interval.
+Hence, without initial momentum, |e_t| <= C_0 r^t |e_0| if 1 + p - k A <= C_0^2 c(A) for every eigenvalue. A unit
+impulse has an effect of at most C_1 r^t if 1 <= C_1^2 c(A). Both statements may use different values of p and k. In
+both inequalities, the right side minus the left side is concave in A. So it suffices to check the ends of the
+interval.
 """
 
 from __future__ import annotations
@@ -40,16 +42,16 @@ from clusterproof.theory.rates.parameters import Parameters, root_above, round_u
 RATE_DIGITS = 12
 CONSTANT_DIGITS = 9
 GAP = Fraction(1, 10**6)
-"""At critical damping, there is no finite prefactor for the exact rate q > 0; then r is q + (1 - q) * GAP."""
+"""At critical damping, the exact rate q > 0 has no finite prefactor, and r is q + (1 - q) * GAP."""
 
 
 def energy(e: Any, d: Any, trace: Any, form: Any) -> Any:
-    """Return V(e, d) for a mode with A = trace."""
+    """Return V(e, d) for an eigenvalue with A = ``trace``."""
     return e**2 + form[0] * d**2 - form[1] * trace * e * d
 
 
 def share(trace: Any, form: Any) -> Any:
-    """Return c(A), the least value of V(e, d) / e^2 over all d."""
+    """Return c(A), the smallest value of V(e, d) / e^2 over all d."""
     return 1 - form[1] ** 2 * trace**2 / (4 * form[0]) if form[0] > 0 else 1
 
 
@@ -112,9 +114,9 @@ SHARES = 8
 
 
 def best_rate(parameters: Parameters) -> Fraction | None:
-    """Return a proved rate on quadratics, which is the exact rate, rounded up; or None if there is none.
+    """Return the exact rate on quadratics, rounded up, with a proof, or None if no proof is found.
 
-    If a slightly larger rate has at most a tenth of the prefactor, the result is this larger rate.
+    If a slightly larger rate has at most a tenth of the prefactor, the function returns this larger rate.
     """
     beta = parameters.momentum
     root = root_above(beta, RATE_DIGITS)
@@ -159,7 +161,7 @@ def constants(
 
 
 def _contracts(beta: Fraction, rate: Fraction, traces: Sequence[Fraction], form: Form) -> bool:
-    """Return whether a round multiplies the energy by at most the squared rate, up to the largest |A|."""
+    """Return whether a round multiplies the energy by at most the squared rate, for all |A| up to the largest."""
     p, k = form
     gamma, q = rate**2 * p - beta**2, beta - k * (rate**2 + beta) / 2
     if gamma <= 0:
@@ -169,7 +171,7 @@ def _contracts(beta: Fraction, rate: Fraction, traces: Sequence[Fraction], form:
 
 
 def _searched(beta: Fraction, rate: Fraction, traces: Sequence[Fraction]) -> Iterator[Form]:
-    """Yield p and k from nested grids: pairs with nearly the smallest C_0, then pairs with nearly the smallest C_1."""
+    """Yield (p, k) from nested grids, first with nearly the smallest C_0, then with nearly the smallest C_1."""
     b, r, ends = float(beta), float(rate), np.array([float(trace) for trace in traces])[:, None, None]
     for start in (1.0, 0.0):
         low, high = np.zeros(2), np.array([r**2, 2.5])
@@ -192,7 +194,7 @@ def _searched(beta: Fraction, rate: Fraction, traces: Sequence[Fraction]) -> Ite
 
 
 def at_rate(parameters: Parameters, rate: Fraction) -> QuadraticRate | None:
-    """Prove a given rate on quadratics; return None if the proof fails.
+    """Prove a given rate on quadratics, or return None if the proof fails.
 
     Parameters
     ----------
@@ -222,7 +224,7 @@ class QuadraticRate(HeavyBallRate):
 
     @property
     def claims_file(self) -> ClaimsFile:
-        """The claims that together state the rate, with sums of squares where a claim needs one."""
+        """The claims that together state the rate, with sums of squares for claims that need them."""
         parameters, known = self.parameters, constants(self.parameters, self.rate)
         assert known is not None, "the rate was proved"
         (_, rest), (_, impulse) = known
@@ -276,8 +278,8 @@ def _blocks_of_distance(beta: Fraction, form: Form) -> list[Exact]:
 def _blocks_of_contraction(parameters: Parameters, rate: Fraction, form: Form) -> list[Exact]:
     """Return gamma (d + q A e / gamma)^2 and (alpha - zeta A^2) e^2, as terms.
 
-    With A^2 = X^2 - (X - A)(X + A), the second term is a sum of products. X - A and X + A are distances to an end of
-    the range of a, plus constants.
+    Since A^2 = X^2 - (X - A)(X + A), the second term is a sum of products. X - A and X + A are distances of a from an
+    end of its range, plus constants.
     """
     beta = parameters.momentum
     p, k = form
@@ -311,7 +313,7 @@ def _scaled(block: Exact, unit: Fraction) -> dict[str, Any]:
 
 
 def _real_root(curvature: Fraction, momentum: Fraction) -> float:
-    """Return the larger modulus of a mode's real roots, or 0 if the roots are not real."""
+    """Return the larger modulus of the real roots for one eigenvalue, or 0 if the roots are not real."""
     half_trace = abs(1 + momentum - curvature) / 2
     discriminant = half_trace**2 - momentum
     return float(half_trace) + math.sqrt(discriminant) if discriminant >= 0 else 0.0

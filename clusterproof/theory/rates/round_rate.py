@@ -44,12 +44,13 @@ def round_rate(
         See ``Round``. Values are numbers, or strings such as ``"1/64"``, and are used exactly. At most ``MAX_SEARCHED``
         local steps are allowed.
     step_size, server_step_size, sampling, proximal, probability
-        See ``Round``; values have the same form.
+        See ``Round``. Values have the same form.
     option
-        Option of SCAFFOLD; None stands for II.
+        Option of SCAFFOLD. If None, it is II.
     rate
-        The rate rho, for which the smallest constant is proved. If None, FedAvg and FedProx use the rate with the
-        smallest rho D^2 + c zeta*^2. SCAFFOLD and ProxSkip use the smallest rate with constant = rho weight.
+        The rate rho, for which the function proves the smallest constant. If None, it is the rate with the smallest
+        rho D^2 + c zeta*^2 for FedAvg and FedProx, and the smallest rate with constant = rho weight for SCAFFOLD and
+        ProxSkip.
     weight
         For SCAFFOLD and ProxSkip, the weight a of the control variates' error. If None, the weight is (K eta)^2 for
         option II, a third of this number for option I, and (eta / p)^2 for ProxSkip.
@@ -139,7 +140,7 @@ def make_round(
     smoothness, strong_convexity, local_steps
         See ``Round``.
     option
-        Option of SCAFFOLD; None stands for II.
+        Option of SCAFFOLD. If None, it is II.
     **numbers
         ``step_size``, ``server_step_size``, ``sampling``, ``proximal`` and ``probability``; see ``Round``.
 
@@ -162,7 +163,7 @@ def make_round(
 
 
 def default_weight(round_: Round) -> Fraction:
-    """Return the weight of the control variates' error in known rates of SCAFFOLD and ProxSkip; otherwise return 0."""
+    """Return the weight of the control variates' error in known rates of SCAFFOLD and ProxSkip, or 0."""
     if not round_.controls:
         return Fraction(0)
     if round_.probability is not None:
@@ -173,9 +174,9 @@ def default_weight(round_: Round) -> Fraction:
 def closed_form(round_: Round) -> RoundRate:
     """Return the exact rate of an iteration of ProxSkip: max {(1 - eta mu)^2, (eta L - 1)^2, 1 - p^2}.
 
-    Let I be the sum of the two interpolation inequalities between x* and x_i. For eta <= 2 / (L + mu), (1 - eta mu)^2
-    |dx|^2 - |dx - eta dg|^2 is 2 eta (1 - eta mu) I plus a square. For larger eta, the identity holds with eta L - 1 in
-    place of 1 - eta mu.
+    Proof: Let I be the sum of both interpolation inequalities between x* and x_i. For eta <= 2 / (L + mu), (1 - eta
+    mu)^2 |dx|^2 - |dx - eta dg|^2 is 2 eta (1 - eta mu) I plus a square. For larger eta, the identity holds with eta
+    L - 1 instead of 1 - eta mu.
     """
     assert round_.probability is not None
     kept = max(1 - round_.unit * round_.strong_convexity, round_.unit * round_.smoothness - 1)

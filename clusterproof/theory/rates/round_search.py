@@ -1,4 +1,4 @@
-"""Find multipliers for a round with Clarabel, round them to fractions, and keep them if the exact check succeeds."""
+"""Search for multipliers of a round with Clarabel, rounded to fractions and checked exactly."""
 
 from __future__ import annotations
 
@@ -16,10 +16,10 @@ from clusterproof.theory.rates.rounds import Round
 from clusterproof.theory.rates.traced_rounds import TracedRounds, trace_rounds
 
 SLACKS = (Fraction(1, 10**4), Fraction(1, 10**3), Fraction(1, 10**2))
-"""Relative increases of the smallest constant, in the order of attempts; they leave room to round the multipliers."""
+"""Relative increases of the smallest constant, as a margin for rounding the multipliers, in the order of attempts."""
 
 SMALL = Fraction(1, 1000)
-"""Share of a round's decrease of the distance that is added to the constant when margins are computed."""
+"""Share of the decrease of the distance in a round that is added to the constant in the computation of margins."""
 
 MAX_SCALE = 1e4
 """Largest D^2 / G in the program, in units of the step size.
@@ -28,7 +28,7 @@ For larger values, the best rate changes by at most 1e-8.
 """
 
 MEAN = ("mean 0", "mean 1")
-"""Names of the conditions on the clients' mean loss: between the start and x*, and between x* and the start."""
+"""Names of the two interpolation conditions on the clients' mean loss between the initial model and x*."""
 
 DIGITS = 12
 """Number of decimals of a multiplier."""
@@ -43,14 +43,14 @@ def prove_round(
     weight: Fraction = Fraction(0),
     ratio: Fraction | None = None,
 ) -> RoundRate | None:
-    """Return a bound rate D^2 + constant G close to the smallest such bound, in units of the round's parameters.
+    """Return a bound rate D^2 + constant G close to the smallest such bound.
 
     Parameters
     ----------
     round_
         The round.
     distance, disagreement
-        D^2 and G for which the bound should be as small as possible.
+        D^2 and G , for which the bound should be as small as possible.
     rate
         The rate. If None, it is the rate with the smallest bound.
     weight
@@ -84,7 +84,7 @@ def prove_round(
         constant = Fraction(best[1])
     for slack in SLACKS:
         if scaled is None:
-            # if the constant can be 0, the program has interior points only with a margin in the rate
+            # if the constant can be 0, the program has interior points only for rates with a margin
             proved_rate = rate if given else rounded_up(rate + SMALL * slack * abs(1 - rate))
             margin = SMALL * abs(rate - 1) * Fraction(scale)
             proved = rounded_up(constant + slack * (constant + margin))
@@ -146,7 +146,7 @@ class Search:
     def least(
         self, goal: tuple[float, float], *, rate: Fraction | None = None, ratio: float | None = None
     ) -> tuple[float, float] | None:
-        """Minimise goal[0] gain + goal[1] constant; return gain and constant, or None if the solver fails.
+        """Minimise goal[0] gain + goal[1] constant, and return gain and constant, or None if the solver fails.
 
         Parameters
         ----------
@@ -203,7 +203,7 @@ class Search:
 
 
 def balanced(traced: TracedRounds, multipliers: np.ndarray) -> dict[str, Fraction]:
-    """Round the multipliers, and add multipliers for pairs with x* such that all function values cancel."""
+    """Round the multipliers, and add multipliers for pairs with x* that make all function values cancel."""
     scale, surplus = 10**DIGITS, defaultdict[str, Fraction](Fraction)
     exact = {
         name: Fraction(round(max(number, 0.0) * scale), scale)

@@ -23,7 +23,7 @@ class Algorithm(StrEnum):
 
 
 class ClientClass(StrEnum):
-    """Classes of the clients' losses f_i; f is the mean of the losses."""
+    """Classes of the clients' losses f_i, whose mean is f."""
 
     STRONG = "strong"
     """Every f_i is L-smooth and mu-strongly convex."""
@@ -31,7 +31,7 @@ class ClientClass(StrEnum):
     CONVEX = "convex"
     """Every f_i is L-smooth and convex; f is mu-strongly convex.
 
-    Proofs use the strong convexity only between x* and the start of the round.
+    Proofs use the strong convexity only between x* and the model before the round.
     """
 
 
@@ -48,11 +48,11 @@ class Round:
     step_size
         eta, the size of a local step, or None for FedProx.
     local_steps
-        K, the number of local steps. It is 1 for FedProx and ProxSkip; a round of ProxSkip is one iteration.
+        K, the number of local steps. It is 1 for FedProx and ProxSkip. A round of ProxSkip is one iteration.
     server_step_size
-        eta_g, for FedAvg and SCAFFOLD; otherwise 1.
+        eta_g for FedAvg and SCAFFOLD, and 1 for other algorithms.
     sampling
-        theta = (N - S) / (S (N - 1)) in [0, 1], for FedAvg and FedProx; it is 0 if all clients take part.
+        theta = (N - S) / (S (N - 1)) in [0, 1], for FedAvg and FedProx. It is 0 if all clients take part.
     proximal
         m of FedProx, where clients minimise f_i + m/2 |. - x|^2 exactly, or None for other algorithms.
     probability
@@ -145,7 +145,7 @@ class Round:
 
     @property
     def controls(self) -> bool:
-        """Whether the algorithm has control variates; if so, their error takes the place of zeta*^2."""
+        """Whether the algorithm has control variates. If so, their error replaces zeta*^2."""
         return self.algorithm in (Algorithm.SCAFFOLD, Algorithm.PROXSKIP)
 
 

@@ -15,7 +15,7 @@ from clusterproof.theory.rates.parameters import Parameters, root_above
 
 PREFACTOR_DIGITS = 6
 MOVED = Fraction(10**5 + 1, 10**5)
-"""Factor for the disturbance constant, which holds with equality; with the factor, a proof has a margin."""
+"""Factor for the disturbance constant, whose inequality would be tight. The factor is a margin for proofs."""
 
 SOURCE = '''"""{statement}"""
 
@@ -71,7 +71,7 @@ class SmoothRate(HeavyBallRate):
 
     @property
     def numbers(self) -> Numbers:
-        """Values of the numbers that occur in the lines."""
+        """Values of the quantities in the lines."""
         momentum, _, step = self.parameters.normalised
         return Numbers(step, momentum, self.rate, self.prefactor, self.matrix, self.weights, self.disturbance)
 
@@ -102,7 +102,7 @@ def proved(
     *,
     disturbance: bool,
 ) -> SmoothRate | None:
-    """Prove a rate with a Lyapunov function, in exact arithmetic; return None if the proof fails."""
+    """Prove a rate with a Lyapunov function, in exact arithmetic, or return None if the proof fails."""
     least = least_prefactor_squared(parameters, matrix, weights)
     if least is None:
         return None

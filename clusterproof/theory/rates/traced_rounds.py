@@ -44,13 +44,13 @@ def setting_of(round_: Round, rounds: int | None, weight: Fraction) -> tuple[Any
 
 @lru_cache(maxsize=8)
 def trace_rounds(round_: Round, rounds: int | None = None, weight: Fraction = Fraction(0)) -> TracedRounds:
-    """Return the ``TracedRounds`` of a round, which all programs and proofs of the round share."""
+    """Return the ``TracedRounds`` of a round. The result is cached for all programs and proofs of the round."""
     return TracedRounds(round_, rounds, weight)
 
 
 MEAN, DEVIATION, NO_DIFFERENCE = "means", "deviations", "no difference"
 Parts = dict[tuple[str, int], Fraction]
-"""A vector as a combination of means, deviations, and differences that are 0. Each of these has a free vector."""
+"""A vector as a combination of free vectors: means, deviations, and differences that are 0."""
 
 
 class TracedRounds:
@@ -61,9 +61,9 @@ class TracedRounds:
     round_
         The round.
     rounds
-        Number of rounds of a run, in which control variates start at 0 and all clients start at the same point. If
-        there is more than one round, all clients take part. None stands for a round in the middle of a run, in which
-        ProxSkip's clients start at different points.
+        Number of rounds of a run, whose control variates are initially 0 and whose clients have one initial model. If
+        there is more than one round, all clients take part. If None, it is a single round in the middle of a run,
+        before which ProxSkip's clients have different models.
     weight
         Weight of the mean square of the control variates' error in the result, in units of the squared step size.
 
@@ -71,10 +71,10 @@ class TracedRounds:
     ----------
     conditions
         The interpolation conditions. In the kernel's names, ``0:i,j:0`` is the condition for the triplets i and j.
-        Triplet 0 is at x*, and all other triplets are in the order of the gradients. In the class "convex", ``mean 0``
-        and ``mean 1`` are the conditions on the clients' mean loss.
+        Triplet 0 belongs to x*, and all other triplets are in the order of the gradients. In the class "convex",
+        ``mean 0`` and ``mean 1`` are the conditions on the clients' mean loss.
     before, heterogeneity, after
-        |x - x*|^2 at the start, the mean square with the constant as factor, and the squares after the rounds.
+        |x - x*|^2 before the rounds, the mean square that the constant multiplies, and the squares after the rounds.
     means, apart
         The points that are means, and the points that are deviations.
     blocks
@@ -111,11 +111,12 @@ class TracedRounds:
             self._keep_split(mean, place, place + len(first) - 1)
 
     def _keep_split(self, mean: Point, place: int, of_apart: int) -> None:
-        """Express a vector as its mean plus its deviation, which have the indices ``place`` and ``of_apart``.
+        """Store a vector as its mean plus its deviation, with the indices ``place`` and ``of_apart``.
 
-        If the vector is a new gradient, the deviation takes the gradient's number. Otherwise the vector is a
-        combination of known vectors. The difference between the vector's mean and the combination of the known vectors'
-        means is 0: the difference is both a vector of means and a vector of deviations, so it is orthogonal to itself.
+        If the vector is a new gradient, the deviation gets the index of the gradient. Otherwise the vector is a
+        combination of known vectors. The difference between the vector's mean and the combination of the known
+        vectors' means is 0: the difference is both a vector of means and a vector of deviations, so it is orthogonal
+        to itself.
         """
         number, whole = _only(mean), self.apart[of_apart] + mean
         if not whole.terms.keys() <= self._parts.keys():
@@ -137,14 +138,14 @@ class TracedRounds:
         self._parts[number] = {**of_means, (NO_DIFFERENCE, number): Fraction(1)}
 
     def _keep(self, kind: str, vector: int, place: int) -> None:
-        """Store a mean or deviation that known vectors do not determine, with an index among vectors of this kind."""
+        """Store a mean or deviation that is no combination of known vectors, with its index among these vectors."""
         one: Terms = {place: Fraction(1)}
         self.blocks[kind].append(vector)
         self._faces[kind, vector] = (one, {}) if kind == MEAN else ({}, one)
         self._parts[vector] = {(kind, vector): Fraction(1)}
 
     def split(self, terms: Terms) -> Terms:
-        """Write a form in means and deviations, without products of a mean and a deviation, because they are 0."""
+        """Write a quadratic form in means and deviations, without products of a mean and a deviation, which are 0."""
         total: dict[Any, Fraction] = {}
         for key, value in terms.items():
             if len(key) < 2:
@@ -161,7 +162,7 @@ class TracedRounds:
         return {key: value for key, value in total.items() if value}
 
     def crossed(self, terms: Terms) -> Terms:
-        """Return a form's coefficients of <mean a, deviation b>, indexed by a and b; ``split`` omits these products."""
+        """Return the coefficients of <mean a, deviation b> in a quadratic form, which ``split`` omits."""
         total: dict[Any, Fraction] = {}
         for key, value in terms.items():
             if len(key) < 2:
