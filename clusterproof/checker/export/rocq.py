@@ -116,7 +116,10 @@ def rocq_file(claim: Claim[..., Any], text: str, record: Mapping[str, Any], word
         "",
         stated_line(text, record),
         "Not in this theorem:",
-        *(f"   - {each}" for each in omitted(claim, text, record)),
+        *(
+            textwrap.fill(each, WIDTH, initial_indent="   - ", subsequent_indent="     ")
+            for each in omitted(claim, text, record)
+        ),
         "",
         "The source of this theorem.",
         text,

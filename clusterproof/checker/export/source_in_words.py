@@ -67,7 +67,7 @@ def definitions_of(tree: ClaimTree, statement: str, line: str, function: str | N
 def plain(node: ast.AST) -> str:
     """Return the source of an expression, with fractions as quotients of numbers."""
     text = ast.unparse(_Quotients().visit(copy.deepcopy(node)))
-    return re.sub(r"\b(\d+) / (\d+)\b", r"\1/\2", text).replace("**", "^")
+    return re.sub(r"(?<!\*\* )\b(\d+) / (\d+)\b(?! \*\*)", r"\1/\2", text).replace("**", "^")
 
 
 class _Quotients(ast.NodeTransformer):

@@ -135,10 +135,7 @@ def _conclusion(tree: ClaimTree, record: Mapping[str, Any]) -> Iterator[str]:
     sign = SIGNS[call.func.id]
     terms = {each.arg: each.value for each in call.keywords if each.arg and each.arg not in OPTIONS}
     if sign == "=":
-        yield from (
-            " = ".join(map(plain, each.elts)) if isinstance(each, ast.Tuple) else plain(each)
-            for each in call.args
-        )
+        yield from map(_equation, call.args)
         return
     measured, *bounds = map(plain, call.args)
     for (
@@ -151,6 +148,16 @@ def _conclusion(tree: ClaimTree, record: Mapping[str, Any]) -> Iterator[str]:
     yield from (
         f"{name} = {plain(value)}" for name, value in terms.items() if name in bounds and plain(value) != name
     )
+
+
+def _equation(node: ast.expr) -> str:
+    """Return an argument of ``equal``: a pair, or a generator of pairs."""
+    match node:
+        case ast.Tuple(sides):
+            return " = ".join(map(plain, sides))
+        case ast.Starred(ast.GeneratorExp(ast.Tuple(sides), [ast.comprehension(target, iterated, [])])):
+            return f"{' = '.join(map(plain, sides))}, for each {plain(target)} in {plain(iterated)}"
+    return plain(node)
 
 
 def _calls(tree: ClaimTree, statement: str, words: tuple[str, ...]) -> list[ast.Call]:

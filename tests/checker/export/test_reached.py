@@ -10,7 +10,7 @@ from clusterproof.checker.export.claim_tree import ClaimTree
 from clusterproof.checker.export.exported import Decided
 from clusterproof.checker.export.folder import decided
 from clusterproof.checker.export.reached import reached
-from clusterproof.checker.export.source_in_words import definitions_of
+from clusterproof.checker.export.source_in_words import definitions_of, plain
 from clusterproof.checker.kernel import read
 from clusterproof.checker.kernel.evaluation import limited
 
@@ -123,3 +123,18 @@ def sides_of(text: str, record: dict[str, Any]) -> tuple[Any, ...]:
         line: Any = statement.evaluated(statement.space.read(record["instance"]))[0][record["line"]]
     assert line.is_broken()
     return tuple(map(str, line.slacks))
+
+
+@pytest.mark.parametrize(
+    ("source", "words"),
+    [
+        ("Fraction(1, 2) * x ** 2 / 2", "1/2 * x ^ 2 / 2"),
+        ("Fraction(1, 6 * n)", "1 / (6 * n)"),
+        ("Fraction(x)", "x"),
+        ("2 / 3 ** n", "2 / 3 ^ n"),
+        ("zip(a, b, strict=True)", "zip(a, b)"),
+        ("known(lambda: x + 1)", "x + 1"),
+    ],
+)
+def test_fractions_are_quotients_and_a_power_keeps_its_exponent(source: str, words: str) -> None:
+    assert plain(ast.parse(source, mode="eval").body) == words
