@@ -149,13 +149,13 @@ def composed(
 
 def _in_space(case: Case, witness: Witness) -> tuple[str, str] | None:
     """Return the proposition that a case's space contains some values, and the proof from an instance's section."""
-    space, made = case.applied("space"), witness.made
+    space, made = case.applied("ranges"), witness.made
     own, others = (list(scope.quantities.values()) for scope in (case.scope, made.scope))
     own = [name for name in own if name in space.split()]
     if witness.place is not None or case.applied("hypotheses") or not own or not set(own) <= set(others):
         return None
     parts = [f"{each}'" for each in BEFORE if made.has(each)]
-    unfolded = "cbv beta delta [space Proof_of_instance.space] in *"
+    unfolded = "cbv beta delta [ranges Proof_of_instance.ranges] in *"
     proof = f"destruct Proof_of_instance.admissible as ({' & '.join([*others, *parts])}). exists {', '.join(own)}."
     return f"exists {' '.join(own)} : R,\n  {space}", f"{proof} {unfolded}. tauto."
 
@@ -168,7 +168,7 @@ def module(name: str, lines: Sequence[str]) -> list[str]:
 def _single(case: Case) -> tuple[list[str], str, list[str]]:
     """Return the theorem of the only case."""
     own = " ".join(case.scope.quantities[q.name] for q in case.formulas.quantities)
-    parts = [each for each in map(case.applied, ("space", "branches")) if each]
+    parts = [each for each in map(case.applied, ("ranges", "branches")) if each]
     statement = " -> ".join([*parts, case.says()])
     return [], f"forall {own} : R,\n  {statement}" if own else statement, [f"exact {case.proof}."]
 
@@ -196,7 +196,7 @@ class _Whole:
         space, chosen = self._space, combinations(self._cases)
         own = " ".join(space.names.values())
         body = space.nested(chosen, self._leaf, {})
-        statement = f"forall {space.binder}, space {own} ->\n  {body}"
+        statement = f"forall {space.binder}, ranges {own} ->\n  {body}"
         proof = [f"intros {own} {space.pattern or '_'}.", *space.split(chosen, self._leaf_proof, {})]
         return space.lines, statement, proof
 
@@ -239,7 +239,7 @@ def _listed(cases: Sequence[Case]) -> tuple[list[str], str, list[str]]:
     for k, one in enumerate(chosen):
         paths = paths_of(cases, one, numbers)
         texts = [f"{words[own]} = {written(value)}" for own, value in paths[0][1].formulas.texts.items()]
-        spaces.append(" /\\ ".join([*texts, paths[0][1].applied("space") or "True"]))
+        spaces.append(" /\\ ".join([*texts, paths[0][1].applied("ranges") or "True"]))
         ways.append(f"{spaces[-1]} /\\ ({_ways(paths)})")
         known = [f"W'{i}" for i in range(len(texts))]
         step = "".join(f"(conj {each} " for each in (*known, "S'")) + "_" + ")" * (len(known) + 1)
@@ -248,17 +248,17 @@ def _listed(cases: Sequence[Case]) -> tuple[list[str], str, list[str]]:
             f"{{ {pattern}{chosen_from(k, len(chosen))}refine {step}.",
             *(
                 f"  {line}"
-                for line in _by_branches(paths, ["S'" if case.applied("space") else "" for _, case in paths])
+                for line in _by_branches(paths, ["S'" if case.applied("ranges") else "" for _, case in paths])
             ),
             "}",
         ]
     own = " ".join((*words.values(), *numbers.values()))
     several = "[S' | " * (len(chosen) - 1) + "S'" + "]" * (len(chosen) - 1)
-    text = f"Definition space {binder} : Prop :=\n  {one_of_several(spaces)}."
+    text = f"Definition ranges {binder} : Prop :=\n  {one_of_several(spaces)}."
     imports = ["From Coq Require Import String."] if words else []
     return (
         [*imports, text],
-        f"forall {binder}, space {own} ->\n  {one_of_several(ways)}",
+        f"forall {binder}, ranges {own} ->\n  {one_of_several(ways)}",
         [f"intros {own} {several}.", *proof],
     )
 

@@ -85,7 +85,7 @@ class Told:
         self._space = [f"S'{k}" for k in range(len(spaces))]
         intros = [*own]
         if spaces:
-            self._define("space", spaces)
+            self._define("ranges", spaces)
             intros.append(_pattern(self._space))
         told, supposed = [], [self._new("M") for _ in path.unknowns]
         for unknown, name in zip(path.unknowns, supposed, strict=True):
@@ -99,7 +99,7 @@ class Told:
             intros.append(_pattern([self._named(fact, "H") for fact in path.own]))
         told.append(self._define("conclusion", list(map(self._text, path.shown))))
         self._define("stated", ["\n  ".join(told)])
-        given = f"{self.applied('space')} -> " if spaces else ""
+        given = f"{self.applied('ranges')} -> " if spaces else ""
         statement = f"forall {' '.join(own)} : R, {given}{self.applied('stated')}"
         proof = [f"intros {' '.join(intros)}.", *self._path(path, supposed)]
         used = _used_by(values, "\n".join(self.definitions))

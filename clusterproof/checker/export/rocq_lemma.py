@@ -132,7 +132,7 @@ class Lemma:
         """Write the lemma, for use outside its section."""
         made = self.made
         names = " ".join(made.scope.quantities.values())
-        assumed, patterns = given(made, "space", "branches", "hypotheses")
+        assumed, patterns = given(made, "ranges", "branches", "hypotheses")
         values = made.values()
         links = conjunction([*made.links, *made.bounds, *made.supposed])
         goals, proofs = self.proof(blocks)
@@ -184,7 +184,7 @@ def given(made: Section, *wanted: str) -> tuple[list[str], str]:
     patterns = []
     for each in parts:
         names = [f"H'{k}" for k in made.places.get(each, ())]
-        if each == "space":
+        if each == "ranges":
             names = ["->" if k in made.chosen else f"S'{k}" for k in range(made.count(each))]
         patterns.append(f"({' & '.join(names)})" if len(names) > 1 else names[0])
     return list(map(made.applied, parts)), " ".join(patterns)

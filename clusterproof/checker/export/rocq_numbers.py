@@ -10,7 +10,7 @@ from clusterproof.checker.export.rocq_section import Section
 from clusterproof.checker.export.rocq_text import joined
 
 Record = Mapping[str, Any]
-BEFORE = ("space", "branches", "hypotheses")
+BEFORE = ("ranges", "branches", "hypotheses")
 
 
 def values_of(formulas: Formulas) -> dict[str, Any]:

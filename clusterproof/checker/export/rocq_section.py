@@ -95,7 +95,7 @@ class Section:
         self.places["hypotheses"] += range(len(facts), len(facts) + fails)
         distinct = dict.fromkeys(scope.fact(fact, holds=holds) for fact, holds in branches)
         self._propositions: dict[str, tuple[list[Written], Sequence[Any]]] = {
-            "space": (conditions, bounded),
+            "ranges": (conditions, bounded),
             "branches": (
                 [*distinct, *map(scope.fact, taken)],
                 [fact.slack for fact in (*(fact for fact, _ in branches), *taken)],

@@ -39,7 +39,7 @@ def on_symbols(exporter: Exporter, record: Record, name: str) -> list[str]:
                 is_its = len(several) == 1 and all(witness[n] == value for n, value in chosen.items())
                 if made is not None and is_its and case.proof == "certified":
                     witnessed = True
-                    if made.has("space") or made.facts:
+                    if made.has("ranges") or made.facts:
                         there = Witness(made, there_is(made, "Lemma admissible", flat(witness)), len(cases))
                 cases.append(case)
     if not witnessed:
@@ -99,7 +99,7 @@ def _applied(made: Section, name: str) -> str:
 def _none(made: Section) -> list[str]:
     """Write that one of the hypotheses fails at every value."""
     names = " ".join(made.scope.quantities.values())
-    assumed, patterns = given(made, "space", "branches")
+    assumed, patterns = given(made, "ranges", "branches")
     values, links = made.values(), conjunction(made.links)
     attempts = [f"exact H'{k}" for k in made.places["hypotheses"] if k >= len(made.facts)] + [
         f"refine (shows_ok entries (Never {made.scope.fact(fact)[1]}) ({values}) _ D' {links} H'{k});\n"

@@ -31,7 +31,7 @@ OWN = """
     Axiom CoFixpoint Definition Fixpoint Hypothesis Parameter Theorem Variable Type Set Prop SProp R Q Z S O
     as at by cofix else end exists exists2 fix for forall fun if IF in let match mod
     return struct then using where with pi ln sqrt sin cos exp pow Rabs Rmin Rmax
-    space hypotheses conclusion branches integer program given claim before env entries goal instances certified
+    space ranges hypotheses conclusion branches integer program given claim before env entries goal instances certified
     admissible violated vacuous theorems shown place
     string bool nat list option prod sum unit tt nil cons Some None True False true false not and or conj proj1 proj2
     fst snd eq eq_refl or_introl or_intror ex_intro Logic I INR IZR Rnot_le_lt Rle_antisym lra Case Lemma Formulas

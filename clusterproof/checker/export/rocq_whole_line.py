@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import re
+from collections.abc import Container, Sequence
 
 from clusterproof.checker.export.expressions import Expression, sides_of
 from clusterproof.checker.export.formulas import Exporter, Formulas
@@ -63,6 +64,11 @@ class _Stated:
         self.lines += [proposition("conclusion", concluded, []), "End Formulas."]
         self.names = [within + each for each in (*self.names, *self._slacks)]
         scope.module, self._scope = within, scope
+        self._value: dict[str, str] = {}
+
+    def share(self, value: int, users: Container[str]) -> None:
+        """Use definitions with a parameter, which is ``value`` in this case, and which ``users`` take."""
+        self._value = {each: f" {value}%nat" for each in self._slacks if each in users}
 
     @property
     def has_hypotheses(self) -> bool:
@@ -71,7 +77,43 @@ class _Stated:
 
     def applied(self, *words: str) -> list[str]:
         """Write propositions for use outside the section."""
-        return [self._scope.applied(each, self._slacks[each]) for each in words if each in self._slacks]
+        return [
+            self._scope.applied(each, self._slacks[each]) + self._value.get(each, "")
+            for each in words
+            if each in self._slacks
+        ]
+
+
+def _shared(stated: Sequence[_Stated], choices: Sequence[Chosen]) -> list[str]:
+    """Return the definitions of all cases as one list, or no lines if they differ by more than an exponent.
+
+    An exponent that equals a chosen integer in each case becomes a parameter.
+    """
+    texts = ["\n".join(each.lines) for each in stated]
+    if len(set(texts)) == 1:
+        return [*stated[0].lines]
+    for own in choices[0]:
+        values = [chosen[own] for chosen in choices]
+        parameter = f"{own}_as_exponent"
+        columns = [re.split(r"(\^ \d+)\b", text) for text in texts]
+        if len(set(map(len, columns))) > 1 or parameter in texts[0]:
+            continue
+        exponents = tuple(f"^ {value}" for value in values)
+        parts = [
+            f"^ {parameter}" if several == exponents else several[0]
+            for several in zip(*columns, strict=True)
+            if several == exponents or len(set(several)) == 1
+        ]
+        if len(parts) < len(columns[0]):
+            continue
+        text, users = "".join(parts), {parameter}
+        for each in re.finditer(r"^Definition (\w+).*?\.$", text, re.DOTALL | re.MULTILINE):
+            users |= {each[1]} if users & set(re.findall(r"\w+", each[0])) else set()
+        lines = text.split("\n")
+        for one, value in zip(stated, values, strict=True):
+            one.share(value, users)
+        return [*lines[:2], f"Variable {parameter} : nat. (* equals {own} *)", *lines[2:]]
+    return []
 
 
 def whole_line(
@@ -100,8 +142,10 @@ def whole_line(
         key_of(chosen): _Stated(formulas, f"Case_{k}." * is_nested)
         for k, (chosen, formulas) in enumerate(choices, start=1)
     }
-    definitions = list[str]()
-    for k, each in enumerate(stated.values(), start=1):
+    alike = {key_of(chosen): _Stated(formulas, "") for chosen, formulas in choices}
+    definitions = _shared([*alike.values()], [chosen for chosen, _ in choices]) if is_nested else []
+    stated = alike if definitions else stated
+    for k, each in enumerate([] if definitions else stated.values(), start=1):
         definitions += module(f"Case_{k}", each.lines) if is_nested else each.lines
     lines = list[str]()
     for k, case in enumerate(cases, start=1):
@@ -139,9 +183,9 @@ def whole_line(
     chosen = combinations(cases)
     statement = space.nested(chosen, text, {}) if is_nested else text({})
     supposed = [] if is_nested else stated_at({}).applied("hypotheses")
-    existing = " /\\ ".join([f"space {own}", *supposed])
+    existing = " /\\ ".join([f"ranges {own}", *supposed])
     made = witness.made
-    parts = [each for each in ("space", "branches", "hypotheses") if made.has(each)]
+    parts = [each for each in ("ranges", "branches", "hypotheses") if made.has(each)]
     given = " & ".join([*made.scope.quantities.values(), *(f"{each}'" for each in parts)])
     names = [] if is_nested else stated_at({}).names
     return [
@@ -152,14 +196,14 @@ def whole_line(
         *lines,
         *theorem(
             f"Theorem {name}",
-            f"(forall {space.binder}, space {own} ->\n  {statement}) /\\\n(exists {space.binder},\n  {existing})",
+            f"(forall {space.binder}, ranges {own} ->\n  {statement}) /\\\n(exists {space.binder},\n  {existing})",
             "split.",
             "{",
             f"intros {own} {space.pattern or '_'}.",
             *space.split(chosen, leaf, {}, is_nested=is_nested),
             "}",
             f"destruct {there}.admissible as ({given}).",
-            f"exists {', '.join(made.scope.quantities.values())}. cbv beta delta [{' '.join([*names, 'space'])}].",
+            f"exists {', '.join(made.scope.quantities.values())}. cbv beta delta [{' '.join([*names, 'ranges'])}].",
             f"cbv beta delta [{' '.join(f'{there}.{each}' for each in parts)}] in *.",
             f"{_unfolded(made.scope, f'{there}.')}decided_signs. tauto.",
         ),

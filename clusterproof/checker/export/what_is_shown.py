@@ -18,8 +18,8 @@ TREE = """The program is the part of the source that the line reaches, as a tree
 messages, no invariants, no other lines, and no values that are never read; an argument that is never read may be
 Absent. Names and texts stand in quotes; f $ [a; b] is a call, x <~ a assigns, and a .: "x" is an attribute."""
 OF_NUMBERS = [
-    (HYPOTHESES, "for all real numbers of the space that meet the hypotheses, and some numbers meet them."),
-    (NO_HYPOTHESES, "for all real numbers of the space, and the space has some."),
+    (HYPOTHESES, "for all real numbers in the ranges that meet the hypotheses, and some numbers meet them."),
+    (NO_HYPOTHESES, "for all real numbers in the ranges, and the ranges contain some."),
     (r"\bR(?:min|max|abs)\b", "Rmin, Rmax and Rabs are Rocq's."),
     (
         CASES,
@@ -39,7 +39,7 @@ of theirs (tuples.v).""",
 ]
 SENTENCES = {
     "instance": [
-        (ALWAYS, f"an instance of the space meets the hypotheses and breaks the line. {TREE}"),
+        (ALWAYS, f"an instance in the ranges meets the hypotheses and breaks the line. {TREE}"),
         (
             r"\bKnown_at\b",
             """A function of a class is given by its points, gradients and values, which meet the conditions of
@@ -78,8 +78,8 @@ for each path through the source's branches. Left out: that there are no other w
         ),
     ],
     "empty": [
-        (ALWAYS, "no real numbers of the space meet the hypotheses."),
-        (CASES, "The theorem states this about the whole space, in each case of the chosen quantities."),
+        (ALWAYS, "no real numbers in the ranges meet the hypotheses."),
+        (CASES, "The theorem states this about all ranges, in each case of the chosen quantities."),
     ],
     "dual": [
         (ALWAYS, "the line holds in every real inner product space and for every function of the class."),

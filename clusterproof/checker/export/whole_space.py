@@ -98,7 +98,7 @@ class WholeSpace:
         several = " /\\\n  ".join(f"({each})" if "\\/" in each else each for each in conditions) or "True"
         self.lines = [
             *(["From Coq Require Import String."] if self.words else []),
-            f"Definition space {self.binder} : Prop :=\n  {several}.",
+            f"Definition ranges {self.binder} : Prop :=\n  {several}.",
         ]
 
     def _conditions(self, q: Quantity) -> list[tuple[str, str]]:

@@ -18,7 +18,7 @@ from clusterproof.checker.export.exported import Decided
 from clusterproof.checker.export.folder import decided, folder_names, write_folder
 from clusterproof.checker.export.latex import of_verdict, page, text_of
 from clusterproof.checker.export.latex_squares import squares_in
-from clusterproof.checker.export.rocq_text import LIBRARY
+from clusterproof.checker.export.rocq_text import LIBRARY, PROOF
 
 NAMES = (
     "cfl-mgd/lemma-2",
@@ -108,6 +108,10 @@ def test_the_head_says_what_a_reader_compares(out: Path, tmp_path: Path) -> None
     assert "one of the cases applies" not in shown(out, "cfl_mgd_a7_step_at_least"), "it has no case"
     assert "meet the hypotheses" in shown(out, "cfl_mgd_a7_step_at_least")
     assert "meet the hypotheses" not in shown(tmp_path, "fedavg_theorem_4"), "it has none"
+    text = (tmp_path / "fedavg_theorem_4" / "fedavg_theorem_4.v").read_text().partition(PROOF)[0]
+    assert text.count("Definition rest_of ") == 1, (
+        "the cases differ only in an exponent, which is a parameter"
+    )
     assert "has no single meaning" in head(out, "cfl_mgd_a7_step_at_least_printed")
     assert "says nothing about the algorithm: a pair" in head(
         tmp_path, "fpfc_theorem_1_mapping_theta_beyond_lambda"

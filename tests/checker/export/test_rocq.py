@@ -530,7 +530,7 @@ def test_a_space_with_more_than_the_cases_is_refused(
     """That the cases are all of the space is proved: it may not grow."""
     answer(prelude, *{each.__name__: (each, record) for each, record in RIGHT}[function])
     text = (prelude / "proof.v").read_text()
-    before, space, after = text.rpartition("Definition space")
+    before, space, after = text.rpartition("Definition ranges")
     assert old in after
     (prelude / "proof.v").write_text(before + space + after.replace(old, new, 1))
     command = ["coqc", "-q", "-Q", ".", "Clusterproof", "proof.v"]
