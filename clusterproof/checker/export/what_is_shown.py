@@ -11,7 +11,7 @@ THEOREM = re.compile(r"^Theorem .*?\.$", re.DOTALL | re.MULTILINE)
 DEFINITION = re.compile(r"^(?:Definition|Fixpoint) (\w+).*?\.$", re.DOTALL | re.MULTILINE)
 PROGRAM = re.compile(r"^Definition the_(?:program|claim|instance) .*?\.$", re.DOTALL | re.MULTILINE)
 """A program and its data, whose words the head of the file explains."""
-HYPOTHESES, CASES, CHOICES = r"^Definition hypotheses\b", r"\bCase_\d", r"\bchoice\("
+HYPOTHESES, CASES, CHOICES = r"^Definition hypotheses\b", r"\bCase_\d|_as_exponent\b", r"\bchoice\("
 ALWAYS = ""
 NO_HYPOTHESES = rf"\A(?![\s\S]*{HYPOTHESES})"
 TREE = """The program is the part of the source that the line reaches, as a tree, which Rocq runs. The part has no
