@@ -10,9 +10,9 @@ from typing import Any
 from unittest.mock import patch
 
 import pytest
-from example_counts import LARGE
 from hypothesis import HealthCheck, settings
 from planting import planted
+from tiers import LARGE
 
 for profile, count in (("clusterproof", LARGE // 2), ("large", LARGE)):
     settings.register_profile(

@@ -8,10 +8,10 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from example_counts import examples
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from tiny_training import TINY, toml_of
+from small_training import TINY, toml_of
+from tiers import examples
 
 from clusterproof.algorithms import ALGORITHMS
 from clusterproof.commands.application import main

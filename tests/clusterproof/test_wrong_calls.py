@@ -16,7 +16,7 @@ import pytest
 from command_line import ROOT, contents, refused
 from hypothesis import strategies as st
 from planting import planted
-from tiny_training import TINY, toml_of
+from small_training import TINY, toml_of
 
 import clusterproof
 from clusterproof import CFLMGD, FedAvg, InvalidArgument, RegressionMixture, running, theorem

@@ -1,13 +1,19 @@
-"""Constants that code has of its own, such as a client's momentum, are named with their values."""
+"""Constants that code has of its own are named with their values; mistakes made in texts are seen and named."""
 
 import re
+import tomllib
+import types
+from pathlib import Path
 from typing import Any
 
+import clustered_by_hand
 import numpy as np
 import numpy_federated
 import pytest
+from tiers import slow_after
 
-from clusterproof.conformance import DEFINITIONS, conform
+from clusterproof.conformance import DEFINITIONS, check_names, conform
+from clusterproof.conformance.further_checks import CHECKS
 
 
 class FedProx(numpy_federated.FedProx):  # type: ignore[misc]
@@ -173,3 +179,52 @@ def test_agreement_in_single_precision_says_so_and_double_precision_sees_more() 
         optimiser = torch_optimiser(torch.optim.SGD, dtype=dtype, weight_decay=1e-5)
         report = conform(optimiser, "fedavg", checks=SHORT)
         assert (report.verdict, words in report.sentence) == (verdict, True), str(report)
+
+
+FOLDER = Path(clustered_by_hand.__file__).parent
+ROWS = tomllib.loads(Path(__file__).with_name("changed_texts.toml").read_text(encoding="utf-8"))["changes"]
+NAMES = {"PerFedAvg": "per-fedavg", "GradientLoss": "gradient-loss"}
+"""Algorithms that are not called like their classes."""
+
+LONGER = ("seven-clients", "many-rounds")
+"""Probes that take most of the time, and that few rows need."""
+
+
+def texts(row: dict[str, Any], key: str) -> list[str]:
+    return [row[key]] if isinstance(row[key], str) else row[key]
+
+
+def implementation(row: dict[str, Any]) -> Any:
+    """Return the class of a row, whose text has the row's changes."""
+    if row["source"].startswith("torch"):
+        pytest.importorskip("torch")
+    text = (FOLDER / f"{row['source']}.py").read_text(encoding="utf-8")
+    for old, new in zip(texts(row, "text"), texts(row, "new"), strict=True):
+        assert old in text, old
+        text = text.replace(old, new)
+    module = types.ModuleType("mutant")
+    exec(compile(text, "mutant.py", "exec"), module.__dict__)
+    return getattr(module, row["name"])
+
+
+@pytest.mark.parametrize(
+    "row", slow_after(9, "some take seconds", sorted(ROWS, key=lambda row: row["source"]))
+)
+def test_a_change_is_seen_and_named_if_it_is_known(row: dict[str, Any]) -> None:
+    start, algorithm = implementation(row), NAMES.get(row["name"], row["name"].lower())
+    settings, forms = row.get("settings", {}), row.get("forms", {})
+    names = check_names(DEFINITIONS[algorithm])[: -len(CHECKS)]
+    checks = [name for name in names if name not in LONGER or row.get("longer")]
+    report = conform(start, algorithm, settings=settings, checks=checks, explained="mistakes" in row)
+    assert report.verdict == row.get("verdict", "differs"), str(report)
+    assert row.get("words", "") in " ".join(str(report).split())
+    if report.verdict == "variant" and forms:
+        assert report.changed == forms
+        declared = {**settings, **forms}
+        again = conform(start, algorithm, settings=declared, checks=checks, explained=False)
+        assert again.verdict == "conforms"
+    elif "mistakes" in row:
+        named = [(one.mistakes, one.forms) for one in report.likely]
+        assert (tuple(row["mistakes"]), forms) in named if row["mistakes"] else named == [], str(report)
+    # one probe has more of everything: it does not tell which of them matters
+    assert "that differ are the runs with more than" not in report.sentence

@@ -1,4 +1,4 @@
-"""Statements about runs that no known mistake explains: true of every algorithm, and no coincidence."""
+"""Statements about runs that no known mistake explains, and which algorithm code is, if nobody says so."""
 
 from dataclasses import replace
 from typing import Any
@@ -6,7 +6,8 @@ from typing import Any
 import numpy as np
 import pytest
 
-from clusterproof.conformance import DEFINITIONS, conform
+from clusterproof.conformance import DEFINITIONS, conform, infer
+from clusterproof.conformance.definitions import KNOWN_MISTAKES
 from clusterproof.conformance.probes import SUPPORTS, Observed, Probe, make_probes, snapshots
 from clusterproof.conformance.symptoms import statements
 
@@ -90,3 +91,34 @@ def test_a_quantity_is_not_called_like_a_probe() -> None:
     first, *_ = statements(definition, runs, "float64")
     assert first.startswith("the quantities `groups`, `differences`, ")
     assert np.all([run.states[0]["model"].shape[0] == run.probe.task.clients for run in runs])
+
+
+@pytest.mark.slow(reason="several seconds")
+@pytest.mark.parametrize("algorithm", ["fedavg", "scaffold", "fedavgm"])
+def test_the_algorithm_is_inferred(algorithm: str) -> None:
+    reports = infer(DEFINITIONS[algorithm])
+    assert [report.algorithm for report in reports] == [algorithm]
+
+
+@pytest.mark.parametrize("explained", [True, False])
+def test_the_cause_of_a_difference_is_looked_for_unless_told_otherwise(explained: bool) -> None:
+    fault = KNOWN_MISTAKES["fedprox"]["prox-halved"].changes
+    report = conform(
+        lambda task, given: DEFINITIONS["fedprox"](task, given, [fault]), "fedprox", explained=explained
+    )
+    assert report.verdict == "differs"
+    assert bool(report.likely) is explained
+
+
+def test_what_is_declared_holds_for_every_algorithm_that_is_tried() -> None:
+    tried = set()
+
+    def start(task: Any, settings: dict[str, Any]) -> Any:
+        tried.add(task.labels is None)
+        return DEFINITIONS["local"](task, settings)
+
+    declared = {"supports": (), "dtype": "float32", "loss": "cross-entropy"}
+    start.conform_options = declared  # type: ignore[attr-defined]
+    reports = infer(start)
+    assert {(report.algorithm, report.dtype) for report in reports} == {("local", "float32")}
+    assert tried == {False}

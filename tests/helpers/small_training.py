@@ -1,8 +1,9 @@
 """A small training run, as words and as a configuration, and what it leaves."""
 
+import json
 import shlex
 import signal
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -59,3 +60,20 @@ def interrupted_at(count: int, times: int = 1) -> Any:
         return real(self, *arguments)
 
     return planted(ImageTask, "losses", losses)
+
+
+TINY: dict[str, dict[str, Any]] = {
+    "partition": {"name": "rotated-groups", "clusters": 2, "clients_per_cluster": 2, "images": 120},
+    "network": {"name": "mlp", "hidden": [4]},
+    "algorithm": {"name": "ifca", "averaging": "model", "local_steps": 2},
+    "training": {"rounds": 2, "checkpoint_every": 1, "threads": 1},
+}
+
+
+def toml_of(sections: Mapping[str, Mapping[str, Any]]) -> str:
+    """Write sections of numbers, texts and lists as TOML, which has them as JSON has."""
+    tables = (
+        "\n".join([f"[{section}]", *(f"{key} = {json.dumps(value)}" for key, value in table.items())])
+        for section, table in sections.items()
+    )
+    return "\n\n".join(tables) + "\n"

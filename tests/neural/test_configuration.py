@@ -7,10 +7,10 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from example_counts import examples
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from tiny_training import TINY
+from small_training import TINY
+from tiers import examples
 
 from clusterproof.algorithms import ALGORITHMS, FPFC, IFCA
 from clusterproof.common import InvalidArgument

@@ -7,12 +7,11 @@ from typing import Any
 import numpy as np
 import pytest
 import torch
-from example_counts import examples
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from small_images import client_data, load, module, plain_gradient, random_partition
-from small_training import configure
-from tiny_training import TINY
+from small_training import TINY, configure
+from tiers import examples
 from torch.nn.functional import cross_entropy
 
 from clusterproof.algorithms import ALGORITHMS, State

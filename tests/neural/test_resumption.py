@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 import pytest
 import torch
-from tiny_training import TINY
+from small_training import TINY
 
 from clusterproof.common import InvalidArgument
 from clusterproof.neural.checkpoint import Stored, digest

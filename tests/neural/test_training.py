@@ -13,8 +13,7 @@ import polars
 import pytest
 import safetensors.numpy
 import torch
-from small_training import Plant, contents, rounds_kept
-from tiny_training import TINY
+from small_training import TINY, Plant, contents, rounds_kept
 
 from clusterproof.algorithms import ALGORITHMS, IFCA, State, Task
 from clusterproof.common import InvalidArgument, Randomness

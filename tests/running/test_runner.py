@@ -5,11 +5,11 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from example_counts import examples
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from option_combinations import EVERY, UNDRAWN, describe, make_some
 from scipy import stats
+from tiers import examples
 
 from clusterproof.algorithms import ALGORITHMS, CFLMGD, IFCA, FedAvg, Local, Task
 from clusterproof.algorithms.participation import draw_participants

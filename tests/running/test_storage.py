@@ -10,9 +10,9 @@ from pathlib import Path
 import numpy as np
 import polars
 import pytest
-from example_counts import examples
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from tiers import examples
 
 from clusterproof.algorithms import CFLMGD
 from clusterproof.common import InvalidArgument

@@ -5,9 +5,9 @@ from functools import partial
 
 import numpy as np
 import pytest
-from example_counts import examples
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from tiers import examples
 
 from clusterproof.synthetic import QuadraticMixture, strategies
 

@@ -7,9 +7,9 @@ from dataclasses import replace
 import array_api_strict
 import numpy as np
 import pytest
-from example_counts import examples
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from tiers import examples
 
 from clusterproof.algorithms import CFLMGD
 from clusterproof.common.arrays import to_numpy

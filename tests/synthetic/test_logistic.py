@@ -1,5 +1,6 @@
-"""The logistic mixture with clients of their own in each replicate, and the law of its random targets."""
+"""The logistic mixture: clients in each replicate, the law of its targets; and the log-cosh mixture."""
 
+import dataclasses
 import math
 from dataclasses import replace
 
@@ -7,7 +8,7 @@ import numpy as np
 import pytest
 import scipy.stats
 
-from clusterproof.synthetic import LogisticMixture
+from clusterproof.synthetic import LogCoshMixture, LogisticMixture
 
 TASK = LogisticMixture.random(
     clusters=3, clients=8, dimension=4, condition_number=20, support=60, proportions=[5, 2, 1], seed=3
@@ -37,3 +38,27 @@ def test_drawn_targets_follow_the_logistic_law_of_a_parameter_with_the_given_nor
     length = scipy.stats.norm.expect(lambda z: z * np.tanh(signal * z / 2))
     for features, targets in zip(task.features, task.targets, strict=True):
         assert np.linalg.norm(targets @ features / rows) == pytest.approx(length, abs=5 * math.sqrt(3 / rows))
+
+
+def task_of(**changes: object) -> LogCoshMixture:
+    base = LogCoshMixture.random(clusters=2, clients=6, dimension=3, condition_number=8.0, width=0.3, seed=1)
+    return dataclasses.replace(base, **changes)
+
+
+def test_without_noise_a_client_errs_where_a_wrong_model_has_no_larger_loss() -> None:
+    task = task_of(noise=0.0)
+    models = task.optima + np.random.default_rng(0).normal(scale=task.separation / 3, size=(500, 2, 3))
+    losses = task.expected_loss(models, 0)
+    expected = np.stack([np.zeros(500), losses[:, 1] <= losses[:, 0]], axis=-1)
+    assert 0 < expected.sum() < 500
+    np.testing.assert_array_equal(task.misclassification_probability(models, 0), expected)
+
+
+def test_on_the_population_gradients_have_no_noise() -> None:
+    task, stream = task_of(data="population", noise=2.0), np.random.default_rng(0)
+    models, clients = task.optima + stream.standard_normal((2, 3)), np.array([5, 0])
+    expected = np.array([[task.expected_gradient(x, task.labels[i]) for x in models] for i in clients])
+    np.testing.assert_allclose(task.losses_and_gradients(models, clients, stream)[1], expected)
+    np.testing.assert_allclose(task.gradients(models, clients, stream), expected[[0, 1], [0, 1]])
+    sums = task.gradient_sums(models, clients, np.array([1, 1]), stream)
+    np.testing.assert_allclose(sums, [np.zeros(3), expected[:, 1].sum(axis=0)], atol=1e-15)

@@ -7,10 +7,10 @@ from typing import Any
 import numpy as np
 import pytest
 import scipy.stats
-from example_counts import examples
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from image_data import identify, is_well_formed, made_set, targets
+from tiers import examples
 
 from clusterproof.neural.data.loading import load
 from clusterproof.neural.partitions import PARTITIONS, partition

@@ -5,10 +5,10 @@ from fractions import Fraction
 import numpy as np
 import pytest
 import scipy.stats
-from example_counts import examples
 from hypothesis import given, reject, settings
 from hypothesis import strategies as st
 from image_data import identify, is_well_formed, made_set, targets
+from tiers import examples
 
 from clusterproof.common import InvalidArgument
 from clusterproof.neural.partitions import partition

@@ -4,10 +4,10 @@ import random
 
 import numpy as np
 import pytest
-from example_counts import examples
 from hypothesis import find, given, settings
 from hypothesis import strategies as st
 from hypothesis.vendor.pretty import pretty
+from tiers import examples
 
 from clusterproof import synthetic
 from clusterproof.common import InvalidArgument

@@ -7,10 +7,10 @@ import sys
 
 import numpy as np
 import pytest
-from example_counts import examples
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.spatial.distance import pdist
+from tiers import examples
 
 from clusterproof.synthetic import strategies
 from clusterproof.synthetic.strategies.common import draw_matrices, draw_optima

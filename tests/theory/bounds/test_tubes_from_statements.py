@@ -4,7 +4,7 @@ r_t uses y_k of rounds k < t only. So the statement is evaluated at the library'
 is at least bias + W there, then by induction the whole bound holds, and the recursion amplifies no error.
 W is a least value over b, c, g and eps. The library's search leaves the numbers that it found: the statement's formula
 at these must give the library's r up to its own rounding upwards (``ROUNDED``), which detects a wrong term of any form.
-Where only the bound is known, W lies between the infimum that ``norm_statement`` finds and 2 % above it.
+Where only the bound is known, W lies between the infimum that ``tube_statements`` finds and 2 % above it.
 """
 
 import math
@@ -14,7 +14,9 @@ import numpy as np
 import pytest
 import statements
 import tube_statements
-from norm_statement import (
+from test_bounds_from_statements import directions, distances
+from tube_statements import (
+    Arguments,
     ball_quantile,
     first_form,
     gamma,
@@ -23,8 +25,6 @@ from norm_statement import (
     second_form,
     third_form,
 )
-from test_bounds_from_statements import directions, distances
-from tube_statements import Arguments
 
 from clusterproof import theory
 from clusterproof.algorithms import CFLMGD

@@ -5,9 +5,9 @@ from fractions import Fraction
 import numpy as np
 import pytest
 from claims_of_rates import why_not
-from example_counts import examples
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
+from tiers import examples
 
 from clusterproof.common import InvalidArgument
 from clusterproof.theory.rates import HeavyBallRate, heavy_ball_at, heavy_ball_rate, lyapunov_matrix

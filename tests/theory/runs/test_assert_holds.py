@@ -7,10 +7,10 @@ from typing import Any
 
 import numpy as np
 import pytest
-from example_counts import examples
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.stats import norm
+from tiers import examples
 
 from clusterproof import theory
 from clusterproof.algorithms import CFLMGD, FedAvg
