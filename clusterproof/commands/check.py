@@ -260,7 +260,7 @@ def _begun(said: Iterator[tuple[str, Any]]) -> list[str]:
 
 
 def _answers(order: check_child.Order, *, headlines: bool) -> Iterator[tuple[str, Any]]:
-    """Yield the messages of ``check_child.answers`` for claims of the catalogue, from this process."""
+    """Yield the same messages as ``check_child.answers`` for claims of the catalogue, without a child process."""
     if headlines:
         chosen = [claim for claim in checker.catalogue() if claim.headline]
     else:

@@ -84,7 +84,7 @@ def in_child(argument: str, *codes: str | None) -> None:
 
 
 def ended_early(argument: str, given: Sequence[str], status: int) -> Exception:
-    """Return the error for a child that ended before the command."""
+    """Return the error for a child that ended before the command was done."""
     from clusterproof.common import InvalidArgument  # imports NumPy, which --help avoids
 
     if status < 0:

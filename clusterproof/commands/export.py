@@ -1,4 +1,4 @@
-"""The command ``export``: write the kernel's decisions to a folder that a referee checks without this program."""
+"""The command ``export``: write a folder with which a referee can verify the kernel's verdicts without this program."""
 
 from __future__ import annotations
 

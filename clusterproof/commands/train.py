@@ -297,7 +297,7 @@ def _overridden(
     Raises
     ------
     InvalidArgument
-        If neither the file's algorithm (network, partition) nor the new one has an option in the file.
+        If the file contains an option that neither its own algorithm, network or partition nor the new one has.
     """
     sections = {name: dict(table) if isinstance(table, dict) else table for name, table in stored.items()}
     for section in ("partition", "network", "algorithm"):
@@ -322,7 +322,7 @@ def _overridden(
 
 @contextmanager
 def _locating(given: Mapping[str, Any], source: Path | None) -> Iterator[None]:
-    """State the option or the file in errors of a configuration."""
+    """Add the option, or the configuration file, to the messages of errors in the block."""
     try:
         yield
     except InvalidArgument as error:

@@ -96,7 +96,7 @@ def replaced(name: str, new: Any, old: Any = None) -> Iterator[None]:
 
 @contextmanager
 def replaced_losses() -> Iterator[None]:
-    """Replace CrossEntropyLoss with MSELoss, for code that accepts no choice of loss.
+    """Replace CrossEntropyLoss with MSELoss, for code in which the loss is fixed.
 
     Afterwards restore ``torch.nn``, ``torch.nn.functional`` and the modules that imported either name.
     """
