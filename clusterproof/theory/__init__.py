@@ -1,4 +1,4 @@
-"""Claims about federated learning, the bounds that they need, and verdicts; names are imported on first use."""
+"""Claims about federated learning, bounds on runs, and stored verdicts. Names are imported on first use."""
 
 from clusterproof.public_names import attach
 

@@ -1,4 +1,4 @@
-"""Search for a run that breaks a bound. The search uses a claim about tasks, parameters, starts and rounds."""
+"""Search for a run that breaks a bound, over tasks, parameters, initial models and numbers of rounds."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ if TYPE_CHECKING:
 
 EVALUATIONS = 300
 REACH = 2
-"""Number of grid steps for starting models, on each side of the optima that the algorithm approximates."""
+"""Number of grid steps for initial models, on each side of the optima that the algorithm approximates."""
 
 
 def falsify(
@@ -57,32 +57,32 @@ def falsify(
     ----------
     bound
         Function of the task and the trace. It returns the allowed errors, which are nonnegative and broadcastable to
-        ``trace.errors``, (rounds + 1, P). It may instead return ``expectation(samples, ...)``, where the first axis of
-        the samples is the axis of replicates. It may state hypotheses with ``suppose``.
+        ``trace.errors``, (rounds + 1, P). Instead it may return ``expectation(samples, ...)``, where the first axis
+        of the samples is the axis of replicates. It may state hypotheses with ``suppose``.
     algorithm
-        An algorithm, or a function of the task that returns one. The function may have further parameters that are
-        annotated with ranges, as in a claim; the search also varies these parameters.
+        An algorithm, or a function of the task that returns one. The function may have other parameters that are
+        annotated with ranges, as in a claim. The search varies these parameters, as well.
     tasks
-        One task; a function that draws one from a generator, as for ``drawn``; or a Hypothesis strategy that draws
-        tasks, such as the strategies in ``synthetic.strategies``.
+        A task, a function that draws a task from a generator, as for ``drawn``, or a Hypothesis strategy for tasks,
+        for example from ``synthetic.strategies``.
     rounds
-        Largest number of rounds of a run, at least 1; the counterexample has the smallest number of rounds that breaks
-        the bound.
+        Largest number of rounds of a run, at least 1. The counterexample has the smallest number of rounds that
+        breaks the bound.
     starts
-        Function of the task that returns a strategy of starting models (P, d). If None, models start on a grid around
-        the optima that the algorithm approximates. The spacing of the grid is a quarter of the separation, or 1 for a
-        single cluster.
+        Function of the task that returns a strategy for initial models (P, d). If None, initial models are on a grid
+        around the optima that the algorithm approximates. The spacing of the grid is a quarter of the separation, or
+        1 for a single cluster.
     evaluations
-        Number of runs to try; only runs that meet the hypotheses count.
+        Number of runs to try. Only runs that satisfy the hypotheses count.
     replicates
-        Largest number of replicates of each run for a bound on an expectation. A run begins with 10 000 replicates, and
-        doubles this number as long as the confidence interval contains the bound. Fewer replicates decide only if the
-        samples have a ``range``.
+        Largest number of replicates of each run for a bound on an expectation. The search begins with 10 000
+        replicates of a run, and doubles this number as long as the confidence interval contains the bound. Fewer
+        replicates are conclusive only if the samples have a ``range``.
     seed
         Seed of the search and of the runs.
     measure
-        Name and function of (state, task), such as a Lyapunov function. The bound is then on this quantity instead of
-        the errors. The bound is then broadcastable to ``trace.measured[name]``, (rounds + 1, ...).
+        Name and function of (state, task), such as a Lyapunov function. In this case the bound is a bound on this
+        quantity instead of the errors, and is broadcastable to ``trace.measured[name]``, (rounds + 1, ...).
 
     Returns
     -------
@@ -190,7 +190,7 @@ class _Runs:
     def function(
         self, tasks: Range, rounds: int, starts: Callable[[Any], Any] | None, *, expected: bool
     ) -> Callable[..., Sides | Expectation]:
-        """Make the claim's function; the signature gives the ranges to search."""
+        """Make the function of the claim. Its signature contains the ranges to search."""
         parameters = self._parameters()
         ranges: dict[str, Any] = {"task": tasks, **parameters}
         ranges["start"] = drawn(
@@ -241,7 +241,7 @@ class _Runs:
         return made
 
     def _draw_start(self, starts: Callable[[Any], Any] | None, names: list[str]) -> Callable[..., np.ndarray]:
-        """Return a function that draws starting models for a given task and given parameters."""
+        """Return a function that draws initial models for a given task and given parameters."""
 
         def draw(stream: np.random.Generator, **earlier: Any) -> np.ndarray:
             task = earlier["task"]

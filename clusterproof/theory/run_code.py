@@ -1,4 +1,4 @@
-"""Write Python code that reproduces a run and shows that it breaks a bound."""
+"""Python code that reproduces a run and shows that the run breaks a bound."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The pages of FedAvg, FedProx and methods without known theorems: fixed points, rates and theorems."""
+"""The pages of FedAvg, FedProx and methods without theorems: fixed points, rates and theorems."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ from clusterproof.theory.runs.one_model import MEASURED
 
 
 def method_facts(of: MethodRun) -> Facts:
-    """Return the facts of a run of a method without known theorems."""
+    """Return the facts of a run of a method for which the library has no theorems."""
     task, run = head(of)
     results: list[Result] = [error_facts(of)]
     results += [] if of.rest is None else [rest_facts(of)]
@@ -104,7 +104,7 @@ def _dissimilarity(of: AveragingRun) -> Mapping[str, Value]:
 
 
 NEVER = Outcome("inconclusive")
-"""Outcome of theorems about kinds of runs that the library cannot make."""
+"""Outcome of theorems about runs that the library cannot simulate."""
 FEDPROX = (
     Theorem("fedprox/theorem-4", NEVER, _exact_solves, _dissimilarity),
     Theorem("fedprox/corollary-7", NEVER, _large_proximal_term, _dissimilarity),

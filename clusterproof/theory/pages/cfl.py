@@ -1,4 +1,4 @@
-"""The page of CFL: cuts, the resulting groups, and theorems about both."""
+"""The page of CFL: splits of clusters, the resulting groups, and theorems about both."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from clusterproof.theory.pages.records import Outcome
 from clusterproof.theory.runs.groups import CutRun
 
 STATIONARY = 1e-6
-"""Largest ratio of the mean update to any client's update, in norm, at which the pooled model counts as stationary."""
+"""The pooled model counts as stationary if this number times the smallest client update exceeds the mean update."""
 
 
 def _linkage_needs(run: CutRun, linkage: str) -> Iterator[Hypothesis]:
@@ -38,7 +38,7 @@ def _linkage_needs(run: CutRun, linkage: str) -> Iterator[Hypothesis]:
 
 
 def _linkage(run: CutRun) -> Outcome:
-    """Compare each cut of a run with the best cut, which is computed with a spanning tree."""
+    """Compare each split in a run with the best split, which a spanning tree determines."""
     found = [run.across(cut) for cut in run.cuts]
     worst = int(np.argmax([across - best for across, best, _, _ in found]))
     across, best, tolerance, _ = found[worst]
@@ -69,14 +69,14 @@ def _ids(run: CutRun) -> Outcome:
 
 
 def _before_the_first_cut(run: CutRun) -> Iterator[np.ndarray]:
-    """Yield for each run the clients' updates in the round of its first cut, or in the last round without cuts."""
+    """Yield for each run the clients' updates in the round of the first split, or in the last round without a split."""
     for one in range(run.runs):
         apart = [len(np.unique(groups)) > 1 for groups in run.labels[:, one]]
         yield run.updates(apart.index(True) if True in apart else len(apart) - 1, one)
 
 
 def _mean_and_least(updates: np.ndarray) -> tuple[float, float]:
-    """Return the length of the mean of updates (m, d), and the smallest length of an update."""
+    """Return the norm of the mean of updates (m, d), and the smallest norm of an update."""
     return float(np.linalg.norm(updates.mean(axis=0))), float(np.linalg.norm(updates, axis=-1).min())
 
 
@@ -94,7 +94,7 @@ def _cosine_needs(run: CutRun, kind: str) -> Iterator[Hypothesis]:
 
 
 def _cosine(run: CutRun) -> Outcome:
-    """Compare the cosines across clusters before the first cut with the cosines at a stationary point."""
+    """Compare the cosines across clusters before the first split with the cosines at a stationary point."""
     labels, value = run.task.labels, -1 / (run.task.clusters - 1)
     same = labels[:, None] == labels
     furthest, limit, seen = 0.0, 0.0, (0.0, 0.0)
@@ -188,7 +188,7 @@ def recursive_facts(run: CutRun) -> Facts:
 
 
 def _cuts(run: CutRun) -> Cuts:
-    """Return the facts about the cuts of the first run."""
+    """Return the facts about the splits of the first run."""
     own = [cut for cut in run.cuts if cut.run == 0]
     return Cuts(
         tuple(

@@ -44,7 +44,7 @@ from clusterproof.theory.runs.factor import last_rounds
 from clusterproof.theory.runs.run import FEWEST_RUNS
 
 BESIDE = ("cfl-mgd/theorem-a",)
-"""Theorems that appear only in the table of the page."""
+"""Theorems without a paragraph, which appear only in the table of the page."""
 
 D = "cfl-mgd/theorem-d"
 OPTION_1: dict[str, Value] = {
@@ -54,7 +54,7 @@ OPTION_1: dict[str, Value] = {
     "update_order": "momentum-first",
     "reset_momentum": False,
 }
-"""Settings of CFL-MGD that our theorem without noise requires."""
+"""Settings of CFL-MGD that our theorem for the case without noise requires."""
 
 
 def _printed_needs(run: ClusterRun) -> Iterator[Hypothesis]:
@@ -85,7 +85,7 @@ def _theorem_1(run: ClusterRun) -> Outcome:
 
 
 def lemma_2_on_run(run: ClusterRun) -> Outcome:
-    """Compare every round with the printed Lemma 2, error <= rate * error before + rho_0."""
+    """Compare every round with the printed Lemma 2: error <= rate * previous error + rho_0."""
     errors, one = run.errors, run.printed
     last = one.factor * float(errors[-2].max()) + one.floor if len(errors) > 1 else one.floor
     found = Outcome(
@@ -181,7 +181,7 @@ def _basin_needs(run: ClusterRun) -> Iterator[Hypothesis]:
 
 
 def _basin(run: ClusterRun) -> Outcome:
-    """Compare with ``ifca/basin``: if models start within Delta/(1 + sqrt(L/mu)), exact losses find all clusters."""
+    """Compare with ``ifca/basin``: IFCA finds all clusters from initial models within Delta/(1 + sqrt(L/mu))."""
     task, errors = run.task, run.errors
     kept = contraction(
         run.algorithm.step_size, task.proportions, task.strong_convexity, np.arange(len(errors))
@@ -239,7 +239,7 @@ def clustered_page(run: ClusterRun) -> Page:
 
 
 def _theorem_d(run: ClusterRun) -> tuple[Outcome, TraceBound | None, list[Compared]]:
-    """Return the outcome of Theorem D, for its bounds on error and deviation together, and the two bounds."""
+    """Return the joint outcome of Theorem D's bounds on the error and on the deviation, and both bounds."""
     found, allowed = outcome_of_claim(D, run, law_differs=run.law_differs)
     if allowed is None:
         return found, None, []
@@ -255,10 +255,10 @@ def _theorem_d(run: ClusterRun) -> tuple[Outcome, TraceBound | None, list[Compar
 
 
 def _choices(run: ClusterRun) -> Choices:
-    """Return which clusters were found, the number of wrong choices, and a choice's error probability at the start.
+    """Return which clusters were found, the number of wrong choices, and the initial probability of a wrong choice.
 
-    The last choices match models to clusters. If they give no match, a model belongs to the cluster with the optimum
-    nearest to the model's start.
+    The last choices determine which model belongs to which cluster. If they do not, a model belongs to the cluster
+    whose optimum is nearest to the initial model.
     """
     task, trace = run.task, run.trace
     ended, took_part = trace.last_assignments.reshape(-1, task.clients), run.votes >= 0
@@ -358,7 +358,7 @@ def _curve_d(run: ClusterRun, found: Outcome, bound: TraceBound, compared: Compa
 
 
 def _printed_curves(run: ClusterRun) -> tuple[Curve, Curve]:
-    """Return a curve for rho of Theorem 1, and a curve for the factor without rho."""
+    """Return a curve for rho of Theorem 1, and a curve for the factor of Theorem 1 without rho."""
     one, rounds = run.printed, np.arange(len(run.errors))
     level = "" if one.known else r"$\rho$, at least "
     words = rf"Theorem 1 (reading): error $\leq$ {level}{one.conclusion:.3g}"
@@ -370,7 +370,7 @@ def _printed_curves(run: ClusterRun) -> tuple[Curve, Curve]:
 
 
 def _picture(run: ClusterRun, bounds: tuple[Curve, ...]) -> ErrorPicture:
-    """Return the picture of the largest error of a model: the runs, the path without noise, and bounds."""
+    """Return the content of the figure: the largest error of a model in the runs and without noise, and bounds."""
     errors, several = run.errors.max(axis=-1), run.task.clusters > 1
     roles = {one.role for one in bounds}
     parts = [f"{run.name.upper()}: error of the run{'s' * (run.runs > 1)}"]

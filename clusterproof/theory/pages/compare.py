@@ -1,4 +1,4 @@
-"""``compare`` makes the page of a run; theorems about other options appear only in the table."""
+"""The function ``compare``, which makes the page of a run."""
 
 from __future__ import annotations
 
@@ -58,8 +58,7 @@ PAGES: dict[str, tuple[type[Run], Callable[[Any], Facts | Page]]] = {
     "fedlin": (CorrectedRun, corrected_facts),
     "proxskip": (RunOfCoins, skipping_facts),
 }
-"""For each dynamics, the class that computes the content of a run's page, and the function that returns the page or its
-facts."""
+"""For each algorithm, the class for its runs, and the function that returns the page of a run or its facts."""
 
 
 @checked
@@ -73,7 +72,7 @@ def compare(task: Mixture, trace: Trace, claims: Sequence[str] | None = None) ->
     trace
         The run.
     claims
-        Ids of further claims that bound runs, for example claims in your own file.
+        Ids of other claims that bound runs, for example claims in your own file.
 
     Returns
     -------
@@ -95,7 +94,7 @@ def compare(task: Mixture, trace: Trace, claims: Sequence[str] | None = None) ->
                 "claims", name, "must be the id of a claim that bounds runs", "leave it out"
             )
     run, page_of = Run(task, trace), _page_of(trace)
-    # theorems on CFL-MGD and IFCA assume equally many models and clusters
+    # theorems on CFL-MGD and IFCA assume one model per cluster
     fits = trace.errors is not None and trace.models.shape[-2] == task.clusters
     with np.errstate(all="ignore"):  # a diverged run may overflow
         if page_of is None or not hasattr(task, "optima") or (page_of[0] is ClusterRun and not fits):
@@ -114,7 +113,7 @@ def compare(task: Mixture, trace: Trace, claims: Sequence[str] | None = None) ->
 
 
 def short_facts(run: Run) -> Facts:
-    """Return facts about task, run and errors, and every bound of the catalogue that applies."""
+    """Return the facts about task, run and errors, and the outcome of every applicable bound of the catalogue."""
     judged = [outcome_of_claim(name, run)[0] for name, claim in REGISTRY.items() if claim.bound is not None]
     theorems = tuple(one for one in judged if one.outcome != "does not apply")
     results: list[Result] = []
@@ -151,7 +150,7 @@ def _why_none(run: Run) -> str:
 
 
 def _dynamics(trace: Trace) -> str:
-    """Return the name of the algorithm with the recursion that a run followed, or "" if it is unknown."""
+    """Return the name of the library's algorithm with the recursion of the run, or "" if it is unknown."""
     try:
         return dynamics_of(trace).name
     except InvalidArgument:

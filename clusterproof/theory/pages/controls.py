@@ -1,4 +1,4 @@
-"""Pages of methods with controls: SCAFFOLD, FedLin and ProxSkip."""
+"""Pages of methods with control variates: SCAFFOLD, FedLin and ProxSkip."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ from clusterproof.theory.runs.run import FEWEST_RUNS
 
 
 def _factors(of: CorrectedRun, theorem: RoundTheorem, values: np.ndarray | None) -> dict[str, Value]:
-    """Return numbers: the allowed factor per round, and the largest factor of the given lengths (rounds + 1, R)."""
+    """Return the factor per round that a theorem allows, and the largest factor of the norms (rounds + 1, R)."""
     assert theorem.rate is not None
     known: dict[str, Value] = {"(1 - eta mu)^K": float(theorem.rate(of.case)) ** 0.5}
     if values is not None:
@@ -44,7 +44,7 @@ def _factors(of: CorrectedRun, theorem: RoundTheorem, values: np.ndarray | None)
 
 
 def _scaffold(theorem: RoundTheorem) -> Theorem:
-    """Return the theorem on SCAFFOLD's Psi, over all rounds and in each round."""
+    """Return the theorem on SCAFFOLD's Psi, for all rounds together and for each round."""
 
     def says(of: CorrectedRun) -> Outcome:
         compared, roots = [of.compared(allowed_by(theorem, of))], None
@@ -61,7 +61,7 @@ def _scaffold(theorem: RoundTheorem) -> Theorem:
 
 
 def _fedlin(of: CorrectedRun) -> Outcome:
-    """Compare with ``fedlin/sharp`` over all rounds, and in each round with the term that the theorem does not use."""
+    """Compare with ``fedlin/sharp`` over all rounds, and in each round with the additional term of the claim."""
     allowed = allowed_by(fedlin.SHARP, of)
     rate = float(fedlin.SHARP.rate(of.case)) if fedlin.SHARP.rate is not None else 1.0
     spared = (of.local_steps * of.algorithm.step_size) ** 2 * (1 - rate) / 3
@@ -175,7 +175,7 @@ def _expectation(of: RunOfCoins, moments: np.ndarray | None) -> Told:
 
 
 def _rate(of: RunOfCoins, moments: np.ndarray | None) -> Rate:
-    """Return the factor of the runs, and the factor of the root mean square error, which depends on rare coin flips."""
+    """Return the factor of the runs, and of the root mean square error, which depends on rare coin tosses."""
     if not of.same_start:
         return Rate("error", reason="the runs start from different models")
     if of.random is not None:

@@ -1,4 +1,4 @@
-"""Records of the facts on a run's page, as numbers and names. ``words`` converts facts to sentences."""
+"""Records of the facts on the page of a run, as numbers and names. ``words`` writes sentences about them."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ class TaskFacts:
     sizes
         Number of clients of each cluster.
     constants
-        Numbers of the task, indexed by names in the glossary.
+        Numbers of the task, indexed by their names in the glossary.
     """
 
     kind: str
@@ -47,7 +47,7 @@ class RunFacts:
     rounds, runs, seed
         Number of rounds, number of runs, and the seed.
     same_start
-        Whether all runs start from the same models.
+        Whether all runs have the same initial models.
     participants
         Number of participants in a round.
     step
@@ -55,7 +55,7 @@ class RunFacts:
     settings
         All settings of the algorithm.
     usual
-        Names of the settings that have the algorithm's default value.
+        Names of the settings that have their default values.
     """
 
     algorithm: str
@@ -72,9 +72,10 @@ class RunFacts:
 
 @dataclass(frozen=True)
 class Lost:
-    """A cluster without its model: at the end, at most half of the cluster's clients choose the model.
+    """A cluster that lost its model: after the last round, at most half of the cluster's clients choose the model.
 
-    Number of runs, and choices.
+    The fields are the cluster, its number of clients, the number of runs in which it lost its model, and the model that
+    most of its clients choose instead.
     """
 
     cluster: int
@@ -92,11 +93,11 @@ class Choices:
     clusters
         Number of clusters.
     found
-        Whether, in every run, all clients choose the model of their cluster at the end.
+        Whether, in every run, all clients choose the model of their cluster in the last round.
     wrong, total
         Number of wrong choices, and number of all choices.
     chance
-        Upper bound on the probability of a wrong choice at the start, or None if no bound is known.
+        Upper bound on the probability of a wrong choice in the first round, or None if no bound is known.
     lost
         Clusters that lost their model.
     """
@@ -124,7 +125,7 @@ class GroupFacts:
     since
         Last round in which the groups change, or None for a run without rounds.
     purity, least_purity
-        Median and smallest purity among the runs, or None if the page does not show the purity.
+        Median and smallest purity over the runs, or None if the page does not show the purity.
     absent
         Number of clients that have never taken part in some run.
     merged
@@ -134,7 +135,7 @@ class GroupFacts:
     distance
         Largest distance between the mean model of a group and its optimum, or None if it is unknown.
     remedy
-        An option that may separate merged clusters, or fill empty ones.
+        An option that may separate merged clusters, or bring clients to models that no client chooses.
     """
 
     true: int
@@ -155,7 +156,7 @@ class GroupFacts:
 
 @dataclass(frozen=True)
 class CutFacts:
-    """A cut of a cluster in two: round, numbers of clients, and largest cosine across the cut."""
+    """A split of a cluster in two: the round, the numbers of clients, and the largest cosine across the split."""
 
     round: int
     sizes: tuple[int, int]
@@ -164,14 +165,14 @@ class CutFacts:
 
 @dataclass(frozen=True)
 class Cuts:
-    """The cuts of the first run."""
+    """The splits in the first run."""
 
     cuts: tuple[CutFacts, ...]
 
 
 @dataclass(frozen=True)
 class ErrorFacts:
-    """The error at the start and at the end.
+    """The initial and the final error.
 
     Attributes
     ----------
@@ -186,7 +187,8 @@ class ErrorFacts:
         Smallest and largest distance between the single model and a cluster's optimum after the last round, or None if
         there are several models.
     stepped
-        The same two distances after one personal step of each client, or None for algorithms without such a step.
+        The distances ``nearest`` and ``farthest`` after one personal step of each client, or None for algorithms
+        without such a step.
     """
 
     quantity: str
@@ -212,11 +214,11 @@ class Rest:
     end
         Distance between the last models and the fixed point, or None if the run is random.
     rounding
-        Largest ``end`` that counts as rounding.
+        Largest ``end`` that we attribute to rounding.
     factor
-        Factor by which the distance shrinks per round after many rounds, or None if it is unknown.
+        Asymptotic factor by which the distance decreases per round, or None if it is unknown.
     assumes
-        Conditions for the fixed point that the run does not meet: ``"all clients"``, ``"exact gradients"``.
+        Conditions for the fixed point that the run does not satisfy: ``"all clients"``, ``"exact gradients"``.
     constants
         Further distances.
     """
@@ -232,7 +234,7 @@ class Rest:
 
 @dataclass(frozen=True)
 class Rate:
-    """The factor by which a distance shrinks per round.
+    """The factor by which a distance decreases per round.
 
     Attributes
     ----------
@@ -248,23 +250,23 @@ class Rate:
     exact
         Factor of the same rounds without noise.
     limit
-        Exact factor after many rounds: the asymptotic factor.
+        Exact asymptotic factor, that is, the factor after many rounds.
     root_mean_square
         Exact factor of the root mean square error.
     floor, computed_floor
-        Error over the last rounds, as measured and as computed.
+        Measured and computed error over the last rounds (noise floor).
     floor_reached
-        Whether the error has reached the floor.
+        Whether the error has reached the noise floor.
     window
-        Number of last rounds that determine the floor.
+        Number of last rounds over which the noise floor is averaged.
     cluster
-        The slowest cluster, counted from 1, or None for one model.
+        The slowest cluster, counted from 1, or None for algorithms with one model.
     of_all
         Whether every cluster has a factor.
     reason, remedy
         Why there is no factor, and an option that may help.
     unmet
-        The hypothesis that fails, because of which there is no factor.
+        The hypothesis that is not satisfied, so that there is no factor.
     """
 
     of: str
@@ -290,7 +292,7 @@ class Rate:
 
 @dataclass(frozen=True)
 class Law:
-    """Comparison of the run with the exact path, or the exact distribution ("law"), for its settings.
+    """Comparison of the run with the exact models (*path*) or the exact distribution (*law*) for its settings.
 
     Attributes
     ----------
@@ -299,18 +301,18 @@ class Law:
     outcome
         Whether the run follows the path or law.
     noise
-        Size of the noise, divided by the size according to the law.
+        Standard deviation of the noise, divided by its exact value.
     path_differs, noise_differs
-        The parts that differ.
+        Whether the mean path differs, and whether the noise differs.
     round, distance
-        Round in which the run leaves the path, and distance from the path in this round. If the run follows the path,
+        First round in which the run differs from the path, and the distance in this round. If there is no such round,
         the largest distance.
     coins, heads
         Number of coins that the models determine, and number of these coins that lead to communication.
     reason
-        Why there is no comparison, if no hypothesis is the reason.
+        Why there is no comparison, if all hypotheses are satisfied.
     unmet
-        The failing hypothesis.
+        The hypothesis that is not satisfied.
     """
 
     kind: Literal["path", "law", "coins"]
@@ -327,13 +329,13 @@ class Law:
 
     @property
     def differs(self) -> bool:
-        """Whether the run differs from the path or law of its settings."""
+        """Whether the run differs from the exact path or law."""
         return self.outcome == "differs"
 
 
 @dataclass(frozen=True)
 class Told:
-    """Further numbers for a result, which a sentence of the glossary prints."""
+    """Additional numbers of a result, which a sentence of the glossary presents."""
 
     sentence: str
     constants: Mapping[str, Value]
@@ -344,7 +346,7 @@ Result = Choices | GroupFacts | Cuts | ErrorFacts | Rest | Rate | Law | Told
 
 @dataclass(frozen=True)
 class Next:
-    """A command that shows something else, and the name of the command's purpose."""
+    """A command to try next, and the name of its purpose in the glossary."""
 
     command: str
     shows: str
@@ -361,9 +363,9 @@ class Facts:
     results
         Results of measurements, in the order on the page.
     theorems
-        The theorems that the page describes, and the claims that the user named.
+        The theorems that the page describes in paragraphs, and the claims that the user named.
     others
-        Theorems about other options of the algorithm, which the page does not describe.
+        Theorems about other options of the algorithm, which appear only in the table of all theorems.
     no_theorem
         Name, in the glossary, of the reason why no theorem is listed; or ``""``.
     next

@@ -145,7 +145,7 @@ def _negative(run: FusionRun, mean: float, worst: int, fall: float | None) -> Ou
 
 
 def _mapping(run: FusionRun, limit: float) -> Outcome:
-    """Return the outcome for |G|^2 if pairs follow the printed rule; in this case, a bound holds for all models."""
+    """Return the outcome for |G|^2 if pairs follow the paper's rule, in which case a bound holds for all models."""
     known: dict[str, Value] = {"falls like K^": 0.0}
     measured = float(run.series.mapping[1:].max())
     concavity = Hypothesis("a", ">", 2, float(run.setting.penalty.concavity))
@@ -187,7 +187,7 @@ def _repaired(run: FusionRun) -> Iterator[Outcome]:
 
 
 def _refused(run: FusionRun, error: InvalidArgument) -> Outcome:
-    """Return the outcome of a repaired bound that does not apply; the error's argument determines the outcome."""
+    """Return the outcome of a repaired bound that does not apply, depending on the argument that the error names."""
     unmet_by = {
         "pair_rule": Hypothesis("--pair-rule", "=", "all", run.algorithm.pair_rule),
         "concavity": Hypothesis("a", ">", 2, float(run.setting.penalty.concavity)),
@@ -198,7 +198,7 @@ def _refused(run: FusionRun, error: InvalidArgument) -> Outcome:
 
 
 def _fall(values: np.ndarray) -> float | None:
-    """Estimate the power of K at which the running mean of ``values`` (rounds,) changes in a run's second half."""
+    """Estimate the power of K with which the running mean of values (rounds,) changes in the second half of a run."""
     counts = np.arange(1, len(values) + 1)
     means, half = np.cumsum(values) / counts, slice(len(values) // 2, None)
     if len(values) < 4 or not ((means[half] > 0) & np.isfinite(means[half])).all():
@@ -249,7 +249,7 @@ def _excluded(failing: Hypothesis, scope: tuple[Hypothesis, ...]) -> Outcome:
 
 
 def _next_option(run: FusionRun) -> Next | None:
-    """Return an option that changes the theorem's outcome if nothing else changes, and the purpose of the option."""
+    """Return an option that alone would change the outcome of the theorem, and the purpose of the option."""
     one, steps, rho = run.setting, run.local_steps, run.algorithm.augmentation
     least = 2 * one.penalty.lipschitz
     if not rho > least:
@@ -266,7 +266,7 @@ def _next_option(run: FusionRun) -> Next | None:
 
 
 def _sign(setting: Constants, local_steps: int) -> int:
-    """Return the sign of C_1 for this number of local steps, or 0 if the hypotheses fail."""
+    """Return the sign of C_1 for this number of local steps, or 0 if the hypotheses are not satisfied."""
     tried = replace(setting, algorithm=replace(setting.algorithm, local_steps=local_steps))
     return int(math.copysign(1, tried.first)) if tried.admissible else 0
 
@@ -283,7 +283,7 @@ def _constants(run: FusionRun) -> dict[str, float]:
 
 
 def _penalty(run: FusionRun) -> dict[str, Value]:
-    """Return the parameters of SCAD; for another penalty, return an empty mapping."""
+    """Return the parameters of SCAD, or an empty mapping for another penalty."""
     if run.algorithm.penalty != "scad":
         return {}
     penalty = run.setting.penalty
@@ -307,7 +307,7 @@ def _groups(run: FusionRun) -> list[Result]:
 
 
 def _picture(run: FusionRun) -> ResidualPicture:
-    """Return the picture of the run whose mean is largest in relation to the printed bound."""
+    """Return the content of the figure, for the run whose mean is largest relative to the printed bound."""
     one, counts = run.setting, np.arange(1, run.rounds + 1)
     means = run.series.models[1:].mean(axis=0)
     shown = int(np.argmax(means / (run.height + one.start)))

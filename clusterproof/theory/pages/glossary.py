@@ -32,7 +32,7 @@ def word(of: str, name: str) -> str:
 
 
 class _Filler(string.Formatter):
-    """A formatter that allows all characters in names except braces and colons; it writes numbers with three digits."""
+    """A formatter that writes numbers with three digits, and allows names with any characters but braces and colons."""
 
     def get_field(self, field_name: str, args: Sequence[Any], kwargs: Mapping[str, Any]) -> Any:
         return kwargs[field_name], field_name
@@ -44,7 +44,7 @@ class _Filler(string.Formatter):
 
 
 def filled(sentence: str, known: Mapping[str, Any]) -> str:
-    """Insert numbers into a sentence; if a number is None, return an empty sentence.
+    """Insert numbers into a sentence, or return an empty sentence if a number is None.
 
     Raises
     ------

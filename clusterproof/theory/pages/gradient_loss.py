@@ -1,4 +1,4 @@
-"""The page of GL-CFL: groups, rounds, and the number of rounds saved compared with IFCA on the same data."""
+"""The page of GL-CFL: groups, rounds, and the number of rounds that it saves compared with IFCA on the same data."""
 
 from __future__ import annotations
 
@@ -24,13 +24,13 @@ from clusterproof.theory.runs.race import first_distances, happens, race_needs, 
 from clusterproof.theory.runs.run import Run
 
 SHARE = 0.5
-"""Largest probability at which the claims call an event an exception."""
+"""Largest probability of an exception that the claims allow."""
 
 SHARE_RIGHT = "purity"
 
 
 def _starts(of: Run) -> Mapping[str, Value]:
-    """Return the distances between the starting models and the pooled optimum, in units of Delta."""
+    """Return the distances between the initial models and the pooled optimum, in units of Delta."""
     if not isinstance(of.task, RegressionMixture) or of.task.clusters < 2:
         return {}
     distance = first_distances(of)
@@ -38,7 +38,7 @@ def _starts(of: Run) -> Mapping[str, Value]:
 
 
 def lead_theorems(of: Run) -> tuple[Theorem, ...]:
-    """Return the claims about rounds that the similarity saves; printed claims come first."""
+    """Return the claims about the number of rounds that the similarity saves, printed claims first."""
     if not all_met(race_needs(of)):
         return (Theorem("gradient-loss/sooner", Outcome("inconclusive"), race_needs, _starts),)
     race = race_of(of)
@@ -73,7 +73,7 @@ def _purity_needs(run: GroupRun) -> Iterator[Hypothesis]:
 
 
 def _purities(run: GroupRun) -> np.ndarray:
-    """Return the last purity, and the share of clients in their cluster under a one-to-one match, (R, 2)."""
+    """Return the final purity, and the share of correct clients under a one-to-one assignment of clusters, (R, 2)."""
     from scipy.optimize import linear_sum_assignment
 
     truth, found = run.trace.labels, []
@@ -85,7 +85,7 @@ def _purities(run: GroupRun) -> np.ndarray:
 
 
 def _purity(run: GroupRun) -> Outcome:
-    """Compare the last purity with the share of clients in their cluster; the paper calls this share purity."""
+    """Compare the final purity with the share of correct clients, which the paper calls purity."""
     shares, clients = _purities(run), len(run.trace.labels)
     above = shares[:, 0] - shares[:, 1]
     wrong, (value, share) = int((above > ROUNDING).sum()), shares[int(np.argmax(above))].tolist()
@@ -106,7 +106,7 @@ def _purity(run: GroupRun) -> Outcome:
 
 
 def _purity_bound(run: GroupRun) -> Outcome:
-    """Compare the last purity with the share of clients in their cluster, which must not exceed the purity."""
+    """Compare the final purity with the share of correct clients, which must not exceed the purity."""
     shares = _purities(run)
     value, share = shares[int(np.argmax(shares[:, 1] - shares[:, 0]))].tolist()
     broken = share - value > ROUNDING
@@ -120,7 +120,7 @@ def _purity_bound(run: GroupRun) -> Outcome:
 
 
 def _move(run: GroupRun, *, printed: bool) -> Outcome:
-    """Compare moves with the sentence after (2): the average gradient as printed, or -step_size times this gradient."""
+    """Compare model changes with the average gradient (the sentence after (2)), or -step_size times this gradient."""
     step, furthest, largest = run.algorithm.step_size, 0.0, 0.0
     for number in range(run.rounds):
         for one in range(run.runs):
@@ -181,7 +181,7 @@ def _unchosen(run: GroupRun) -> Iterator[Hypothesis]:
 
 
 def _pinning(run: GroupRun) -> Outcome:
-    """Compare with ``gradient-loss/pinning``: in a round in which some model was not chosen, every model moves."""
+    """Compare with ``gradient-loss/pinning``: in a round in which some model was not chosen, every model changes."""
     lacking = _lacking(run)
     still = (np.abs(np.diff(run.models, axis=0)).max(axis=-1) == 0)[lacking]
     known: dict[str, Value] = {
@@ -233,7 +233,7 @@ def gradient_loss_facts(run: GroupRun) -> Facts:
 
 
 def _groups(run: GroupRun) -> GroupFacts:
-    """Return the facts about groups, and the models without clients in the first run that has such models."""
+    """Return the facts about groups, and the models that no client chose in the first run with such models."""
     found, models = group_facts(run), np.arange(run.models.shape[2])
     lost = [
         without for end in run.labels[-1:] for one in end if len(without := np.setdiff1d(models, one) + 1)

@@ -15,7 +15,7 @@ from clusterproof.theory.runs.run import AT_REST
 
 
 def rest_facts(run: GroupRun) -> list[Result]:
-    """Return the distances between the last models and their groups' fixed points, or the first round that differs."""
+    """Return the distances between final models and their groups' fixed points, or the first round that differs."""
     if run.moves is None or not run.rounds:
         return []
     if run.difference is not None:
@@ -40,7 +40,7 @@ def _clustered_needs(run: GroupRun) -> Iterator[Hypothesis]:
 
 
 def _clustered(run: GroupRun) -> Outcome:
-    """Compare with ``baselines/clustered``: in correct clusters, each model is at FedAvg's fixed point for it."""
+    """Compare with ``baselines/clustered``: in correct clusters, each model is the fixed point of FedAvg."""
     largest = run.rest[0][settled(run.labels) - 1 :].max(axis=(1, 2))
     return comes_to_rest(run, largest[:, None])
 

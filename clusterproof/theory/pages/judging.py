@@ -1,4 +1,4 @@
-"""Decide the outcome of a theorem on a run, for a bound from the number of runs above it."""
+"""The outcome of a theorem on a run. For a bound, it depends on the number of runs above the bound."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from clusterproof.theory.runs.bound import FAILURE, bound
 from clusterproof.theory.runs.run import FEWEST_RUNS, Run
 
 SIGNIFICANCE = 1e-6
-"""Largest probability that a valid bound is called broken."""
+"""Largest probability with which a valid bound may have the outcome "is broken"."""
 
 OUTCOMES: dict[bound_checks.Kind, OutcomeWord] = {
     "holds": "holds",
@@ -32,15 +32,15 @@ OUTCOMES: dict[bound_checks.Kind, OutcomeWord] = {
 def outcome_of_claim(
     claim_id: str, run: Run, *, law_differs: bool = False
 ) -> tuple[Outcome, TraceBound | None]:
-    """Judge a claim that bounds runs, with failure probability 0.05.
+    """Return the outcome of a claim that bounds runs, with failure probability 0.05.
 
     Parameters
     ----------
     claim_id, run
         The claim and the run.
     law_differs
-        Whether the distribution ("law") of the run differs from its algorithm's law. If so, the outcome of a theorem is
-        never "holds".
+        Whether the distribution of the run differs from the distribution of its algorithm. If so, the outcome of a
+        theorem is never "holds".
 
     Returns
     -------
@@ -79,7 +79,7 @@ def _expectation(claim_id: str, run: Run) -> Outcome:
 
 
 def refused(error: InvalidArgument) -> Outcome:
-    """Return the outcome of a bound that does not apply to a run; only the error describes the failing hypothesis."""
+    """Return the outcome of a bound that does not apply to a run, for an error that describes the failed hypothesis."""
     value = " ".join(str(error.value).split())
     here = None if error.argument == "task" or value == "..." or len(value) > 60 else value
     told = {"argument": error.argument, "rule": " ".join(error.rule.split()), "here": here}
@@ -87,7 +87,7 @@ def refused(error: InvalidArgument) -> Outcome:
 
 
 def of_another_law(found: Outcome) -> Outcome:
-    """Return the outcome for a run without the law of its settings, about which no theorem "holds"."""
+    """Return the outcome for a run whose distribution is wrong, so that no theorem can have the outcome "holds"."""
     return replace(found, outcome="inconclusive", reason="another law") if found.outcome == "holds" else found
 
 
@@ -97,7 +97,7 @@ def outside(compared: Sequence[Compared]) -> np.ndarray:
 
 
 def count(when: When, compared: Sequence[Compared], probability: float, rounds: slice = slice(None)) -> Above:
-    """Count the runs that are above a bound in the given rounds; the bound allows a probability of failure."""
+    """Count the runs above a bound with a given failure ``probability``, in the given rounds."""
     found = outside(compared)[rounds]
     return Above(when, int(found.any(axis=0).sum()), found.shape[1], probability * found.shape[1])
 
@@ -126,14 +126,14 @@ def judged(compared: Sequence[Compared], above: Sequence[Above]) -> Outcome:
 
 
 def outcome_of(counts: Sequence[tuple[int, float]], runs: int) -> OutcomeWord:
-    """Return the outcome for counts of runs above a bound that allows each run a probability of failure."""
+    """Return the outcome for numbers of runs above bounds with given failure probabilities."""
     if any(binomial_tail(failures, runs, rate) <= SIGNIFICANCE for failures, rate in counts if failures):
         return "is broken"
     return "holds" if all(failures <= rate * runs for failures, rate in counts) else "inconclusive"
 
 
 def judged_events(*happened: tuple[int, int], runs: int, rate: float) -> Outcome:
-    """Compare the number of runs with an event with an allowed rate.
+    """Compare the number of runs in which an event happened with an allowed rate.
 
     For fewer than 20 runs, the outcome is never "holds".
 
@@ -155,7 +155,7 @@ def judged_events(*happened: tuple[int, int], runs: int, rate: float) -> Outcome
 
 
 def worst_of(compared: Sequence[Compared]) -> Worst:
-    """Return the largest relative excess over a bound, and the place of this excess."""
+    """Return the largest relative excess over a bound, with its round and cluster."""
     with np.errstate(all="ignore"):
         ratios = [
             np.nan_to_num(np.where(one.above > 0, one.measured / one.allowed, -1.0), nan=np.inf)
@@ -169,7 +169,7 @@ def worst_of(compared: Sequence[Compared]) -> Worst:
 
 
 def end(one: Compared) -> float:
-    """Return the 95 % quantile, over runs, of the largest value after the last round; for few runs, the maximum."""
+    """Return the 95 % quantile over runs, or the maximum for few runs, of the largest value after the last round."""
     return quantile(one.measured[-1].max(axis=-1))
 
 
@@ -189,10 +189,10 @@ class Theorem:
     says
         Outcome on a run that satisfies the hypotheses, or a function that returns the outcome for a run.
     needs
-        Function of a run that yields the hypotheses. The function omits hypotheses that have no meaning if earlier
-        hypotheses fail.
+        Function of a run that yields the hypotheses. It omits hypotheses that are undefined if an earlier hypothesis
+        is not satisfied.
     always
-        Function of a run that returns numbers; the page prints these numbers even if the theorem does not apply.
+        Function of a run that returns numbers, which the page prints even if the theorem does not apply.
     on_page
         Function of a run that returns whether the page describes the theorem. Otherwise the theorem is only in the
         table of all theorems.
@@ -224,7 +224,7 @@ class Theorem:
 
 
 def judge_all(theorems: Iterable[Theorem], run: Any) -> tuple[tuple[Outcome, ...], tuple[Outcome, ...]]:
-    """Decide the outcomes of theorems on a run; return the theorems that the page describes, and all other theorems."""
+    """Decide the outcomes of theorems on a run. Return the theorems that the page describes, and all other theorems."""
     found = [(each.on_page(run), each.on(run)) for each in theorems]
     shown, others = (tuple(one for on_page, one in found if on_page is kept) for kept in (True, False))
     return shown, others

@@ -1,4 +1,4 @@
-"""Lay out text and tables, with at most 80 columns, in a terminal and in a pipe."""
+"""Layout of text and tables with at most 80 columns, in a terminal and in a pipe."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ WIDTH, LABEL = 80, 10
 
 
 GLUE = re.compile(r" (?=[=<>%+-][ =]|%)|(?<=[=<>+-]) ")
-"""Blanks at which a line must not break: around a relation, and before a percent sign."""
+"""Spaces at which a line must not break: around a relation, and before a percent sign."""
 
 
 def paragraph(text: str, first: str = "", indent: str = "", *, glued: bool = True) -> str:
@@ -27,7 +27,7 @@ def paragraph(text: str, first: str = "", indent: str = "", *, glued: bool = Tru
 
 
 def block(label: str, *paragraphs: str) -> str:
-    """Lay out paragraphs to the right of a label, without empty paragraphs."""
+    """Lay out paragraphs to the right of a label, and omit empty paragraphs."""
     lines: list[str] = []
     for text in filter(None, paragraphs):
         head = f"{'' if lines else label:<{LABEL}}"
@@ -51,17 +51,17 @@ def rows(cells: Sequence[Sequence[str]], right: Sequence[int] = (), indent: str 
 
 
 def joined(names: Sequence[str]) -> str:
-    """Join names, such as "a, b and c"."""
+    """Join names, for example as "a, b and c"."""
     return " and ".join([", ".join(names[:-1]), names[-1]]) if len(names) > 1 else "".join(names)
 
 
 def sizes(values: Sequence[int]) -> str:
-    """Write sizes, such as "10 each" or "50, 30 and 20"; if there are many sizes, write the range."""
+    """Write sizes, for example as "10 each" or "50, 30 and 20", or as a range if there are many."""
     if len(set(values)) == 1:
         return f"{values[0]} each"
     return joined([str(one) for one in values]) if len(values) <= 5 else f"{min(values)} to {max(values)}"
 
 
 def between(low: str, high: str) -> str:
-    """Write a range, or only one number if both ends look the same."""
+    """Write a range, or one number if both ends have the same digits."""
     return low if low == high else f"{low} to {high}"

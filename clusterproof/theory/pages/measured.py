@@ -37,7 +37,7 @@ def data_of(run: Run) -> Literal["fresh", "fixed", "exact", "noisy"]:
 
 
 def task_facts(run: Run, constants: Mapping[str, float] | None = None) -> TaskFacts:
-    """Return the facts about the task; ``constants`` replaces or adds numbers."""
+    """Return the facts about the task, where ``constants`` replaces or adds numbers."""
     task, sizes = run.task, np.bincount(run.task.labels)
     known: dict[str, float] = {}
     if len(sizes) > 1:
@@ -63,7 +63,7 @@ def task_facts(run: Run, constants: Mapping[str, float] | None = None) -> TaskFa
 
 
 def run_facts(run: Run, smoothness: float | None = None) -> RunFacts:
-    """Return the facts about the run; the step size is in units of 1/L, where L may differ from the L of the task."""
+    """Return the facts about the run. The step size is in units of 1 / ``smoothness``, by default the L of the task."""
     settings = {name: value for name, value in run.trace.settings["algorithm"].items() if name != "algorithm"}
     kind = ALGORITHMS.get(run.name)
     usual = (
@@ -106,7 +106,7 @@ def _plain(value: Any) -> Value:
 
 
 def error_facts(run: Run, quantity: str, errors: np.ndarray | None = None) -> ErrorFacts | None:
-    """Return the errors at the start and the end, from ``errors`` (rounds + 1, R, P).
+    """Return the initial and final errors, from ``errors`` (rounds + 1, R, P).
 
     The default is ``trace.errors``.
     """
@@ -130,7 +130,7 @@ def rate_of(of: str, distances: np.ndarray, least: float, limit: float | None) -
     distances
         Distances between models and limit, (rounds + 1, R).
     least
-        Largest distance that counts as rounding.
+        Largest distance that we attribute to rounding.
     limit
         The exact factor after many rounds, or None if it is unknown.
     """
@@ -146,7 +146,7 @@ def rate_of(of: str, distances: np.ndarray, least: float, limit: float | None) -
 
 
 def comes_to_rest(run: Run, distances: np.ndarray) -> Outcome:
-    """Return whether a run is at its fixed point or approaches it; each round must be a round of the algorithm.
+    """Return whether a run is at its fixed point or approaches it. Each round must be a round of the algorithm.
 
     Parameters
     ----------
@@ -166,7 +166,7 @@ def comes_to_rest(run: Run, distances: np.ndarray) -> Outcome:
 
 
 def group_facts(run: Run, remedy: str = "") -> GroupFacts:
-    """Return the facts about the last groups; ``remedy`` is an option that may separate clusters that share a group."""
+    """Return the facts about the final groups. ``remedy`` is an option that may separate merged clusters."""
     labels, truth = run.labels, run.trace.labels
     true = len(np.unique(truth))
     if not len(labels):
@@ -194,7 +194,7 @@ def group_facts(run: Run, remedy: str = "") -> GroupFacts:
 
 
 def error_curve(errors: np.ndarray) -> Curve:
-    """Return the median of errors (rounds + 1, runs) over runs, and the band with 95 % of runs (all if under 20)."""
+    """Return the median of errors (rounds + 1, runs) over runs, and a band with 95 % of the runs (all if under 20)."""
     runs = errors.shape[1]
     with np.errstate(all="ignore"):  # the run has diverged
         median = np.median(errors, axis=1)
@@ -213,7 +213,7 @@ def start_curve(errors: np.ndarray) -> Curve:
 
 
 def error_picture(run: Run) -> ErrorPicture:
-    """Return the default picture of a page: the largest error of a model against the round."""
+    """Return the content of the default figure: the largest error of a model against the round."""
     largest = run.errors.max(axis=-1)
     model = "a model" if run.errors.shape[-1] > 1 else "the model"
     quantity = f"largest distance of {model} from its optimum"

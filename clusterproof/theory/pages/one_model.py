@@ -18,7 +18,7 @@ from clusterproof.theory.runs.one_model import MEASURED, OneModelRun
 
 
 def head(of: OneModelRun) -> tuple[TaskFacts, RunFacts]:
-    """Return the facts about task and run; L and mu are constants of every single client's loss."""
+    """Return the facts about task and run, where L and mu are constants of every single client's loss."""
     known = dict(zip(("L", "mu"), map(float, of.curvatures), strict=True))
     if of.gradients is not None:
         known["zeta"] = of.heterogeneity
@@ -63,7 +63,7 @@ def law_facts(of: OneModelRun) -> Law:
 
 
 def compare_all(of: OneModelRun, compared: Sequence[Compared], failure: float = 0.0) -> Outcome:
-    """Decide the outcome of a theorem's bound: inconclusive if the run differs from the path of the settings."""
+    """Decide the outcome of a bound. It is inconclusive if the run differs from the exact path of its settings."""
     found = judged(compared, [count("in some round", compared, failure)])
     return replace(found, outcome="inconclusive", reason="other rounds") if of.law.differs else found
 
@@ -84,11 +84,11 @@ def on_every_run(theorem: RoundTheorem) -> Theorem:
 
 
 def in_expectation(theorem: RoundTheorem, *, in_all_rounds: bool) -> Theorem:
-    """Make a theorem with the bound E Psi_T <= rate^T Psi_0; runs are compared with 20 times the bound.
+    """Make a theorem with the bound E Psi_T <= rate^T Psi_0, and compare runs with 20 times the bound.
 
-    The error belongs to the mean of the x_i, and its square is at most Psi / m. Because there is a bound for each step,
-    Psi_t / rate^t is a supermartingale. The probability that this quantity ever exceeds 20 times the initial value is
-    at most 1/20.
+    The error is the distance of the mean of the x_i, and its square is at most Psi / m. The bound holds in each step,
+    so Psi_t / rate^t is a supermartingale. The probability that this quantity ever exceeds 20 times the initial value
+    is at most 1/20.
     """
     assert theorem.rate is not None
     rate = theorem.rate
@@ -108,8 +108,8 @@ def in_expectation(theorem: RoundTheorem, *, in_all_rounds: bool) -> Theorem:
 def with_certified(theorem: Theorem, *certified: Theorem) -> tuple[Theorem, ...]:
     """Return a theorem that implies certified claims, and these claims.
 
-    If a certified claim holds on the run, the paragraph of the theorem has its id and its bound. The page has a line
-    for a certified claim only if the run breaks the claim; otherwise, only the table of all theorems has the line.
+    If a certified claim holds on the run, the paragraph of the theorem states its id and its bound. The page lists
+    the certified claim itself only if the run breaks the claim. The table of all theorems always lists it.
     """
     judge = theorem.says
     assert callable(judge)
@@ -129,7 +129,7 @@ def _on_page_if_broken(theorem: Theorem) -> Theorem:
 
 
 def largest_factor(of: OneModelRun, values: np.ndarray, unit: float) -> float | None:
-    """Return the largest factor per round of lengths (rounds + 1, R), among the lengths that can be measured."""
+    """Return the largest factor per round of norms (rounds + 1, R), among norms above rounding errors."""
     counted = values[:-1] > MEASURED * unit
     ratios = values[1:][counted] / values[:-1][counted]
     return float(ratios.max()) if ratios.size else None

@@ -1,4 +1,4 @@
-"""The page of a run, which presents facts as text, as a table, as JSON and as a picture."""
+"""The page of a run, which presents facts as text, as a table, as JSON and as a figure."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ class Page:
     facts
         The content of the page, as numbers and names.
     further
-        Function that computes theorems only for the table, because this takes longer than the page.
+        Function that computes the theorems that appear only in the table. It takes longer than the page.
     picture
         The content of the figure that ``plot`` draws.
     """
@@ -34,7 +34,7 @@ class Page:
 
     @property
     def theorems(self) -> tuple[Outcome, ...]:
-        """Every theorem except the further theorems."""
+        """Every theorem except the theorems that appear only in the table."""
         return (*self.facts.theorems, *self.facts.others)
 
     @property
@@ -97,7 +97,7 @@ class Page:
         """Return the theorems as a table.
 
         The columns are ``claim``, ``source``, ``outcome``, ``quantity``, ``measured``, ``allowed`` and ``ratio``;
-        ``hypothesis``, ``required`` and ``actual`` for the first hypothesis that fails; and ``remedy``.
+        ``hypothesis``, ``required`` and ``actual`` for the first hypothesis that is not satisfied; and ``remedy``.
         """
         import polars
 

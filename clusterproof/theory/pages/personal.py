@@ -22,8 +22,8 @@ from clusterproof.theory.runs.run import AT_REST
 def rest_on_run(run: AffineRun) -> Outcome:
     """Compare a run with the closed form of its fixed point.
 
-    The closed form is the fixed point if each round is a round of the algorithm and rounds contract towards the closed
-    form.
+    The closed form is the fixed point of the run if each round is a round of the algorithm, and rounds contract
+    towards the closed form.
     """
     assert run.affine is not None
     off = run.affine.leads_to_rest
@@ -123,7 +123,7 @@ def _defaults(run: AffineRun) -> dict[str, Value]:
 
 
 def _near(run: AffineRun, error: ErrorFacts) -> ErrorFacts:
-    """Add distances of the last models to the clusters' optima and, after a personal step, to the clients' optima."""
+    """Add the distances of final models to the clusters' optima and, after a personal step, to the clients' optima."""
     task, last, stepped = run.task, run.models[-1], None
     away = np.linalg.norm(last - task.optima, axis=-1)
     if isinstance(run.algorithm, PerFedAvg):
@@ -155,7 +155,7 @@ def departure(difference: tuple[int, float] | None) -> list[Result]:
 
 
 def _point(run: AffineRun) -> tuple[str, float | None, dict[str, float]]:
-    """Return name of the fixed point, distance to the common optimum, and further distances."""
+    """Return the name of the fixed point, its distance to the common optimum, and other distances."""
     assert run.affine is not None
     algorithm, task = run.algorithm, run.task
     if isinstance(algorithm, Local):
@@ -173,7 +173,7 @@ def _point(run: AffineRun) -> tuple[str, float | None, dict[str, float]]:
 
 
 def _commands(run: AffineRun) -> list[Next]:
-    """Return commands that show something else."""
+    """Return commands to try next."""
     algorithm = run.algorithm
     if run.quadratics is None:
         return [Next(f"run {algorithm.name}", "its fixed point on quadratics")]

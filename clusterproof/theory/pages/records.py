@@ -1,4 +1,4 @@
-"""Records of the content of a page: outcomes of theorems on a run, as numbers and names, and the picture."""
+"""Records of the content of a page: outcomes of theorems on a run, as numbers and names, and the figure."""
 
 from __future__ import annotations
 
@@ -25,15 +25,15 @@ class Curve:
     role
         Role of the curve.
     name
-        For a bound, the name of the theorem; otherwise the role.
+        Name of the theorem for a bound, and the role for all other curves.
     label
         Label of the curve, with formulas in TeX.
     values
-        One value per round; NaN means that there is no value.
+        One value per round, or NaN if there is no value.
     band
         Lower and upper ends of a band around the curve, or None.
     last
-        A separate value after the last round, such as a smaller bound; or None.
+        An additional value after the last round, for example a smaller bound, or None.
     """
 
     role: Role
@@ -46,7 +46,7 @@ class Curve:
 
 @dataclass(frozen=True, eq=False)
 class ErrorPicture:
-    """Errors of a run against the round, from the start on, and related curves.
+    """Errors of a run before the first and after every round, and related curves.
 
     Attributes
     ----------
@@ -102,7 +102,7 @@ class Above:
     count, runs
         Number of runs above the bound, and number of all runs.
     allowed
-        Number of runs that may be above the bound according to its failure probability.
+        Largest number of runs above the bound that is compatible with its failure probability.
     """
 
     when: When
@@ -113,16 +113,16 @@ class Above:
 
 @dataclass(frozen=True)
 class Worst:
-    """The place at which a quantity is farthest above its bound.
+    """The round and the cluster in which a quantity exceeds its bound most.
 
     Attributes
     ----------
     quantity
         Name of the quantity.
     measured, allowed
-        Value of the quantity, and bound, at this place.
+        Value of the quantity, and bound, in this round and cluster.
     round
-        The round after which the excess occurs.
+        The round.
     cluster
         The cluster, counted from 1, or None for one model.
     """
@@ -143,26 +143,26 @@ class Outcome:
     outcome
         Outcome: holds, is broken, says nothing, does not apply, or inconclusive.
     claim
-        Id of the claim, such as ``cfl-mgd/theorem-d``.
+        Id of the claim, for example ``cfl-mgd/theorem-d``.
     source
         Source of the claim: a sentence in the paper, one reading of a sentence, or our own claim.
     quantity
         Name of the bounded quantity.
     measured, allowed, start
-        Value after the last round, the theorem's bound on this value, and value at the start. ``measured`` is the 95 %
-        quantile for at least 20 runs, otherwise the largest value. None if there is no number.
+        Value after the last round, the theorem's bound on this value, and initial value, or None. ``measured`` is the
+        95 % quantile for at least 20 runs, and the largest value for fewer runs.
     hypotheses
         Every hypothesis that can be evaluated.
     above
         Counts of runs above the bound.
     worst
-        The place at which the run is farthest above the bound.
+        The largest excess of a run over the bound.
     constants
-        Further numbers, indexed by names in the glossary.
+        Other numbers, indexed by their names in the glossary.
     reason
-        Name of the sentence in the glossary that gives the reason; "" if the numbers are the reason.
+        Name of the glossary's sentence with the reason, or "" if the numbers are the reason.
     remedy
-        An option that would decide the outcome.
+        An option that would make the outcome conclusive.
     """
 
     outcome: OutcomeWord
@@ -181,12 +181,12 @@ class Outcome:
 
     @property
     def unmet(self) -> Hypothesis | None:
-        """The first hypothesis that fails."""
+        """The first hypothesis that is not satisfied."""
         return unmet(self.hypotheses)
 
     @property
     def ratio(self) -> float | None:
-        """``allowed`` divided by ``measured``, or None if one of them is missing or is only rounding."""
+        """``allowed`` divided by ``measured``, or None if one of them is missing or may be a rounding error."""
         rounding = self.reason == "rounding"
         if rounding or self.allowed is None or not self.measured or self.allowed <= 0:
             return None

@@ -1,4 +1,4 @@
-"""Write sentences about results of a run: clusters, errors, factors, fixed points and laws."""
+"""Sentences about the results of a run: clusters, errors, factors, fixed points and distributions."""
 
 from __future__ import annotations
 
@@ -22,17 +22,16 @@ from clusterproof.theory.pages.glossary import filled, table, word
 from clusterproof.theory.pages.layout import between, joined
 
 MOST_CUTS = 2
-"""Largest number of cuts that the page lists."""
+"""Largest number of splits that the page lists."""
 
 MOST_PAIRS = 3
 """Largest number of merged pairs that the page lists."""
 
 UNLIKELY = 1e-9
-"""Probability of a wrong choice up to which the page does not state it."""
+"""The page does not state a probability of a wrong choice that is at most this number."""
 
 SETTLED = 0.01
-"""Largest ratio of two distances from the fixed point, of the last model and of the optimum, at which a run counts as
-being at its fixed point."""
+"""A run is at its fixed point if the final model is nearer to it than this share of the distance to the optimum."""
 
 
 def need_words(one: Hypothesis) -> str:
@@ -273,4 +272,4 @@ LABELS: dict[type, str] = {
     Rate: "Rate",
     Law: "Law",
 }
-"""Labels of the results. Further numbers belong to the label of the previous result."""
+"""Labels of the results. Additional numbers belong to the label of the previous result."""

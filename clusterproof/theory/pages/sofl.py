@@ -20,16 +20,16 @@ from clusterproof.theory.papers.sofl.elbow import ALLOWED, COUNTS
 from clusterproof.theory.runs.groups import ClusteredRun
 
 ABOUT = 0.1
-"""Largest difference between mean cosines that the page calls "about the same"."""
+"""Largest difference between mean cosines for which the page says "about the same"."""
 
 FEWEST_DIVERGING = 60
-"""Number of updates after which the schedule robbins-monro has halved the learning rate."""
+"""Number of updates after which the schedule ``robbins-monro`` has halved the learning rate."""
 
 OFF = "distance of a model from what is stated"
 
 
 def _off(run: ClusteredRun, *, printed: bool) -> tuple[float, float]:
-    """Return the distance between a model and the result of line 30 for its group, and the group's share."""
+    """Return the distance between a model and the result of line 30 for its group, and the share of the group."""
     furthest, share = 0.0, 1.0
     for one, start in enumerate(run.when):
         for number in range(run.rounds if start is None else start, run.rounds):
@@ -67,7 +67,7 @@ def _line_30(run: ClusteredRun) -> Outcome:
 
 
 def _as_meant(run: ClusteredRun) -> Outcome:
-    """Compare each group's model with the mean of its clients' models, to check that rounds follow the algorithm."""
+    """Compare each group's model with the mean of its clients' models. They are equal in rounds of the algorithm."""
     furthest, _ = _off(run, printed=False)
     if furthest <= 10 * ROUNDING * run.size:
         return Outcome("holds", quantity=OFF, measured=furthest, allowed=0.0, reason="means of the groups")
@@ -122,7 +122,7 @@ def _count_needs(run: ClusteredRun) -> Iterator[Hypothesis]:
 
 
 def _count(run: ClusteredRun) -> Outcome:
-    """Compare the number of groups with ``sofl/guarded-count``, if the updates meet its hypotheses."""
+    """Compare the number of groups with ``sofl/guarded-count``, if the updates satisfy its hypotheses."""
     wrong = sum(len(np.unique(groups)) != run.task.clusters for groups in run.labels[-1])
     return judged_events((wrong, wrong), runs=len(run.labels[-1]), rate=ALLOWED)
 

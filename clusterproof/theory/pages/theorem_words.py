@@ -1,4 +1,4 @@
-"""Write the text about theorems on a page: names, the table, and one paragraph per theorem."""
+"""The text about theorems on a page: names, the table, and one paragraph per theorem."""
 
 from __future__ import annotations
 
@@ -21,11 +21,11 @@ ORDER: dict[OutcomeWord, tuple[str, str]] = {
     "says nothing": ("says nothing", "say nothing"),
     "does not apply": ("does not apply", "do not apply"),
 }
-"""For each outcome, the words for one theorem and for several; the most important outcome comes first."""
+"""For each outcome, the words for one theorem and for several theorems, with the most important outcome first."""
 
 
 def name_of(claim: str) -> str:
-    """Return the name of a theorem; a user's claim is named by its id."""
+    """Return the name of a theorem, or the id for a claim of a user."""
     known = REGISTRY.get(claim.partition("#")[0])
     if known is not None and not str(known.module).startswith("clusterproof."):
         return claim
@@ -33,7 +33,7 @@ def name_of(claim: str) -> str:
 
 
 def quantity_of(one: Outcome, name: str) -> str:
-    """Return the words for a quantity; a user's claim may have quantities that the glossary lacks."""
+    """Return the words for a quantity. If the glossary lacks it, as for a user's claim, they are its name."""
     return (
         table("quantities").get(name, f"the {name}")
         if name_of(one.claim) == one.claim
@@ -59,7 +59,7 @@ def _cell(value: float | None, digits: int) -> str:
 
 
 def alike(theorems: Sequence[Outcome]) -> list[list[Outcome]]:
-    """Group theorems that have the same outcome for the same reason, so that one sentence covers them."""
+    """Group theorems that have the same outcome for the same reason. One sentence describes each group."""
     groups: list[list[Outcome]] = []
     for one in theorems:
         found = next((group for group in groups if _same(group[0], one)), None)
@@ -71,7 +71,7 @@ def alike(theorems: Sequence[Outcome]) -> list[list[Outcome]]:
 
 
 def _same(one: Outcome, other: Outcome) -> bool:
-    """Return whether one sentence covers both theorems."""
+    """Return whether one sentence can describe both theorems."""
     if (one.outcome, one.reason) != (other.outcome, other.reason):
         return False
     more = (set(one.constants) | set(other.constants)) & set(table("more"))
@@ -86,8 +86,8 @@ def _same(one: Outcome, other: Outcome) -> bool:
 def theorem_words(group: Sequence[Outcome], told: set[str], *, brief: bool = False) -> str:
     """Return the paragraph about one theorem, or about several theorems with the same outcome for the same reason.
 
-    ``told`` contains earlier sentences about numbers, which are not repeated. If a theorem holds, its ``brief``
-    paragraph omits the numbers in the table, and is empty if there are no other numbers.
+    ``told`` contains earlier sentences about numbers, which the paragraph does not repeat. If ``brief`` is True and
+    the theorem holds, the paragraph omits the numbers in the table, and is empty if there are no others.
     """
     one, several, known = group[0], len(group) > 1, _numbers(group[0])
     verb = ORDER[one.outcome][several]
@@ -110,7 +110,7 @@ def theorem_words(group: Sequence[Outcome], told: set[str], *, brief: bool = Fal
 
 
 def names_of(theorems: Sequence[Outcome]) -> str:
-    """List theorems with their sources; theorems with the same source come together."""
+    """List theorems with their sources, grouped by source."""
     groups = [list(group) for _, group in groupby(theorems, key=lambda one: one.source)]
     labels = [_label(group) for group in groups]
     return ", and ".join(labels) if any(len(group) > 1 for group in groups) else joined(labels)
@@ -155,7 +155,7 @@ def _first(one: Outcome, told: dict[str, Any]) -> str:
 
 
 def _above(one: Outcome) -> str:
-    """Write how many runs are above a bound; return "" for a deterministic bound that no run exceeds."""
+    """Write how many runs are above a bound, or return "" for a deterministic bound that no run exceeds."""
     if not any(each.allowed for each in one.above):
         return ""
     parts = [

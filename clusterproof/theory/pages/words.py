@@ -1,4 +1,4 @@
-"""Write the text of a page: first the answer, then task, run, result, theorems and next commands."""
+"""The text of a page: first the answer, then task, run, results, theorems and next commands."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ SAMPLES = "n'"
 MOST_LINES = 50
 """Largest number of lines of a page.
 
-A longer page omits paragraphs, beginning with paragraphs that the table covers.
+A longer page omits paragraphs, beginning with paragraphs that only repeat the table.
 """
 
 
@@ -124,7 +124,7 @@ def task_sentences(task: TaskFacts) -> list[str]:
 
 
 def run_sentences(facts: Facts) -> list[str]:
-    """Return the sentences about the run: its settings, participants and starts."""
+    """Return the sentences about the run: its settings, participants and initial models."""
     run, clients = facts.run, facts.task.clients
     chosen = [_setting(name, value, run) for name, value in run.settings.items() if _is_chosen(name, run)]
     said = [f"{told[:1].upper()}{told[1:]}." for told in filter(None, [", ".join(chosen)])]
@@ -143,7 +143,7 @@ def run_sentences(facts: Facts) -> list[str]:
 
 
 def _is_chosen(name: str, run: RunFacts) -> bool:
-    """Return whether a setting differs from its default, except participation, which another sentence states."""
+    """Return whether a setting differs from its default, except for participation, which has its own sentence."""
     return name != "participation" and name not in run.usual and run.settings[name] is not None
 
 
@@ -217,7 +217,7 @@ def caption(facts: Facts, picture: ErrorPicture | ResidualPicture | None) -> str
 
 
 def verbose_page(facts: Facts, further: Sequence[Outcome]) -> str:
-    """Return the page, its further theorems, every hypothesis, every number, and the meaning of every symbol."""
+    """Return the page with all theorems, every hypothesis, every number, and the meaning of every symbol."""
     told_parts, others = list(parts(facts, "all")), [*facts.others, *further]
     if others:
         told_parts += ["", "Further theorems", theorem_table(others)]
