@@ -96,8 +96,8 @@ def _definition(node: ast.stmt, space: str) -> Iterator[str]:
             yield f"{space}{name}({plain(arguments)}):"
             yield from _inside(body, space + "  ")
         case ast.ClassDef(name, body=body):
-            fields = [ast.unparse(each.target) for each in body if isinstance(each, ast.AnnAssign)]
-            yield f"{space}{name} has the parts {', '.join(fields)}"
+            parts = [ast.unparse(each.target) for each in body if isinstance(each, ast.AnnAssign)]
+            yield f"{space}{name} has the parts {', '.join(parts)}"
             for each in body:
                 if isinstance(each, ast.FunctionDef):
                     yield from _definition(each, space + "  ")

@@ -61,7 +61,8 @@ interpolation; left out is that these suffice for a function of the class to hav
     "signs": [(ALWAYS, "the conclusion holds"), *OF_NUMBERS],
     "squares": [(ALWAYS, "the conclusion holds"), *OF_NUMBERS],
     "induction": [
-        (ALWAYS, "the conclusion holds, however often the source's loops (iterate) repeat,"),
+        (ALWAYS, "the conclusion holds"),
+        (r"^Definition round", "however often the source's loops (iterate) repeat,"),
         *OF_NUMBERS,
         (
             r"^Definition round",

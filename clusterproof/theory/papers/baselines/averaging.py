@@ -236,7 +236,8 @@ def fedavg_optimum(
         The losses are convex quadratics, the step size is constant, all clients take part, and there is no noise.
 
     Statement
-        For every number of local steps, FedAvg converges to the minimiser of mean phi_i.
+        For every number of local steps, FedAvg converges to the minimiser of mean phi_i. The check compares the closed
+        form of FedAvg's fixed point (``baselines/fedavg``) with the minimiser, for two clients in one dimension.
 
     Source
         McMahan et al. (2017), which we did not read. The mean loss is their objective. The reading adds that FedAvg
@@ -345,7 +346,8 @@ def per_fedavg_first_order_optimum(
         The hypotheses of ``baselines/per-fedavg-fo``, with tau = 1.
 
     Statement
-        The fixed point minimises F(w) = mean phi_i(w - alpha grad phi_i(w)).
+        The fixed point minimises F(w) = mean phi_i(w - alpha grad phi_i(w)). The check compares the closed forms of
+        both points for two clients in one dimension.
 
     Source
         Fallah et al. (2020), which we did not read: the authors define F and offer the first-order variant to

@@ -250,7 +250,7 @@ def assumption_5(first: int = ROW, second: int = ROW) -> Sides:
 
     Statement
         E[g_i] = (hat grad) phi_i(chi_p). By line 7 of Algorithm 1, the right side is g_i itself. So the assumption
-        states that a random variable equals its own mean.
+        states that a random variable equals its own mean. The check compares the gradients of two samples.
 
     Source
         Zhao et al. (2023), Assumption 5. Instead of it we check ``cfl-mgd/assumption-5-resampled``, which uses the

@@ -101,7 +101,8 @@ def theorem_1(rate: Fraction = RATE) -> Sides:
         The inputs have a density f. The theorem makes no assumption on the rate eta, the neighbourhood or the metric.
 
     Statement
-        w_c(n) -> m_c = (1 / P(X_c)) int_(X_c) x f(x) dx as n -> infinity, for all c in Y.
+        w_c(n) -> m_c = (1 / P(X_c)) int_(X_c) x f(x) dx as n -> infinity, for all c in Y. The check compares eta / (2 -
+        eta) with 0. At a constant rate eta, this is the limit of Var w_c(n), divided by the variance of the cell.
 
     Source
         Zhang and Qiao (2024), Theorem 1, on "the SOM algorithm", after Yin and Allinson (1995). They assume eta -> 0

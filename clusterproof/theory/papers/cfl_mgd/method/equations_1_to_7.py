@@ -295,7 +295,8 @@ def averages(start: Fraction = among(Fraction(10), Fraction(100))) -> dict[str, 
     """Gradient averaging and model averaging define a model and a momentum for every cluster in every round.
 
     Statement
-        r_ip is the one-hot assignment.
+        r_ip is the one-hot assignment. The check counts the clients that choose the model ``start`` rather than the
+        model 1/2, out of two clients at each of the optima 1 and -1. A mean over no clients is 0 / 0.
 
     Lines
         (5)
