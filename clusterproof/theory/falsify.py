@@ -158,7 +158,7 @@ def _task_range(tasks: Any) -> Range:
     if callable(tasks) and not isinstance(tasks, type):
         return drawn(lambda stream: _drawn_by(tasks, stream))
     rule = "must be a task, a function that draws a task from a generator, or a Hypothesis strategy for tasks"
-    raise InvalidArgument("tasks", tasks, rule, "see synthetic.strategies")
+    raise InvalidArgument("tasks", tasks, rule, "use a strategy from synthetic.strategies")
 
 
 def _drawn_by(tasks: Callable[[np.random.Generator], Any], stream: np.random.Generator) -> Any:
@@ -236,7 +236,7 @@ class _Runs:
         made = self.algorithm if isinstance(self.algorithm, Algorithm) else self.algorithm(task, **parameters)
         if not isinstance(made, Algorithm):
             raise InvalidArgument(
-                "algorithm", made, "must give an algorithm", "return one, such as FedAvg(...)"
+                "algorithm", made, "must return an algorithm", "return one, such as FedAvg(...)"
             )
         return made
 
@@ -343,7 +343,7 @@ class _Runs:
             return trace.measured[name], f"trace.measured[{name!r}]"
         if trace.errors is None:
             remedy = "use a synthetic task, or measure="
-            raise InvalidArgument("tasks", ..., "must know their optima", remedy)
+            raise InvalidArgument("tasks", ..., "must have known optima", remedy)
         return trace.errors, "trace.errors"
 
     def code(self, verdict: Verdict, claim: Claim[..., Any], instance: Mapping[str, Any]) -> str:

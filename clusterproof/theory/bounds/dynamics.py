@@ -31,7 +31,7 @@ def dynamics_of(trace: Trace) -> Algorithm[Any]:
             "trace",
             name,
             "must be a run of an algorithm whose dynamics are known",
-            "let the property `dynamics` return the algorithm of this library that has the same recursion",
+            "define a property `dynamics` that returns the library's algorithm with the same recursion",
         )
     return kind(**written).dynamics
 
@@ -50,6 +50,6 @@ def cfl_mgd_of(trace: Trace) -> CFLMGD:
             "trace",
             algorithm.name,
             "must be a run of cfl-mgd on a task with known optima",
-            "give the trace of such a run",
+            "give the trace of a cfl-mgd run",
         )
     return algorithm

@@ -79,7 +79,7 @@ def fresh_regression(task: Mixture) -> RegressionMixture:
             "task",
             type(task).__name__,
             "must be a Gaussian regression mixture with fresh data",
-            "choose such a task: the proof needs new, independent samples in every round and for each use",
+            "use RegressionMixture with data='fresh': the proof needs new, independent samples in every round",
         )
     return task
 
@@ -98,12 +98,15 @@ def gaussian_dynamics(task: RegressionMixture, algorithm: CFLMGD | IFCA) -> Gaus
         raise InvalidArgument(
             "algorithm",
             algorithm,
-            "must keep its momentum on the server and update it first",
+            "must store its momentum on the server and update it before the models",
             "use momentum_owner='server' and update_order='momentum-first'",
         )
     if algorithm.clusters not in (None, task.clusters):
         raise InvalidArgument(
-            "clusters", algorithm.clusters, f"must be the task's number, {task.clusters}", "leave it out"
+            "clusters",
+            algorithm.clusters,
+            f"must be the number of the task's clusters, {task.clusters}",
+            "leave it out",
         )
     matrices = task.covariances.matrices
     return GaussianDynamics(

@@ -26,7 +26,7 @@ RESOLUTION = 1e-13
 
 BASIN_RULE = (
     "must have a bound that stays inside the basin",
-    "use more clients or samples, start nearer to the optima, or lower the momentum",
+    "use more clients or samples, initial models nearer to the optima, or a smaller momentum",
 )
 
 
@@ -138,5 +138,5 @@ def _misassigns(probability: float, allowed: float) -> InvalidArgument:
         "trace",
         f"misassignment probability up to {probability:.3g}",
         f"must be at most {allowed:.3g}, a fifth of the failure probability",
-        "use more samples, or start nearer to the optima",
+        "use more samples, or initial models nearer to the optima",
     )

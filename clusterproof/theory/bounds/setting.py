@@ -150,7 +150,7 @@ def setting_of(
             "task",
             type(task).__name__,
             "must be a regression or log-cosh mixture with fresh data",
-            "choose such a task",
+            "use RegressionMixture or LogCoshMixture",
         )
     required = CFLMGD(step_size=algorithm.step_size, momentum=algorithm.momentum)
     if replace(algorithm, clusters=None) != required:
@@ -162,7 +162,10 @@ def setting_of(
         )
     if task.clusters < 2 or len(start) != task.clusters:
         raise InvalidArgument(
-            "clusters", len(start), "must be the task's number, at least 2", "use one model per cluster"
+            "clusters",
+            len(start),
+            "must be the number of the task's clusters, at least 2",
+            "use one model per cluster",
         )
     if algorithm.step_size * task.smoothness > 1 + 1e-12:
         raise InvalidArgument(
@@ -174,7 +177,7 @@ def setting_of(
             "radius",
             basin,
             f"must be in (0, {largest_radius(task):g})",
-            "for a larger radius, two clusters can tie",
+            "give a smaller radius; for a larger one, a client's loss can be equal at two models",
         )
     sizes = ("clients", "samples", "smoothness", "strong_convexity", "separation", "diameter")
     common: dict[str, Any] = {

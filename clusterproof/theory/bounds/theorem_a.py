@@ -172,7 +172,7 @@ class TheoremA:
                 "trace",
                 f"bound up to {parts.all_rounds.max():.3g}",
                 "must have a bound that stays inside the basin",
-                "use more clients or samples, start nearer to the optima, or lower the momentum",
+                "use more clients or samples, initial models nearer to the optima, or a smaller momentum",
             )
         return TraceBound(parts.all_rounds, parts.all_rounds_failure)
 

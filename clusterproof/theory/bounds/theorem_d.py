@@ -227,8 +227,8 @@ def _bound(
         raise InvalidArgument(
             "counted",
             True,
-            "must be False under option II, where the local steps of a false member lead to another optimum",
-            "leave it out: any misassignment then counts as a failure",
+            "must be False under option II, where local steps of a misassigned client lead to another optimum",
+            "leave counted out, so that every misassignment is a failure",
         )
     return forward(
         gaussian_chains(

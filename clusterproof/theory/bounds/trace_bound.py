@@ -153,7 +153,7 @@ def as_trace_bound(allowed: Any, trace: Trace, failure_probability: float | None
         raise InvalidArgument(
             "failure_probability",
             failure_probability,
-            "must be left out, because the bound of this claim never fails",
+            "must be left out, because the bound of this claim holds in every run",
             "leave it out",
         )
     if isinstance(allowed, Expectation):

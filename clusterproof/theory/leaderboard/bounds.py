@@ -134,7 +134,7 @@ def load_bounds(source: str | Path, taken: Sequence[str]) -> list[Bound]:
     found = [bound for bound in dict.fromkeys([*stated, *named]) if bound not in ENTERED]
     if not found:
         remedy = "decorate a function with @leaderboard_bound(...)"
-        raise InvalidArgument("module", str(source), "must state a bound", remedy)
+        raise InvalidArgument("module", str(source), "must define a bound", remedy)
     names = [*taken]
     for bound in found:
         if bound.id in names:

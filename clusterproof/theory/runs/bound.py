@@ -88,7 +88,7 @@ def bound(
     check_same_task(task, trace)
     if trace.errors is None:
         raise InvalidArgument(
-            "trace", ..., "must record the distances from the optima", "choose a task with known optima"
+            "trace", ..., "must contain the distances from the optima", "choose a task with known optima"
         )
     found = _numbers(allowed, task, trace, failure_probability)
     return as_trace_bound(found, trace, failure_probability)

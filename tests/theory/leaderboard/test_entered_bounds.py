@@ -124,7 +124,7 @@ def test_a_bound_is_judged_by_the_task_if_it_is_in_the_setting(
 @pytest.mark.parametrize(
     ("content", "message"),
     [
-        ("x = 1\n", "must state a bound"),
+        ("x = 1\n", "must define a bound"),
         (BOUNDS.replace("mine/small", "drift"), "must not be the name of another column"),
         (BOUNDS.replace("/ 2", "* float('nan')"), "must return a number"),
         (BOUNDS.replace("/ 2", "+ missing"), "must return a number"),

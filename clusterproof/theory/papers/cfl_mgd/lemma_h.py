@@ -243,12 +243,14 @@ def bound_trace(task: Mixture, trace: Trace, failure_probability: float | None =
         algorithm.step_size * task.smoothness > 1 + 1e-12
     ):
         name, rule = f"{algorithm.name} on {settings['task']}", "must be option I on a noise-free quadratic"
-        raise InvalidArgument("trace", name, f"{rule} with step_size at most 1/L", "run such a task")
+        raise InvalidArgument(
+            "trace", name, f"{rule} with step_size at most 1/L", "run option I on QuadraticMixture"
+        )
     misassigned = np.argwhere(trace.assignments != trace.labels)
     if len(misassigned):
         found = f"client {misassigned[0][-1]} with another cluster's model in round {misassigned[0][0] + 1}"
         rule = "must have every client with its own cluster's model, in every round"
-        raise InvalidArgument("trace", found, rule, "start nearer to the optima")
+        raise InvalidArgument("trace", found, rule, "use initial models nearer to the optima")
     errors, steps = np.asarray(trace.errors), algorithm.step_size * task.proportions
     ends = zip(steps * task.strong_convexity, np.minimum(1.0, steps * task.smoothness), strict=True)
     envelopes = [start_envelope(float(a), float(b), algorithm.momentum, trace.rounds) for a, b in ends]

@@ -144,12 +144,16 @@ def bound_by_lemma_2(task: Mixture, trace: Trace, failure_probability: float | N
     errors = np.asarray(trace.errors)
     if errors.shape[-1] != task.clusters:
         rule = f"must have one model for each of {task.clusters} clusters"
-        raise InvalidArgument("clusters", errors.shape[-1], rule, "leave out the algorithm's clusters")
+        raise InvalidArgument(
+            "clusters", errors.shape[-1], rule, "leave the algorithm's argument clusters out"
+        )
     if failing := unmet(needs_of(task, trace)):
-        raise InvalidArgument("trace", ..., f"must have {failing}", "give the trace of such a run")
+        raise InvalidArgument(
+            "trace", ..., f"must have {failing}", "give the trace of a run with this property"
+        )
     if not _may_happen(task):
         rule = "must have so many clients in each cluster that the printed probability is positive, 17 for two clusters"
-        raise InvalidArgument("trace", ..., rule, "raise the number of clients")
+        raise InvalidArgument("trace", ..., rule, "use more clients")
     smallest = float(task.proportions.min())
     bound = np.full(errors.shape, np.inf)
     bound[1:] = (1 - smallest / (8 * task.condition_number)) * errors[:-1] + float(C_4) * smallest

@@ -84,7 +84,9 @@ def read_setting(written: dict[str, Any]) -> Case:
     named = {name: value for name, value in written.items() if name not in ("algorithm", "task")}
     task = from_settings(written["task"])
     if not isinstance(task, QuadraticMixture):
-        raise InvalidArgument("task", written["task"], "must be a quadratic mixture", "take it from a report")
+        raise InvalidArgument(
+            "task", written["task"], "must be a quadratic mixture", "copy the setting from a report"
+        )
     return Constants(FPFC(**named), task.clients, task.client_smoothness, 0.0), task
 
 

@@ -73,7 +73,9 @@ def bound_models_as_printed(
         raise InvalidArgument("local_steps", algorithm.local_steps, rule, f"take at least {steps}")
     if not algorithm.augmentation > least:
         rule = f"must be greater than L_f (1 + q) / (1 - 3q) = {least:g}: {negative}"
-        raise InvalidArgument("augmentation", algorithm.augmentation, rule, "raise it, or local_steps")
+        raise InvalidArgument(
+            "augmentation", algorithm.augmentation, rule, "use a larger augmentation, or more local_steps"
+        )
     return _bound_on_models(setting, quadratic, trace, setting.first, failure_probability, setting.start)
 
 
@@ -152,7 +154,7 @@ def bound_mapping(task: Mixture, trace: Trace, failure_probability: float | None
     """
     quadratic, setting = _setting(task, trace)
     if not setting.penalty.concavity > 2:
-        raise InvalidArgument("concavity", setting.penalty.concavity, "must be greater than 2", "take 3.7")
+        raise InvalidArgument("concavity", setting.penalty.concavity, "must be greater than 2", "use 3.7")
     measured = residual_series(setting.algorithm, quadratic, trace).mapping
     limit = (1 - 1 / setting.clients) * setting.mapping_bound
     return TraceBound(
@@ -225,11 +227,14 @@ def _setting(task: Mixture, trace: Trace) -> tuple[QuadraticMixture, Constants]:
     algorithm = dynamics_of(trace)
     if not isinstance(algorithm, FPFC):
         raise InvalidArgument(
-            "trace", algorithm.name, "must be a run of fpfc", "give the trace of such a run"
+            "trace", algorithm.name, "must be a run of fpfc", "give the trace of a run of FPFC"
         )
     if not isinstance(task, QuadraticMixture):
         raise InvalidArgument(
-            "task", type(task).__name__, "must be a quadratic mixture", "its gradients are then exact"
+            "task",
+            type(task).__name__,
+            "must be a quadratic mixture",
+            "use QuadraticMixture, whose gradients are exact",
         )
     setting = Constants(algorithm, task.clients, task.client_smoothness, 0.0)
     for name, holds, rule in kinds_of_runs(setting):
