@@ -37,14 +37,14 @@ PAPERS = {
     "sofl": "SoFL: dual clustering (Zhang and Qiao 2024)",
     "sproxskip": "SProxSkip: ProxSkip with stochastic gradients",
 }
-"""Titles of the pages; a paper without an entry has its name as title."""
+"""Titles of the pages. The title of any other paper is its name."""
 
 STORED_FIGURES = Path(__file__).parents[1] / "stored" / "figures"
 NAMED = re.compile(
     r"(?s:```.*?```)|^#.*$|\[[^\]]*\]\([^)]*\)|`(?:clusterproof\s+(?:show|check)\s+)?(?P<claim>[\w/-]+)`",
     re.M,
 )
-"""Claims in a text; code blocks, headings and links match first and stay unchanged."""
+"""Pattern of claims in a text. Code blocks, headings and links also match, so that they are not changed."""
 
 
 def readme_theorem() -> str:
@@ -62,11 +62,11 @@ def write(folder: Path, records: Mapping[str, int], theorem: str, missing: str) 
     folder
         Folder of Sphinx's sources.
     records
-        For each claim with a text, its amount of evidence, which a browser replays.
+        For each claim with a text, the number of its records of evidence, which a browser can replay.
     theorem
-        File for the page on which a reader tries a theorem.
+        Content of the example file on the page on which a reader can try a theorem.
     missing
-        Why no page checks proofs in the browser; empty if they do.
+        Reason why the pages cannot check proofs in the browser, or an empty text if they can.
     """
     environment = jinja2.Environment(
         loader=jinja2.FileSystemLoader(Path(__file__).parent / "templates"),
@@ -120,7 +120,7 @@ def command_line(text: str) -> str:
 
 
 def page_of(claim_id: str, suffix: str = "md") -> str:
-    """Return a claim's place below ``catalogue/``: its paper's page, and its id with dashes as anchor."""
+    """Return the address of a claim below ``catalogue/``: the page of its paper, with its id as the anchor."""
     return f"{claim_id.partition('/')[0]}.{suffix}#{claim_id.replace('/', '-')}"
 
 
@@ -134,7 +134,7 @@ def linked(text: str, root: str) -> str:
 
 
 def plain(text: str) -> str:
-    """Escape Markdown outside double backticks, and write on one line."""
+    """Return a text in one line, with Markdown escaped outside double backticks."""
     parts = re.split(r"``(.+?)``", " ".join(text.split()))
     parts[::2] = [re.sub(r"([\\`*_\[\]<>|$&#~])", r"\\\1", part) for part in parts[::2]]
     parts[1::2] = [f"`{part}`" for part in parts[1::2]]
@@ -142,7 +142,7 @@ def plain(text: str) -> str:
 
 
 def tightness(record: dict[str, Any] | None) -> str:
-    """Return how tight a claim is, if the verdict states it."""
+    """Return a text that states how tight a claim is, if its record contains this."""
     numbers = ((record or {}).get("tightness") or {}).get("all")
     if numbers is None:
         return ""

@@ -1,7 +1,7 @@
 """Sphinx's settings of the site: `sphinx-build --conf-dir docs/site docs docs-out`.
 
-A page must load nothing from elsewhere. So formulas are MathML in a font of the site, not a script from a content
-network. The search shows no summaries, because it would fetch pages, which browsers refuse from ``file://``.
+The pages must not load files from other servers. So formulas are MathML in a font of the site, and do not need a
+script. The search shows no summaries, because it would have to load pages, which browsers do not allow for ``file://``.
 """
 
 import re
@@ -70,7 +70,7 @@ def setup(app: Sphinx) -> None:
 
 
 def write_pages(app: Sphinx) -> None:
-    """Write the scripts for a browser, and the pages of the catalogue, which say if there are no scripts."""
+    """Write the scripts for the browser, and the pages of the catalogue, which state if there are no scripts."""
     claims, theorem = in_browser.catalogue_claims(), catalogue.readme_theorem()
     missing = in_browser.write(Path(app.outdir) / "in-browser", claims, theorem)
     if missing:
@@ -102,7 +102,7 @@ def escape(_app: Any, _what: str, _name: str, _object: Any, _options: Any, lines
 
 
 def formula(translator: Any, node: nodes.math | nodes.math_block) -> None:
-    """Write a formula, inline or as a block, which a narrow screen scrolls, also by keyboard."""
+    """Write a formula, inline or as a block that readers with a narrow screen can scroll, also by keyboard."""
     shown = isinstance(node, nodes.math_block)
     tag, about = ("div", ' role="group" aria-label="formula" tabindex="0"') if shown else ("span", "")
     written = latex2mathml.converter.convert(node.astext(), display="block" if shown else "inline")

@@ -1,7 +1,7 @@
 """Write Python, the kernel, and the claims' texts and evidence as scripts for pages that replay proofs.
 
-The pages work from the file system: a browser loads scripts from ``file://``, but fetches nothing else from there.
-Python is the npm package ``pyodide``, whose version and digest are in ``browser/package-lock.json``.
+The pages also work without a web server: from ``file://``, a browser can load scripts, but no other files. Python is
+the npm package ``pyodide``, whose version and digest are in ``browser/package-lock.json``.
 """
 
 from __future__ import annotations
@@ -26,13 +26,13 @@ BROWSER = Path(__file__).parent / "browser"
 PARTS = {"loader": "pyodide.mjs", "module": "pyodide.asm.mjs", "wasm": "pyodide.asm.wasm"}
 """Files of the package that a browser runs."""
 PIECE = 750_000
-"""Number of characters of a script: few enough that a reader sees the progress."""
+"""Largest number of characters of a script. Scripts are short, so that the page can show the progress."""
 SECONDS = 300
 """Time limit for npm in seconds."""
 
 
 def catalogue_claims() -> dict[str, dict[str, Any]]:
-    """Return for each claim with a text the data for its page: ``text``, ``records`` and recorded ``lines``."""
+    """Return the data for the page of each claim with a text: ``text``, ``records`` and stored ``lines``."""
     claims = {}
     for path in sorted(library_evidence().glob("*.json")):
         kept = read_evidence(path.stem)
@@ -73,12 +73,12 @@ def write(folder: Path, claims: Mapping[str, Mapping[str, Any]], theorem: str) -
     claims
         Result of ``catalogue_claims``.
     theorem
-        A reader's file, with which the used modules of the standard library are found.
+        An example of a reader's file. It is used to find the modules of the standard library that the pages need.
 
     Returns
     -------
     str
-        Empty, or why there are no scripts, for example because npm is not installed.
+        The reason why there are no scripts, for example that npm is not installed, or an empty text.
     """
     shutil.rmtree(folder, ignore_errors=True)
     if missing := [name for name in ("npm", "node") if shutil.which(name) is None]:
@@ -117,7 +117,7 @@ def _run(folder: str, *command: str, said: str = "") -> None:
 
 
 def _questions(claims: Mapping[str, Mapping[str, Any]], theorem: str) -> list[list[Any]]:
-    """Return questions that need all code of the pages: each rule of evidence, an instance, a search, and mistakes."""
+    """Return questions that use all code of the pages: each kind of evidence, an instance, a search, and mistakes."""
     by_length = sorted(claims.values(), key=lambda each: len(str(each["records"])), reverse=True)
     shortest = {record["rule"]: (each, record) for each in by_length for record in each["records"]}
     questions: list[list[Any]] = [["verdict", each["text"], each["records"]] for each, _ in shortest.values()]
@@ -131,7 +131,7 @@ def _questions(claims: Mapping[str, Mapping[str, Any]], theorem: str) -> list[li
 
 
 def _pieces(parts: Mapping[str, bytes]) -> list[str]:
-    """Return scripts of limited length with the parts, each compressed and written as text."""
+    """Return scripts of limited length that contain the parts, compressed and encoded as text."""
     lines = []
     for name, data in parts.items():
         text = base64.b64encode(gzip.compress(data, 9, mtime=0)).decode()

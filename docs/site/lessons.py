@@ -1,4 +1,4 @@
-"""Pages of the lessons, executed and exported by marimo, with pictures of every position of their sliders.
+"""Pages of the lessons: marimo executes and exports them, with a picture for every position of the sliders.
 
 A lesson defines three names at its top level: ``SLIDERS``, the values of each slider; ``picture``, which draws the
 figure for one value of each; and ``describe``, which returns a sentence about the figure.
@@ -29,10 +29,10 @@ notebooks: Any = typed_notebooks  # the untyped functions come from marimo
 
 LESSONS = Path(__file__).parents[1] / "tutorials" / "lessons"
 DRAWN = Path(__file__).parent / "drawn"
-"""Pictures of the sliders' positions, which Sphinx copies unchanged."""
+"""Folder of the pictures for the positions of the sliders, which Sphinx copies."""
 
 PICTURE_CALL = "picture(**controls.value)"
-"""The call in the cell with the live figure; on a page, frames replace the cell."""
+"""The call in the cell with the live figure. On a page of the site, pictures replace this cell."""
 
 
 def notebook(text: str) -> Any:
@@ -77,7 +77,7 @@ def module_of(lesson: Path, folder: Path) -> ModuleType:
 
 
 def _marimo(*words: str | Path) -> None:
-    """Run a command of marimo; its lessons can import the same modules as this process."""
+    """Run a command of marimo such that lessons can import the same modules as this process."""
     environment = {**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)}
     command = [sys.executable, "-m", "marimo", "-q", *words]
     done = subprocess.run(command, capture_output=True, text=True, env=environment)
@@ -86,7 +86,7 @@ def _marimo(*words: str | Path) -> None:
 
 
 def _shown(cell: Any, name: str) -> Any:
-    """Return a cell as a page shows it: hidden code is folded, and computed prose is prose."""
+    """Return a cell in its form on a page: hidden code is folded, and computed text is displayed as text."""
     prose = [
         output.data["text/markdown"]
         for output in cell.get("outputs", ())
@@ -104,7 +104,7 @@ def _shown(cell: Any, name: str) -> Any:
 
 
 def positions(module: ModuleType) -> Iterator[tuple[str, dict[str, Any]]]:
-    """Return every position of a lesson's sliders: its key, and the values by name."""
+    """Yield every position of a lesson's sliders: its key, and the values, indexed by the name of the slider."""
     for chosen in itertools.product(*(enumerate(values) for values in module.SLIDERS.values())):
         yield (
             "-".join(str(index) for index, _ in chosen),

@@ -1,4 +1,4 @@
-"""Pages of the reference: the public names of every module, each described once, by autodoc."""
+"""Pages of the reference. Autodoc describes each public function and class once."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ PACKAGE = Path(clusterproof.__file__).parent
 
 
 def public_modules() -> dict[str, ModuleType]:
-    """Return the packages, and the modules with a stub file, that list their public names in ``__all__``."""
+    """Return the packages, and the modules with a stub file, that have a list ``__all__`` of public names."""
     found = {}
     for path in sorted(PACKAGE.rglob("*.py")):
         if path.name == "__init__.py" or path.with_suffix(".pyi").exists():
@@ -27,7 +27,8 @@ def public_modules() -> dict[str, ModuleType]:
 def described(modules: dict[str, ModuleType]) -> dict[str, list[str]]:
     """Return the public names that the page of each module describes.
 
-    If several modules list a name, the innermost package around its definition describes it.
+    If several modules have a name in ``__all__``, the page of the innermost package that contains its definition
+    describes it.
     """
     names: dict[str, list[str]] = {name: [] for name in modules}
     for name, module in modules.items():

@@ -1,4 +1,4 @@
-"""The entry point: a page's question and its answer, both in JSON."""
+"""The entry point for pages: a page sends a question as JSON, and gets an answer as JSON."""
 
 from __future__ import annotations
 
@@ -23,7 +23,8 @@ ASKED: dict[str, Callable[..., Any]] = {
 def answer(question: str) -> str:
     """Answer a question: the name of a function and its arguments.
 
-    ``own`` takes a reader's file, and searches its text. If a question has no answer, ``refused`` holds the reason.
+    The function ``own`` has a reader's file as its argument, and searches for a counterexample to its claim. If there
+    is no answer, ``refused`` contains the reason.
     """
     name, *arguments = json.loads(question)
     try:

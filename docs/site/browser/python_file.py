@@ -1,8 +1,8 @@
 """The text of a claim in a reader's Python file with ``@claim``, as ``clusterproof check`` reads it.
 
-Lines keep their numbers, so that the kernel's messages name lines of the file. Imports, docstrings, comments and the
-decorator are removed, and ranges move from the parameters into the statement at the end. The verdict is about this
-text.
+The numbers of the lines do not change, so the kernel's messages contain line numbers of the file. Imports, docstrings,
+comments and the decorator are removed. The ranges of the parameters become a part of the statement at the end. The
+verdict is about this text.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ PLACES: Mapping[str, frozenset[str] | None] = {
     "fractions": frozenset({"Fraction"}),
     "typing": None,
 }
-"""Modules from which a file may import, and the allowed names; None for all names, which have no effect in a text."""
+"""Modules from which a file may import, with the allowed names. None allows all names; such imports have no effect."""
 SAY_NOTHING = frozenset(
     (
         "label",
@@ -47,9 +47,9 @@ SAY_NOTHING = frozenset(
 ) | frozenset(("evaluations", "example"))
 """Arguments of ``@claim`` that do not change the statement."""
 TRIED, STEPS = 200, 300_000
-"""Number of instances at which the names of the lines are searched, and limit of steps."""
+"""Number of instances at which the claim is evaluated to find the names of its lines, and limit on the steps."""
 Edit = tuple[tuple[int, int], tuple[int, int], str]
-"""Start and end of the replaced part (lines from 1, bytes from 0), and the replacement."""
+"""Start and end of the replaced part (lines count from 1, bytes from 0), and the replacement."""
 
 
 def text_of(source: str) -> str:
@@ -58,7 +58,7 @@ def text_of(source: str) -> str:
     Raises
     ------
     Refused
-        If a browser cannot read the file; the message says where, why and what to write.
+        If the browser cannot read the file; the message states where, why and what to write.
     """
     source = source.replace("\r\n", "\n").replace("\r", "\n")
     try:
@@ -184,7 +184,7 @@ def _docstring(node: ast.Module | ast.FunctionDef | ast.ClassDef) -> bool:
 
 
 def _header(stated: ast.FunctionDef, source: str) -> Edit:
-    """Return the part from the decorator to the first statement: the function's name, and its quantities' names."""
+    """Return the edit of the part before the first statement, which keeps only the names of function and parameters."""
     body = stated.body[1:] if _docstring(stated) else stated.body
     begin = _start_of(body[0])
     own = stated.args
@@ -239,7 +239,7 @@ def _without_comments(text: str) -> str:
 
 
 def _line_names(text: str) -> tuple[str, ...]:
-    """Return the names of the lines, from the function's first value; a single line has the empty name."""
+    """Return the names of the lines in the first value of the function; a single line has the empty name."""
     statement = read(text).statements[""]
     with limited(STEPS):
         for place, instance in enumerate(simplest_together(statement.space.ranges, {})):

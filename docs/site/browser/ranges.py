@@ -1,4 +1,4 @@
-"""The values of a range: simple ones first, corners, drawn ones, and values that a reader types."""
+"""Values of a range: simple values, corners, random values, and values that a reader types."""
 
 from __future__ import annotations
 
@@ -16,21 +16,21 @@ from clusterproof.checker.kernel.numbers import write
 from clusterproof.checker.kernel.ranges import Choice, Instance, Interval, Range, Tuples, value_of
 
 FAR = {True: 96, False: 8}
-"""Distances beyond the other end up to which integers and fractions are tried on an open side."""
+"""How far values are tried in a direction in which the range has no end, for integers (True) and fractions (False)."""
 SIMPLE = 30
-"""Largest |p| + q of the fractions p/q that come first."""
+"""Largest |p| + q of the fractions p/q that count as simple."""
 DENOMINATOR = 12
-"""Largest denominator of drawn fractions."""
+"""Largest denominator of random fractions."""
 STEP = 20
-"""Number of steps for the next value of a quantity."""
+"""Largest number of steps to compute the next value of a quantity."""
 LONGEST = 200
 """Largest number of entries of a typed sequence."""
 NUMBER = re.compile(r"-?[0-9]{1,40}(/[0-9]{1,40}|\.[0-9]{1,40})?", re.ASCII)
-"""A number as a reader types it."""
+"""Pattern of a number that a reader may type."""
 
 
 def ends_tried(allowed: Interval, so_far: Instance) -> tuple[Any, Any]:
-    """Return the least and largest value to try.
+    """Return the smallest and the largest value to try.
 
     Raises
     ------
@@ -100,7 +100,7 @@ def _fractions(low: Fraction, high: Fraction) -> Iterator[Fraction]:
 
 
 def simplest_together(ranges: Mapping[Any, Range], so_far: Instance) -> Iterator[dict[Any, Any]]:
-    """Yield values of several ranges, as long as there is fuel, in order of the sum of their positions."""
+    """Yield values of several ranges, ordered by the sum of their positions, until the limit on steps is reached."""
     for total in itertools.count():
         found = None
         try:
@@ -131,7 +131,7 @@ def _of_total(
 
 
 def corner(allowed: Range, so_far: Instance, upper: bool) -> Any:
-    """Return the least or largest value to try, the first or last option, or a sequence of such values."""
+    """Return the smallest or largest value to try, the first or last option, or a sequence of such values."""
     if type(allowed) is Choice:
         return allowed.options[-upper]
     if type(allowed) is Tuples:
@@ -168,7 +168,7 @@ def code_of(value: Any) -> Any:
 
 
 def typed(allowed: Range, said: Any, so_far: Instance) -> Any:
-    """Return the value of a range that is nearest to the reader's choice; the simplest value if there is none.
+    """Return the value of a range that is nearest to the reader's choice, or the simplest value without a choice.
 
     Parameters
     ----------
@@ -182,7 +182,7 @@ def typed(allowed: Range, said: Any, so_far: Instance) -> Any:
     Raises
     ------
     Refused
-        If the text is no number; the message says what to type.
+        If the text is not a number; the message states what to type.
     """
     if type(allowed) is Choice:
         known = [each for each in allowed.options if write(each) == said and type(write(each)) is type(said)]

@@ -1,4 +1,4 @@
-"""Search for an instance that breaks a line, within a budget of evaluations. The kernel judges the result."""
+"""Search for an instance that breaks a line, with a limit on evaluations. The kernel judges the result."""
 
 from __future__ import annotations
 
@@ -19,13 +19,13 @@ from docs.site.browser.ranges import code_of, corner, drawn, simple_first, simpl
 EVALUATIONS = 3000
 """Largest number of evaluations of a statement."""
 EACH, ALL = 75_000, 1_500_000
-"""Steps of one evaluation, and of all evaluations of a statement: some seconds, and the same on every machine."""
+"""Largest number of steps of one evaluation, and of all evaluations of a statement, which take some seconds."""
 CORNERS = 64
-"""Largest number of corners that are tried."""
+"""Largest number of corners that are evaluated."""
 STATES = 4
-"""Number of symbols that the rounds of an induction may use."""
+"""Largest number of symbols in a proof by induction."""
 SIMPLER = 100
-"""Largest number of simpler values that are tried in place of a quantity's own."""
+"""Largest number of simpler values that are tried for a quantity of a counterexample."""
 
 
 def search(text: str, most: int = EVALUATIONS) -> dict[str, Any]:
@@ -34,9 +34,9 @@ def search(text: str, most: int = EVALUATIONS) -> dict[str, Any]:
     Returns
     -------
     dict
-        The result of ``verdict``, with the ``records`` that the kernel accepts, and ``about``: for each statement, the
-        number of ``tried`` instances, the number that ``met`` its hypotheses, and the search's ``simplest`` and
-        ``why``.
+        The result of ``verdict``, with the ``records`` that the kernel accepts, and with ``about``. For each statement,
+        ``about`` has the number of ``tried`` instances, the number of instances that ``met`` the hypotheses, and
+        ``simplest`` and ``why`` of ``Search``.
     """
     records: list[dict[str, Any]] = []
     about = []
@@ -60,7 +60,7 @@ def search(text: str, most: int = EVALUATIONS) -> dict[str, Any]:
 
 
 def start(text: str, statement: str) -> dict[str, Any]:
-    """Return a simple instance that meets the hypotheses; empty if none of the first instances does."""
+    """Return a simple instance that meets the hypotheses, or an empty one if none of the first instances meets them."""
     run = Search(read(text).statements[statement], EVALUATIONS // 10)
     with limited(ALL):
         for instance in simplest_together(run.space.ranges, {}):
@@ -80,7 +80,7 @@ def verdict(text: str, records: list[Any]) -> dict[str, Any]:
 
 
 def _proof(text: str, name: str, line: str, run: Search) -> dict[str, Any] | None:
-    """Return the first simple evidence that the kernel accepts for an unbroken line."""
+    """Return the first evidence that the kernel accepts for a line that no instance breaks."""
     head = {"statement": name, "line": line}
     ways: list[dict[str, Any]] = []
     if not run.met and not run.why:
@@ -105,13 +105,13 @@ class Search:
     tried, met
         Number of instances, and number of instances that meet the hypotheses.
     witness
-        For each line, the first instance that states it.
+        For each line, the first instance at which the function returns it.
     broken
         For each line, the simplest counterexample found.
     simplest
-        Whether all of these are the simplest ones in order.
+        Whether all counterexamples were found among the simple instances, so that there are no simpler ones.
     why
-        Why the function has no value at an instance; empty if it has a value at every instance.
+        Reason why the function has no value at an instance, or an empty text if it has a value at every instance.
     """
 
     def __init__(self, statement: Statement, most: int) -> None:
@@ -123,7 +123,7 @@ class Search:
         self._seen: set[tuple[Any, ...]] = set()
 
     def search(self) -> None:
-        """Try half of the instances in order of simplicity, then corners, then drawn ones."""
+        """Evaluate first simple instances, with half of the evaluations, then corners, and then random instances."""
         stages = (
             (simplest_together(self.space.ranges, {}), self.most // 2),
             (_corners(self.space), CORNERS),
@@ -145,11 +145,14 @@ class Search:
 
     @property
     def is_spent(self) -> bool:
-        """Whether no further evaluation is allowed."""
+        """Whether the largest number of evaluations is reached."""
         return self.left <= 0 or self.steps <= 0
 
     def evaluate(self, instance: dict[str, Any]) -> list[str]:
-        """Return the lines that an instance breaks; none if it was tried before, or has no value."""
+        """Return the lines that an instance breaks.
+
+        There are none if it was evaluated before, or if it has no value.
+        """
         key = tuple(instance.values())
         if self.is_spent or key in self._seen:
             return []
@@ -172,7 +175,7 @@ class Search:
         ]
 
     def _simpler(self, line: str, instance: dict[str, Any]) -> dict[str, Any]:
-        """Replace one quantity after the other by simpler values, as long as the line stays broken."""
+        """Replace the quantities one by one by simpler values with which the instance still breaks the line."""
         found = True
         while found:
             found = False
@@ -197,9 +200,9 @@ class Search:
 def _evaluated(
     statement: Statement, instance: dict[str, Any], steps: int
 ) -> tuple[dict[str, Sides], int, str]:
-    """Return an instance's lines, the steps that they took, and why the function has no value there.
+    """Return the lines at an instance, the number of steps, and the reason why the function has no value, if so.
 
-    There are no lines if a hypothesis fails, or without a value.
+    There are no lines if a hypothesis fails or the function has no value.
     """
     found: dict[str, Sides] = {}
     why = ""

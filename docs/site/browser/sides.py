@@ -1,7 +1,7 @@
-"""Both sides of a statement at the reader's instance, and which hypotheses hold there.
+"""Both sides of a statement at an instance that a reader chooses, and the hypotheses that the instance meets.
 
-The kernel stops at the first hypothesis that fails. Here the evaluation continues, so the page can show all hypotheses
-and both sides. It decides no verdict.
+The kernel stops at the first hypothesis that fails. This evaluation continues, so the page can show all hypotheses and
+both sides. It does not decide a verdict.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ def _quantity(name: str, allowed: Range) -> dict[str, Any]:
 
 
 class Watched:
-    """A claim's vocabulary that records each hypothesis and whether it holds."""
+    """Functions for claims that also record each hypothesis and whether it holds."""
 
     def __init__(self) -> None:
         self.hypotheses: list[tuple[str, bool]] = []
@@ -49,11 +49,14 @@ class Watched:
 
     @property
     def words(self) -> dict[str, Callable[..., Any]]:
-        """The vocabulary, with these functions instead of the kernel's."""
+        """The kernel's functions for claims, with the functions of this class in place of two of them."""
         return {**WORDS, "suppose": self.suppose, "given": self.given}
 
     def suppose(self, name: Any, holds: Any = None) -> None:
-        """State a hypothesis; the evaluation continues even if it fails, unless it belongs to a single line."""
+        """Record a hypothesis.
+
+        If it fails, the evaluation continues, unless the hypothesis belongs to a single line.
+        """
         said = name if type(name) is str and holds is not None else "a hypothesis without words"
         try:
             WORDS["suppose"](name, holds)
@@ -65,7 +68,7 @@ class Watched:
             self.hypotheses.append((said, True))
 
     def given(self, name: Any, holds: Any, make: Callable[[], Any]) -> Line:
-        """State a line with its own hypothesis, which is shown with the line."""
+        """Return a line with a hypothesis of its own, which the page shows with the line."""
         self._lines += 1
         before = len(self.hypotheses)
         try:
@@ -86,14 +89,15 @@ def look(text: str, statement: str, chosen: dict[str, Any]) -> dict[str, Any]:
     statement
         Name of the statement.
     chosen
-        Values by quantity, as ``ranges.typed`` reads them; a missing value, or one outside its range, is replaced by
-        the nearest.
+        Values, indexed by quantity, in the form that ``ranges.typed`` reads. A value that is missing or outside its
+        range is replaced by the nearest value in the range.
 
     Returns
     -------
     dict
-        ``fields``: value and ends of each quantity. ``hypotheses``: their texts, and whether each holds. ``lines``: for
-        each line its rows, with the two sides, or the hypothesis that excludes it. ``error``: why there is no value.
+        ``fields`` has the value and the ends of each quantity, and ``hypotheses`` the text of each hypothesis and
+        whether it holds. ``lines`` has for each line its two sides, or the hypothesis that excludes it. ``error`` is
+        the reason if the function has no value.
     """
     watched = Watched()
     stated = read(text, watched.words).statements[statement]
@@ -140,7 +144,7 @@ def _shown(name: str, line: Line) -> dict[str, Any]:
 
 
 def shown(value: Any) -> dict[str, Any]:
-    """Write a number: ``exact``, a fraction, or empty if long; ``decimal``; and ``near``, a float or None."""
+    """Return a number as a fraction (``exact``, empty if long), as a ``decimal``, and as a float or None (``near``)."""
     exact = Fraction(value)
     digits = [(abs(part).bit_length()) * log10(2) for part in (exact.numerator, exact.denominator)]
     text = str(exact) if sum(digits) < LONG else ""

@@ -1,4 +1,4 @@
-"""The ranges of a file, such as ``Q[0:1:8]``, as a text writes them."""
+"""Conversion of the ranges in a file, such as ``Q[0:1:8]``, to their form in a text."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from clusterproof.checker.kernel import Refused
 
 SLICES = {"Q": "rationals", "Z": "integers"}
 NUMBERS = {"integers": "integers", "rationals": "rationals", "reals": "rationals"}
-"""The word in a text for each range; a real number is searched and proved like a fraction."""
+"""For each kind of range, its name in a text. Real numbers are treated like fractions."""
 CHOICES = ("among", "choice")
 ELSEWHERE = ("drawn", "functions", "matrices", "operators", "sets", "simplex", "vectors")
 INSTALL = "install Clusterproof, and check the file there"
@@ -19,7 +19,7 @@ RANGES = frozenset({"Annotated", "sequences", *SLICES, *NUMBERS, *CHOICES})
 
 
 def named_ranges(tree: ast.Module) -> dict[str, str]:
-    """Return the ranges that statements such as ``Step = Q[0:2]`` name, by name."""
+    """Return the ranges to which statements such as ``Step = Q[0:2]`` assign a name, indexed by name."""
     known: dict[str, str] = {}
     for node in tree.body:
         if isinstance(node, ast.Assign) and len(node.targets) == 1 and isinstance(node.targets[0], ast.Name):
@@ -29,7 +29,7 @@ def named_ranges(tree: ast.Module) -> dict[str, str]:
 
 
 def range_of(node: ast.expr | None, known: Mapping[str, str]) -> str | None:
-    """Write a range; None if the expression is no range.
+    """Return a range in the form of a text, or None if the expression is not a range.
 
     Raises
     ------
@@ -85,7 +85,7 @@ def _numbers(node: ast.Call, kind: str) -> str:
 
 
 def _end(node: ast.expr) -> str:
-    """Write an end of a range, or an option: a float becomes the decimal that is written."""
+    """Return an end of a range, or an option, in the form of a text; a float becomes the decimal number in the file."""
     sign, inner = (
         ("-", node.operand) if isinstance(node, ast.UnaryOp) and isinstance(node.op, ast.USub) else ("", node)
     )

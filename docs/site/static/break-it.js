@@ -20,7 +20,7 @@
     if (!(await clusterproof.ready(box))) return;
     const found = await clusterproof.ask("describe", text);
     const able = found.filter((each) => each.quantities.every((one) => one.kind !== "class"));
-    if (!able.length) return box.replaceChildren(make("p", {}, "This claim is about every function of a class. A function has no slider: the evidence names the worst one where there is one."));
+    if (!able.length) return box.replaceChildren(make("p", {}, "This claim is about every function of a class. There is no slider for a function. If the evidence contains a worst function, the page shows it."));
     const pick = make("select", {}, ...able.map((each) => new Option(each.name || "the statement", each.name)));
     const panel = make("div");
     const show = () => sliders(panel, text, able.find((each) => each.name === pick.value), records);
@@ -54,7 +54,7 @@
       const said = await clusterproof.ask("search", text);
       const one = said.records?.find((record) => record.statement === statement.name && record.instance);
       const about = said.about?.find((each) => each.statement === statement.name);
-      search.nextElementSibling.textContent = said.refused ?? (one ? "" : `Nothing was found on ${count(about.tried, "instance")}.`);
+      search.nextElementSibling.textContent = said.refused ?? (one ? "" : `The search found no counterexample in ${count(about.tried, "instance")}.`);
       if (one) { Object.assign(values, one.instance); await refresh(); }
     });
     panel.replaceChildren(make("div", { className: "quantities" }, ...inputs), make("p", {}, search, " ", make("span", { role: "status" })), out);
@@ -90,11 +90,11 @@
   const draw = clusterproof.draw = async (out, said, text, statement, values) => {
     const inside = said.hypotheses.length ? [make("ul", { className: "hypotheses" }, ...said.hypotheses.map(([words, met]) =>
       make("li", {}, make("strong", {}, met ? "✓ met: " : "✗ not met: "), words)))] : [];
-    if (!said.met) inside.push(make("p", {}, "A hypothesis is not met: the claim says nothing about this instance."));
+    if (!said.met) inside.push(make("p", {}, "This instance does not meet a hypothesis, so the claim does not apply to it."));
     if (said.error) inside.push(problem(said.error));
     for (const line of said.lines) {
       if (line.name) inside.push(make("p", { className: "line" }, make("strong", {}, line.name)));
-      if (line.excluded !== undefined) { inside.push(make("p", {}, `This line does not apply here: ${line.excluded} is not met.`)); continue; }
+      if (line.excluded !== undefined) { inside.push(make("p", {}, `This line does not apply to this instance, which does not meet the hypothesis: ${line.excluded}.`)); continue; }
       for (const row of line.rows.slice(0, 6)) inside.push(...bars(row, line.sign, line.broken && said.met));
       if (line.rows.length > 6) inside.push(make("p", {}, `... and ${line.rows.length - 6} more entries`));
     }
@@ -103,7 +103,7 @@
     if (broken) {
       const judged = await clusterproof.ask("verdict", text, [{ statement, line: broken.name, rule: "instance", instance: values }]);
       const word = judged.lines.find((line) => line.statement === statement && line.line === broken.name).verdict;
-      status.append(make("strong", {}, "Broken here. "), "The kernel confirms this instance: ", badge(word));
+      status.append(make("strong", {}, "This instance breaks the line. "), "The kernel confirms this instance: ", badge(word));
     } else if (said.lines.length && said.met) status.append(make("strong", {}, "Holds here."));
     out.replaceChildren(...inside, status);
   };

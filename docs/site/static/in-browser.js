@@ -77,7 +77,7 @@ const clusterproof = (() => {
       await (begun ??= begin((said, part) => { words.textContent = `${said} …`; bar.value = part; }));
     } catch (error) {
       begun = undefined;
-      box.replaceChildren(own.problem(`Python does not start in this browser: ${error.message}. On a computer, `, own.make("code", {}, "clusterproof check --replay"), " does the same."));
+      box.replaceChildren(own.problem(`Python does not start in this browser: ${error.message}. After you have installed Clusterproof, `, own.make("code", {}, "clusterproof check --replay"), " does the same."));
       return false;
     }
     box.replaceChildren();
@@ -101,7 +101,7 @@ const clusterproof = (() => {
     const shown = said.lines.filter((line) => line.verdict !== "open");
     return [
       own.make("ul", {}, ...shown.map((line) => own.make("li", {}, own.badge(line.verdict), ` ${own.lineName(line)}: ${rule(line)}`))),
-      own.make("details", {}, own.make("summary", {}, "What the kernel read"), block(text), own.make("p", {}, own.make("small", {}, `SHA-256 of this text: ${said.digest}`)),
+      own.make("details", {}, own.make("summary", {}, "The text that the kernel read"), block(text), own.make("p", {}, own.make("small", {}, `SHA-256 of this text: ${said.digest}`)),
         own.make("p", {}, "Its evidence:"), block(JSON.stringify(records, null, 1).slice(0, 20000))),
     ];
   };
@@ -114,7 +114,7 @@ const clusterproof = (() => {
     const start = performance.now();
     const said = await own.ask("verdict", text, records);
     const seconds = ((performance.now() - start) / 1000).toFixed(2);
-    if (said.refused) return box.replaceChildren(own.problem("The kernel refuses the text: ", said.refused));
+    if (said.refused) return box.replaceChildren(own.problem("The kernel rejects the text: ", said.refused));
     const named = said.lines.map((line) => [[line.statement, line.line].filter(Boolean).join(": "), line.verdict]);
     const others = named.filter(([name, word]) => word !== (lines[name].shown ? lines[name].verdict : "open"));
     const open = named.filter(([, word]) => word === "open");
@@ -122,10 +122,10 @@ const clusterproof = (() => {
     const badge = said.verdict === "open" ? [] : [own.badge(said.verdict), " "];
     const whole = proved === named.length ? "" : `It decides ${proved} of ${own.count(named.length, "line")}. `;
     const out = [own.make("p", { className: "said", role: "status" }, ...badge, `The kernel replayed the evidence in this browser (${seconds} s, Python ${own.python}). `, whole,
-      others.length ? "" : proved === 1 || said.verdict !== "open" ? "The recorded verdict is the same." : "The recorded verdicts are the same.")];
+      others.length ? "" : proved === 1 || said.verdict !== "open" ? "The stored verdict is the same." : "The stored verdicts are the same.")];
     for (const [name, word] of others) out.push(own.problem(`${name || "the statement"}: the kernel says ${word} here, and ${lines[name].verdict} is recorded.`));
     for (const why of said.why.filter(Boolean)) out.push(own.problem(why));
-    if (open.length) out.push(own.make("p", {}, "The kernel has no evidence for the other lines. A search has recorded:"),
+    if (open.length) out.push(own.make("p", {}, "The kernel has no evidence for the other lines. An earlier search stored these verdicts:"),
       own.make("ul", {}, ...open.map(([name]) => own.make("li", {}, own.badge(lines[name].verdict), ` ${name || "the statement"}: ${lines[name].reason}`))));
     box.replaceChildren(...out, ...own.evidence(said, records, text));
   }

@@ -50,7 +50,7 @@ def test_a_browser_gives_the_recorded_verdict_of_one_claim_of_each_paper(replaye
     place.get_by_role("button", name="Check this proof").click()
     place.locator(".said").wait_for(timeout=READY)
     assert place.locator(".said .verdict").inner_text() == verdicts[first]["verdict"]
-    assert "The recorded verdict is the same" in place.locator(".said").inner_text()
+    assert "The stored verdict is the same" in place.locator(".said").inner_text()
     for name in others:  # by what the button calls
         judge = "(name) => clusterproof.claim(name).then((own) => clusterproof.ask('verdict', own.text, own.records))"
         assert page.evaluate(judge, name)["verdict"] == verdicts[name]["verdict"], name
@@ -67,7 +67,7 @@ def test_evidence_that_shows_nothing_is_not_taken_for_a_proof(replayed: Path, pa
     place.get_by_role("button", name="Check this proof").click()
     place.locator(".problem").first.wait_for(timeout=READY)
     assert "violated is recorded" in place.locator(".problem").first.inner_text()
-    assert "The recorded verdict is the same" not in place.inner_text()
+    assert "The stored verdict is the same" not in place.inner_text()
 
 
 @in_a_browser
@@ -78,14 +78,14 @@ def test_a_reader_breaks_lemma_2_leaves_its_hypothesis_and_lets_the_page_search(
     place.get_by_role("button", name="Try to break it").click()
     sides = place.locator(".sides")
     sides.get_by_text("31/144").wait_for(timeout=READY)
-    assert re.search(r"0\.215278.*0\.164062.*Broken here.*violated", sides.inner_text(), re.S)
+    assert re.search(r"0\.215278.*0\.164062.*This instance breaks the line.*violated", sides.inner_text(), re.S)
     place.get_by_label("clients", exact=True).fill("8")
     place.get_by_label("clients", exact=True).press("Tab")
-    sides.get_by_text("says nothing about this instance").wait_for()
+    sides.get_by_text("does not apply to it").wait_for()
     assert place.get_by_label("own", exact=True).input_value() == "7"  # the range's end follows
     assert wrong_with(page, "#cfl-mgd-lemma-2") == []
     place.get_by_role("button", name="Search for me").click()
-    sides.get_by_text("Broken here").wait_for(timeout=READY)
+    sides.get_by_text("This instance breaks the line").wait_for(timeout=READY)
     place.get_by_label("momentum, slider").fill("0")
     place.get_by_label("momentum, slider").dispatch_event("input")
     page.wait_for_function(
