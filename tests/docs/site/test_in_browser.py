@@ -78,7 +78,9 @@ def test_a_reader_breaks_lemma_2_leaves_its_hypothesis_and_lets_the_page_search(
     place.get_by_role("button", name="Try to break it").click()
     sides = place.locator(".sides")
     sides.get_by_text("31/144").wait_for(timeout=READY)
-    assert re.search(r"0\.215278.*0\.164062.*This instance breaks the line.*violated", sides.inner_text(), re.S)
+    assert re.search(
+        r"0\.215278.*0\.164062.*This instance breaks the line.*violated", sides.inner_text(), re.S
+    )
     place.get_by_label("clients", exact=True).fill("8")
     place.get_by_label("clients", exact=True).press("Tab")
     sides.get_by_text("does not apply to it").wait_for()
