@@ -210,7 +210,7 @@ def stored_configuration(
     _require_plain("resume", Path(folder))
     if not is_begun(folder):
         rule = f"must be the folder of a training run, with its {CONFIGURATION}"
-        raise InvalidArgument("resume", os.fspath(folder), rule, "name another")
+        raise InvalidArgument("resume", os.fspath(folder), rule, "give the folder of a training run")
     path = Path(folder) / CONFIGURATION
     try:
         return configuration_from(with_code(read_configuration_file(path, "resume"), code or {}))
@@ -246,7 +246,7 @@ def run_folder(out: str | os.PathLike[str], *, resume: bool) -> Iterator[Path]:
     """
     folder = Path(out)
     if not os.fspath(out):
-        raise InvalidArgument("out", "", "must be the path of a folder", "name one")
+        raise InvalidArgument("out", "", "must be the path of a folder", "give a path, such as my-training")
     _require_plain("resume" if resume else "out", folder)
     _require_free(folder, resume)
     with naming_folder("out", folder):
@@ -381,9 +381,9 @@ def _locked(folder: Path) -> Iterator[None]:
         if connection is not None:
             connection.close()
         if error.sqlite_errorcode == sqlite3.SQLITE_BUSY:
-            rule, remedy = IN_USE, "wait for its end or choose another folder"
+            rule, remedy = IN_USE, "wait until the other run ends, or choose another folder"
         else:
-            rule, remedy = f"must be a folder that can be locked ({error})", "choose another place"
+            rule, remedy = f"must be a folder that can be locked ({error})", "choose another folder"
         raise InvalidArgument("out", os.fspath(folder), rule, remedy) from error
     try:
         yield
@@ -401,7 +401,7 @@ def _require_free(folder: Path, resume: bool) -> None:
     """Raise an error unless the folder is empty, or contains a run that may be resumed."""
     with naming_folder("out", folder):
         if folder.exists() and not folder.is_dir():
-            raise InvalidArgument("out", os.fspath(folder), "must be a folder", "choose another name")
+            raise InvalidArgument("out", os.fspath(folder), "must be a folder", "choose another path")
         names = os.listdir(folder) if folder.exists() else []
         held = [name for name in names if name != LOCK and not name.startswith(".clusterproof-")]
     if resume and (is_begun(folder) or not held):

@@ -210,7 +210,7 @@ def check_images(partition: Partition, network: Network, preprocessing: Preproce
         _check_samples(client_images, network, preprocessing)
     if network.classes != partition.classes:
         rule = f"must distinguish the partition's {partition.classes} classes"
-        raise InvalidArgument("network", network.classes, rule, "make the network for these classes")
+        raise InvalidArgument("network", network.classes, rule, "create the network for these classes")
 
 
 def _check_samples(client_images: ClientImages, network: Network, preprocessing: Preprocessing) -> None:
@@ -218,15 +218,15 @@ def _check_samples(client_images: ClientImages, network: Network, preprocessing:
     images = network.convolutional or preprocessing.random
     if images and len(sizes) == 3 and sizes[0] == sizes[1] > MOST_CHANNELS >= sizes[2]:
         rule = f"would be {sizes[0]} channels of {sizes[1]} x {sizes[2]} pixels, not channels, height, width"
-        raise InvalidArgument("data", sizes, rule, "bring the channels to the front: (n, C, H, W)")
+        raise InvalidArgument("data", sizes, rule, "move the channels to the front: (n, C, H, W)")
     preprocessing.check(client_images.pixels)
     shape = preprocessing.shape(sizes)
     if shape != tuple(network.image_shape):
-        rule = f"must take the partition's images, {shape}"
-        raise InvalidArgument("network", network.image_shape, rule, "make the network for these images")
+        rule = f"must accept the partition's images, {shape}"
+        raise InvalidArgument("network", network.image_shape, rule, "create the network for these images")
     if kind.kind in "iu" and kind != np.uint8 and type(network) in NETWORKS.values():
-        rule = f"has codes, which the network {network.name!r} does not take"
-        remedy = "give bytes, floating numbers, or a user-supplied network"
+        rule = f"contains integer codes, which the network {network.name!r} does not accept"
+        remedy = "use bytes or floating-point numbers, or a user-supplied network"
         raise InvalidArgument("data", str(kind), rule, remedy)
 
 

@@ -64,7 +64,7 @@ COLUMNS = (
     "accuracy_after_local_training",
 )
 CLIENT_COLUMNS = ("round", "client", "cluster", "assignment", "accuracy", "test_samples")
-REMEDY = "restore it from a backup or start the run again"
+REMEDY = "restore it from a backup, or repeat the run"
 INTEGERS = ("round", "participants", "clusters", "client", "cluster", "assignment", "test_samples")
 """The columns that hold integers; all others hold floating-point numbers."""
 
@@ -99,7 +99,7 @@ class Rows:
             frame = read_rows(path, columns, "resume")
             self.columns = frame.filter(frame["round"] <= rounds).to_dict(as_series=False)
             if self.sum != stated:
-                rule = f"must have the {rounds} rounds of the checkpoint, unchanged"
+                rule = f"must contain the {rounds} rounds of the checkpoint, unchanged"
                 raise InvalidArgument("resume", str(path), rule, REMEDY)
 
     def add(self, rows: Mapping[str, Sequence[Any]]) -> None:

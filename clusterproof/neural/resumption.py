@@ -16,7 +16,7 @@ from clusterproof.neural.configuration import CHANGEABLE, Configuration
 from clusterproof.neural.custom.references import code_sums
 from clusterproof.neural.partitions.base import Partition
 
-OTHER_SAMPLES = "gives the clients other samples than at the start of the run"
+OTHER_SAMPLES = "gives the clients other samples than when the run started"
 
 
 def record_of(
@@ -54,12 +54,14 @@ def kept_choices(configuration: Configuration, stored: Stored) -> tuple[dict[str
         for key in {**was.get(section, {}), **now[section]}:
             value, before = now[section].get(key), was.get(section, {}).get(key)
             if value != before and (section, key) not in {("training", name) for name in CHANGEABLE}:
-                rule = f"was {before!r} at the start of the run"
+                rule = f"was {before!r} when the run started"
                 remedy = "keep the original value, or start another run"
                 raise InvalidArgument(f"{section}.{key}", value, rule, remedy)
     if configuration.training.rounds < stored.record["rounds"]:
         rule = f"must be at least {stored.record['rounds']}, the number of finished rounds"
-        raise InvalidArgument("training.rounds", configuration.training.rounds, rule, "ask for more rounds")
+        raise InvalidArgument(
+            "training.rounds", configuration.training.rounds, rule, "increase the number of rounds"
+        )
     choices: dict[str, Any] = stored.record["choices"]
     if configuration.training.device in ("auto", choices["device"]):
         return choices, []
@@ -73,7 +75,7 @@ def require_same(configuration: Configuration, stored: Stored, record: Mapping[s
     for section in stored.record["code"] | record["code"]:
         was, now = (each["code"].get(section, {}) for each in (stored.record, record))
         if changed := [file for file in was | now if was.get(file) != now.get(file)]:
-            rule = f"is not the same code as at the start of the run: {', '.join(changed)} changed"
+            rule = f"is not the same code as when the run started: {', '.join(changed)} changed"
             raise InvalidArgument(f"{section}.name", configuration.user_code[section], rule, remedy)
     if stored.record.get("samples") != record["samples"]:
         raise InvalidArgument("partition.name", configuration.partition.name, OTHER_SAMPLES, remedy)

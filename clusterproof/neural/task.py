@@ -178,8 +178,10 @@ class ImageTask(Task):
             If replicates are requested.
         """
         if shape:
-            rule = "asks for several runs in one call; networks are trained one run at a time"
-            raise InvalidArgument("replicates", shape[0], rule, "leave it out, and make one call per seed")
+            rule = "requests several runs in one call, but networks are trained one run at a time"
+            raise InvalidArgument(
+                "replicates", shape[0], rule, "leave it out, and call the function once per seed"
+            )
         drawn = self.network.initial((count,), generator, np.dtype(self.dtype))
         return torch.from_numpy(drawn).to(self._device)
 
@@ -354,7 +356,7 @@ class ImageTask(Task):
             If a local step is a pass over minibatches.
         """
         if self.local_unit == "epoch" and self._batch_size < self.client_samples.max():
-            rule = "is a pass over a client's data, and the algorithm needs single gradients"
+            rule = "is a pass over a client's data, but the algorithm needs single gradients"
             raise InvalidArgument("local_unit", self.local_unit, rule, "use 'step'")
         return self._draw(clients, np.ones(len(clients), dtype=int), self._batch_size, generator)
 

@@ -441,7 +441,7 @@ def _advance(
         if step_size is None:
             argument, value, remedy = "algorithm.name", guard.name, "correct it"
         rule = f"led in round {done} to numbers that are not finite"
-        raise InvalidArgument(argument, value, rule, f"{remedy}; the last checkpoint is kept")
+        raise InvalidArgument(argument, value, rule, f"{remedy}; the last checkpoint remains")
     assignments = now.assignments.copy()
     assignments[to_numpy(state.clients)] = to_numpy(state.assignments)
     share = algorithm.settings.get("participation")
@@ -501,7 +501,7 @@ def _decayed(algorithm: Algorithm[Any], decay: float, rounds: int) -> Algorithm[
     step_size: float = algorithm.settings["step_size"] * decay**rounds
     if step_size == 0:
         rule = f"makes the step size 0 in round {rounds + 1}"
-        raise InvalidArgument("training.step_size_decay", decay, rule, "choose a value nearer to 1")
+        raise InvalidArgument("training.step_size_decay", decay, rule, "choose a value closer to 1")
     return replace(algorithm, step_size=step_size)  # type: ignore[call-arg]  # all have one
 
 

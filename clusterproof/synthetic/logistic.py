@@ -65,7 +65,7 @@ class LogisticMixture(Mixture):
         targets = read_array("targets", self.targets, "P, N", "give each row its class, -1 or 1")
         if targets.shape != features.shape[:2] or not np.isin(targets, (-1.0, 1.0)).all():
             rule = f"must be -1 or 1, in an array {features.shape[:2]}"
-            raise InvalidArgument("targets", targets.shape, rule, "recode the classes")
+            raise InvalidArgument("targets", targets.shape, rule, "encode the classes as -1 and 1")
         check_number("ridge", self.ridge, above=0, remedy="strong convexity needs a positive penalty")
         check_samples(self.samples)
         check_choice("data", self.data, ("fresh", "population"), remedy="'fresh' resamples")

@@ -59,7 +59,10 @@ def worst_case_threshold(
     if not 0 <= near < far:
         largest = separation / (1 + math.sqrt(smoothness / strong_convexity))
         raise InvalidArgument(
-            "radius", radius, f"must be in [0, {largest:g})", "for a larger radius, two clusters can tie"
+            "radius",
+            radius,
+            f"must be in [0, {largest:g})",
+            "give a smaller radius, so that losses cannot be equal",
         )
     own = noise**2 + near**2
     if own == 0:

@@ -341,6 +341,6 @@ def geometric_spectrum(dimension: int, condition_number: float) -> np.ndarray:
     """
     if dimension == 1 and condition_number != 1:
         raise InvalidArgument(
-            "condition_number", condition_number, "must be 1 in dimension 1", "raise the dimension"
+            "condition_number", condition_number, "must be 1 in dimension 1", "increase the dimension"
         )
     return np.geomspace(1 / condition_number, 1.0, dimension)

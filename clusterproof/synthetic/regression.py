@@ -85,7 +85,10 @@ class RegressionMixture(Mixture):
         check_choice("sampling", self.sampling, ("exact", "direct"), remedy="'exact' is faster")
         object.__setattr__(self, "optima", optima)
         object.__setattr__(self, "labels", check_labels(self.labels, len(optima)))
-        rule, remedy = "must be an array of real numbers", "give the variances, or one matrix or more"
+        rule, remedy = (
+            "must be an array of real numbers",
+            "give variances, one matrix, or one matrix per cluster",
+        )
         covariance = read_doubles("covariance", self.covariance, rule, remedy)
         object.__setattr__(self, "covariance", covariance)
         object.__setattr__(self, "covariances", Covariances.from_argument(covariance, *optima.shape))

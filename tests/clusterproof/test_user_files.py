@@ -187,7 +187,7 @@ def test_what_was_edited_is_read_again(capsys: Capture) -> None:
     Path("one/deeper.py").write_text("NUMBER = 2\n")
     assert by_sweep(file, capsys) == 2
     message = refused(capsys, "train", "--resume", "one/run", "--algorithm", f"{file}:Mine")
-    assert "is not the same code as at the start of the run: deeper.py changed" in message
+    assert "is not the same code as when the run started: deeper.py changed" in message
 
 
 def test_packages_and_extension_names_beside_a_file_are_its_own() -> None:

@@ -45,7 +45,7 @@ def test_every_setting_but_three_is_kept() -> None:
     assert {*CHANGED["training"], *FREE} == {entry.name for entry in fields(Training)}
     assert {*CHANGED["data"]} == {"data_dir"} | {entry.name for entry in fields(Preprocessing)}
     for section, key, value in ((name, *pair) for name, table in CHANGED.items() for pair in table.items()):
-        with pytest.raises(InvalidArgument, match="at the start of the run") as refusal:
+        with pytest.raises(InvalidArgument, match="when the run started") as refusal:
             resumed_with(section, key, value)
         assert refusal.value.argument == f"{section}.{key}"
     for key, value in FREE.items():

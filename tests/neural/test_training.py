@@ -201,7 +201,7 @@ def test_a_folder_without_its_metrics_is_refused(tmp_path: Path) -> None:
     near = frame.with_columns(polars.col("training_loss") * (1 + 2**-52))
     for changed in (frame.head(2), near):
         changed.write_parquet(path)
-        with pytest.raises(InvalidArgument, match="must have the 4 rounds of the checkpoint, unchanged"):
+        with pytest.raises(InvalidArgument, match="must contain the 4 rounds of the checkpoint, unchanged"):
             resumed(tmp_path / "run")
     path.write_bytes(written)
     path.write_bytes(path.read_bytes()[:-9])

@@ -282,7 +282,7 @@ def claim(
     )
     if expected and expected.partition(",")[0] not in (*Kind,):
         rule = f"must begin with one of {', '.join(Kind)}"
-        raise InvalidArgument("expected", expected, rule, "leave it out")
+        raise InvalidArgument("expected", expected, rule, "leave out expected=")
 
     def decorate(function: Callable[P, R]) -> Claim[P, R]:
         _check_function(id, function)
@@ -290,7 +290,9 @@ def claim(
         own = is_of_library(str(function.__module__)) or not is_paper_of_library(id.partition("/")[0])
         earlier = dict.get(REGISTRY, id) if own else REGISTRY.get(id)
         if earlier is not None and not _is_same(function, earlier.function):
-            raise InvalidArgument("id", id, "must not be the id of another claim", "rename one of the two")
+            raise InvalidArgument(
+                "id", id, "must not be the id of another claim", "rename one of the two claims"
+            )
         first = _statement("", function, **how)
         stated: Claim[P, R] = Claim(
             id,
@@ -328,7 +330,9 @@ def facts_of_lines(**stated: Any) -> dict[str, dict[str, Any]]:
     for line, ids in facts["repaired_by"].items():
         repairs = (ids,) if isinstance(ids, str) else ids
         if not isinstance(repairs, tuple | list) or not all(isinstance(each, str) for each in repairs):
-            raise InvalidArgument("repaired_by", ids, "must be an id or a tuple of ids", "leave it out")
+            raise InvalidArgument(
+                "repaired_by", ids, "must be an id or a tuple of ids", "leave out repaired_by="
+            )
         facts["repaired_by"][line] = tuple(repairs)
     return facts
 

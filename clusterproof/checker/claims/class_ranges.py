@@ -61,7 +61,7 @@ class OfClass(Range, kernel_ranges.OfClass):
                 rule, remedy = "must be a number in a sum", "state the number of functions, such as count=2"
                 raise InvalidArgument("count", ANY, rule, remedy)
         if self.reach is not None and other.reach is not None:
-            rule, remedy = "must be given by only one summand", "leave it out of the other summand"
+            rule, remedy = "must be given by only one summand", "leave out distance= in the other summand"
             raise InvalidArgument("distance", other.reach, rule, remedy)
         return OfClass(self.groups + other.groups, other.reach if self.reach is None else self.reach)
 
@@ -312,7 +312,7 @@ def _of_class(
         kind(**{name: any_number if isinstance(end, End) else end for name, end in given.items()})
     except Refused as refused:
         raise InvalidArgument(
-            "constants", {**constants, "distance": distance}, str(refused), "change one of these"
+            "constants", {**constants, "distance": distance}, str(refused), "change one of these constants"
         ) from None
     return OfClass(((count, kind, tuple(given.items())),), reach)
 

@@ -237,7 +237,7 @@ def expectation(
             "at_most",
             list(stated),
             "must be the only one of at_most, at_least and equal",
-            "give one of the three",
+            "give exactly one of the three",
         )
     try:
         array = np.asarray(samples, dtype=float)
@@ -252,7 +252,7 @@ def expectation(
         )
     # NaN lies in no range, and breaks every bound
     if range is not None and ((array < range[0]) | (array > range[1])).any():
-        raise InvalidArgument("range", range, "must contain every sample", "widen it, or leave it out")
+        raise InvalidArgument("range", range, "must contain every sample", "widen the range, or leave it out")
     ((sense, allowed),) = stated.items()
     try:
         entries = np.broadcast_to(np.asarray(allowed, dtype=float), array.shape[1:])

@@ -352,7 +352,9 @@ class Space:
         known = {written(name): name for name in self.ranges}
         for name in sorted(set(known) ^ set(numbers)):
             rule = "must be given" if name in known else f"is unknown; the quantities are {', '.join(known)}"
-            raise InvalidArgument(f"counterexample.{name}", numbers.get(name), rule, "take it from a report")
+            raise InvalidArgument(
+                f"counterexample.{name}", numbers.get(name), rule, "copy the value from a report"
+            )
         instance: dict[str, Any] = {}
         for name, allowed in self.ranges.items():
             code = numbers[written(name)]
@@ -361,7 +363,7 @@ class Space:
             except (Refused, TypeError, ValueError, KeyError, ArithmeticError):
                 rule = f"must be {allowed.describe(instance)}"
                 raise InvalidArgument(
-                    f"counterexample.{written(name)}", code, rule, "take it from a report"
+                    f"counterexample.{written(name)}", code, rule, "copy the value from a report"
                 ) from None
         return instance
 

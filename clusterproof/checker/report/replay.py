@@ -86,7 +86,7 @@ def _replay(claim: Claim[..., Any], numbers: dict[str, Any]) -> Line:
         return _replayed_potential(claim, tried, instance)
     if key not in evaluation.judged:
         rule = f"must be one of the lines {', '.join(map(repr, evaluation.judged))} that the instance has"
-        raise InvalidArgument("counterexample.line", name, rule, "take it from a report")
+        raise InvalidArgument("counterexample.line", name, rule, "copy the value from a report")
     judged = evaluation.judged[key]
     if judged.undefined:
         verdict, reason = Kind.INCONCLUSIVE, sentences.broken(statement, evaluation, key)
@@ -176,6 +176,6 @@ def _recorded_randomness(statement: Statement, numbers: dict[str, Any]) -> tuple
         if type(value) is not int or not least <= value <= most:
             limit = "" if most == math.inf else f" and at most {most}"
             rule = f"must be an integer, at least {least}{limit}"
-            raise InvalidArgument(f"counterexample.{name}", value, rule, "take it from a report")
+            raise InvalidArgument(f"counterexample.{name}", value, rule, "copy the value from a report")
         recorded[name] = value
     return recorded["seed"], recorded.get("replicates")

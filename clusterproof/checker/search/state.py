@@ -295,7 +295,7 @@ class Tried:
         self.instances += 1
         if self.lines and self.lines.keys() != evaluation.lines.keys():
             rule = f"must be the same at every instance: {', '.join(self.lines) or 'one'}"
-            remedy = "return given(...) for a line that is not stated at every instance"
+            remedy = "return given(...) for a line that does not apply to every instance"
             raise InvalidArgument("lines", ", ".join(evaluation.lines), rule, remedy)
         for name, line in evaluation.lines.items():
             findings = self.lines.setdefault(name, Findings())

@@ -118,7 +118,7 @@ class ModuleNetwork(Network):
         scores: Any = module(self.samples)
         if not isinstance(scores, Tensor) or tuple(scores.shape) != (count, self.classes):
             shape = tuple(scores.shape) if isinstance(scores, Tensor) else type(scores).__name__
-            rule = f"must give scores of shape ({count}, {self.classes}) for {count} samples, not {shape}"
+            rule = f"must return scores of shape ({count}, {self.classes}) for {count} samples, not {shape}"
             raise refuse(rule, "give one score per class")
         for name, buffer in module.named_buffers():
             if not torch.equal(buffer, before[name]):
@@ -130,7 +130,7 @@ class ModuleNetwork(Network):
             raise refuse(rule, "set p to 0, or leave the layer out")
         alone = torch.cat([module(sample[None]) for sample in self.samples])
         if not torch.allclose(alone, scores, rtol=1e-3, atol=1e-3 * float(scores.detach().abs().max())):
-            rule = "gives a sample different scores in a batch than alone: a client's loss would depend on its batches"
+            rule = "returns different scores for a sample in a batch and by itself: losses would depend on the batches"
             raise refuse(rule, "normalise each sample separately, as GroupNorm and LayerNorm do")
         # torch raises an error here if a parameter does not affect the scores
         torch.autograd.grad(self(self.samples).sum(), list(self.trained_parameters().values()))
@@ -183,7 +183,7 @@ def maker(
         return lambda: _initialised_again(name, given)
     if not callable(given):
         rule = f"must be a torch.nn.Module, its class, or a function that makes a module, not a {type(given).__name__}"
-        raise InvalidArgument("network.name", name, rule, "name another object")
+        raise InvalidArgument("network.name", name, rule, "refer to another object")
     known = inspect.signature(given).parameters
     arguments = {key: value for key, value in zip(GIVEN, (shape, classes), strict=True) if key in known}
 
@@ -218,9 +218,9 @@ def _initialised_again(name: str, module: nn.Module) -> nn.Module:
             continue
         reset = getattr(layer, "reset_parameters", None) or getattr(layer, "_reset_parameters", None)
         if reset is None:
-            rule = f"holds a {type(layer).__name__} without `reset_parameters`; each model needs a different start"
+            rule = f"contains {type(layer).__name__} without `reset_parameters`, but each model needs initial values"
             raise InvalidArgument(
-                "network.name", name, rule, "name its class, or a function that makes the module"
+                "network.name", name, rule, "refer to its class, or to a function that creates the module"
             )
         reset()
     return twin

@@ -104,7 +104,7 @@ class Preprocessing:
             raise InvalidArgument(name, value, rule, "leave it out")
         if self.crop is not None and self.crop > min(pixels.shape[2:]):
             rule = f"must be at most {min(pixels.shape[2:])}, the smaller side of the images"
-            raise InvalidArgument("crop", self.crop, rule, "lower it")
+            raise InvalidArgument("crop", self.crop, rule, "use a smaller crop")
 
 
 def central(images: Any, crop: int | None) -> Any:

@@ -111,7 +111,7 @@ class CNN(Network):
             raise InvalidArgument(
                 "image_shape",
                 image_shape,
-                "is too small: nothing is left after two convolutions, which need 16x16 without padding",
+                "is too small: two convolutions without padding need at least 16x16 pixels",
                 "pad the images with padding=(2, 2), or use the network 'mlp'",
             )
         self.convolutions = nn.ModuleList(

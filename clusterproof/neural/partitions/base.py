@@ -96,7 +96,12 @@ def recipe(function: Callable[..., Division], *, paired: bool = True) -> Callabl
     """
     name = function.__name__.replace("_", "-")
     if name in PARTITIONS:
-        raise InvalidArgument("name", name, "must be new", "rename one of the two partitions")
+        raise InvalidArgument(
+            "name",
+            name,
+            "must differ from all other names of partitions",
+            "rename one of the two partitions",
+        )
 
     @wraps(function)
     def divide(data: ImageSet, *, seed: int, **options: Any) -> Partition:

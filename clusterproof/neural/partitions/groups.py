@@ -351,5 +351,5 @@ def _choose_shifts(shifts: Sequence[int] | None, clusters: int, data: ImageSet) 
         return [step * cluster for cluster in range(clusters)]
     if len(shifts) != clusters or len({shift % classes for shift in shifts}) != clusters:
         rule = f"must be {clusters} integers, one per cluster, distinct modulo {classes}"
-        raise InvalidArgument("shifts", list(shifts), rule, "give other shifts, or change clusters")
+        raise InvalidArgument("shifts", list(shifts), rule, "change the shifts, or the number of clusters")
     return list(shifts)

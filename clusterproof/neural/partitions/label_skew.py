@@ -103,7 +103,7 @@ def dirichlet(
         halves = [divide_classes(half, proportions, draw) for half in (data.train, data.test)]
         if min(map(len, halves[0])) >= least_samples and min(map(len, halves[1])) >= 1:
             return _in_one_cluster(data, halves), {}
-    rule = f"must leave every client {least_samples} training samples and a test sample, and no draw did"
+    rule = f"must leave every client {least_samples} training samples and a test sample, but no draw did"
     remedy = "lower clients or least_samples, or raise concentration"
     raise InvalidArgument("clients", clients, rule, remedy)
 
@@ -156,7 +156,9 @@ def label_swap(
         rule = f"must have at least {LAST + 1} classes, not {data.train.classes}"
         raise InvalidArgument("data", data.name, rule, "choose another data set or partition")
     if clients % SWAPS:
-        raise InvalidArgument("clients", clients, f"must be a multiple of {SWAPS}", "change it")
+        raise InvalidArgument(
+            "clients", clients, f"must be a multiple of {SWAPS}", f"give a multiple of {SWAPS}"
+        )
     draw = generator(seed, "partition", "label-swap")
     law = np.full(clients, concentration)
     proportions = draw.dirichlet(law, size=data.train.classes)

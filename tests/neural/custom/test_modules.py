@@ -71,7 +71,7 @@ REFUSED: dict[str, tuple[Any, str]] = {
         lambda: layers(nn.BatchNorm1d(6, track_running_stats=False)),
         "Expected more than 1 value",
     ),
-    "mean of the batch": (lambda: layers(Centred()), "in a batch than alone"),
+    "mean of the batch": (lambda: layers(Centred()), "in a batch and by itself"),
     "dropout": (lambda: layers(nn.Dropout(0.5)), "draws random numbers"),
     "no parameters": (lambda: nn.Flatten(), "has no trainable parameters. Add some"),
     "too few scores": (lambda: nn.Sequential(nn.Flatten(), nn.Linear(16, 2)), "scores of shape"),
@@ -177,7 +177,7 @@ def test_an_attention_that_is_given_starts_as_torch_makes_it() -> None:
 
 @pytest.mark.parametrize(
     ("given", "words"),
-    [(Odd(), "holds a Odd without"), (3, "must be a torch.nn.Module"), (lambda: 3, "not a int")],
+    [(Odd(), "contains Odd without"), (3, "must be a torch.nn.Module"), (lambda: 3, "not a int")],
 )
 def test_other_objects_make_no_network(given: Any, words: str) -> None:
     with pytest.raises(InvalidArgument, match=words):

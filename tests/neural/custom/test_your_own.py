@@ -95,7 +95,7 @@ def test_the_files_of_the_page_say_the_same(place: Path, capsys: pytest.CaptureF
     resume = ["train", "--resume", "run", "--rounds", "2"]
     assert "is code" in refused(capsys, *resume)
     assert main([*resume, *command[-6:]]) == 0
-    assert "was 'mine.py:SignIFCA' at the start of the run" in refused(
+    assert "was 'mine.py:SignIFCA' when the run started" in refused(
         capsys, *resume, *command[-6:-2], "--algorithm", "mine.py:SignIFCA2"
     )
 
