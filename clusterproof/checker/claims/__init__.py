@@ -1,9 +1,9 @@
 """Claims: typed functions that state theorems, and the functions and ranges that a claim's text uses.
 
 To follow a check through the code, read these files in this order. ``claims/statement`` evaluates a function on an
-instance. ``claims/space`` holds the ranges of its quantities. ``search/strategy`` chooses the instances to try, and
-``search/evidence`` converts the results into evidence. ``kernel/verdicts`` decides what the evidence proves, and
-``report/verdict`` gives each line its verdict.
+instance. ``claims/space`` defines the ranges of the quantities. ``search/strategy`` chooses the instances to try, and
+``search/evidence`` converts the results into evidence. ``kernel/verdicts`` decides which verdicts the evidence proves,
+and ``report/verdict`` assigns a verdict to each line.
 """
 
 from clusterproof.checker.claims.arrays import matrices, simplex, vectors

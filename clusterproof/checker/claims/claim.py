@@ -48,10 +48,11 @@ class Claim(Generic[P, R]):
     label
         The place of the claim in the paper.
     source
-        The source of the claim: ``printed``, ``reading`` or ``ours``, as for ``claim``. A line can override this value.
+        The source of the claim: ``printed``, ``reading`` or ``ours``, as for ``claim``. A line can have a source of its
+        own.
     error_kind
-        What a counterexample shows: a ``false statement``, a ``misprint``, or ``wording``. A line can override this
-        value.
+        What a counterexample shows: a ``false statement``, a ``misprint``, or ``wording``. A line can have another
+        kind.
     title, text
         First line of the docstring, and the text below it.
     statements
@@ -59,8 +60,8 @@ class Claim(Generic[P, R]):
     repaired_by
         Ids of the claims that replace this claim, or one of its lines.
     of_lines
-        ``source``, ``error_kind``, ``repaired_by`` and ``ill_posed``, each indexed by line. The empty name holds the
-        value for all other lines.
+        ``source``, ``error_kind``, ``repaired_by`` and ``ill_posed``, each indexed by line. The key ``""`` contains the
+        value for all lines that are not listed.
     bound
         Function that bounds the errors of a run on a task, or None for claims that are not about runs.
     expected, headline, rank
@@ -200,7 +201,7 @@ def claim(
 
     For a claim with several lines, ``source``, ``error_kind``, ``repaired_by`` and ``ill_posed`` may be dictionaries
     that map the name of a line to a value. The key ``""`` sets the value for all lines that the dictionary does not
-    list. Without this key, these lines get the default.
+    list. Without the key ``""``, the unlisted lines have the default value.
 
     Parameters
     ----------
@@ -214,8 +215,7 @@ def claim(
     error_kind
         What a counterexample shows: a ``false statement``, a ``misprint`` or ``wording``.
     repaired_by
-        Id of the claim that replaces this claim, or several ids. Each of these claims must be registered before this
-        claim is checked.
+        Id of the claim that replaces this claim, or several ids. All of these claims must be registered before a check.
     bound
         Function that computes the bound of the claim on the errors of a run. ``assert_holds``, ``bound`` and ``check
         --trace`` use it. Its arguments are the task, the trace, and a failure probability or None. It returns a

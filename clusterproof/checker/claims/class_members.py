@@ -76,7 +76,7 @@ class Drawn:
 
     @property
     def code(self) -> dict[str, Any]:
-        """Point, gradient and value at each requested point, in the form that the kernel reads."""
+        """The drawn functions as JSON for the kernel: point, gradient and value at each requested point."""
         several = (self.asked.get(number, ({}, {})) for number in range(len(self.formulas)))
         matrices = [_matrix(*formula) for formula in self.formulas]
         return {
@@ -146,7 +146,7 @@ class _TakesFloats(World):
         return Fraction(float(value))
 
     def shown(self, value: Fraction) -> Fraction | float:
-        """Return a number in the form that the claim's function receives."""
+        """Convert a number to a float if the claim has already used floats; otherwise return it unchanged."""
         return float(value) if self.rounded else value
 
 
@@ -154,7 +154,7 @@ class _KnownWorld(_TakesFloats, Listed):
     """The world of a counterexample, in which the checker evaluates the claim's function again."""
 
     def inner(self, left: Point, right: Point) -> Any:
-        """Return the inner product in the form that the claim's function receives."""
+        """Return the inner product, as a float if the claim has already used floats."""
         return self.shown(super().inner(left, right))
 
 
@@ -188,7 +188,7 @@ class _DrawnWorld(_TakesFloats):
         return not point.terms
 
     def point(self) -> Point:
-        """Return the next further point."""
+        """Return the next unused further point."""
         self.points += 1
         return self.at(self._drawn.further_point(self.points - 1))
 

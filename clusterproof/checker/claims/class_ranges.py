@@ -43,7 +43,7 @@ class OfClass(Range, kernel_ranges.OfClass):
     """Range of the functions, operators or sets of a class.
 
     The sum of two ranges contains the sums of a member of the first and a member of the second range. The solution is
-    then a solution for the sum.
+    then a minimiser, zero or fixed point of the sum instead of each summand.
     """
 
     complete = False
@@ -128,11 +128,11 @@ class OfClass(Range, kernel_ranges.OfClass):
 
     @property
     def noun(self) -> str:
-        """The word for a member: function, operator or set."""
+        """The noun for a member: function, operator or set."""
         return noun_of([kind for _, kind, _ in self.groups])
 
     def encode(self, value: Member) -> Any:
-        """Write start, solution, minimum, further points and triplets in the form that the kernel reads."""
+        """Convert a value to JSON: start, solution, minimum, further points and triplets."""
         return value.code
 
     def for_kernel(self, value: Member) -> Any:

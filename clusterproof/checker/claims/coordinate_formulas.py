@@ -70,7 +70,7 @@ class Slope:
         return self.chosen[place] if known else a * t + b, (a * t / 2 + b) * t + c
 
     def prox(self, t: Fraction, step: Fraction) -> Fraction:
-        """Return u with u + step g = t, where g is the derivative at u. Every piece needs 1 + step a > 0."""
+        """Return u with u + step g = t, where g is the derivative at u. Every piece must satisfy 1 + step a > 0."""
         for knot, (a, b, _), (c, d, _) in zip(self.knots, self.pieces, self.pieces[1:], strict=False):
             if t < knot + step * (a * knot + b):
                 return (t - step * b) / (1 + step * a)
@@ -102,7 +102,7 @@ def _continued(
 
 @dataclass(frozen=True)
 class Separable:
-    """A separable function: one function per coordinate, plus a constant. As an operator, it is the gradient."""
+    """A separable function: a sum of functions of one coordinate, plus a constant; or its gradient, as an operator."""
 
     derivatives: tuple[Slope, ...]
     value: Fraction = ZERO
@@ -145,8 +145,8 @@ class Box:
 class Turning:
     """The operator x -> image + T (x - point), where T is block diagonal.
 
-    A block (a, 0) is the number a. A block (a, b) is the matrix a I + b J on two coordinates, where J is the rotation
-    by 90 degrees.
+    A block (a, 0) multiplies one coordinate by a. A block (a, b) applies the matrix a I + b J to two coordinates, where
+    J is the rotation by 90 degrees.
     """
 
     blocks: tuple[tuple[Fraction, Fraction], ...]

@@ -34,7 +34,7 @@ def draw_value(
     Parameters
     ----------
     allowed, so_far
-        The range, and the values of the quantities before it.
+        The range, and the values of all earlier quantities.
     stream
         Random generator.
     farthest

@@ -41,7 +41,7 @@ SAME = 1e-8
 
 @dataclass(frozen=True)
 class Judgement:
-    """The result of one line on one instance.
+    """The result of evaluating one line on one instance.
 
     Attributes
     ----------
@@ -307,8 +307,8 @@ def _keys(sides: Sides) -> dict[str, str | None]:
 def _single_exact(sides: Sides) -> Judgement | None:
     """Judge two sides that are single integers or fractions; return None for all other sides.
 
-    The result is the same as from ``_sure``. Most exact instances have such sides, and ``_sure`` takes five times as
-    long.
+    ``_sure`` returns the same result for such sides, but takes five times as long. Most exact instances have such
+    sides.
     """
     measured = sides.measured if sides.identity else [sides.measured]
     values = (*measured, *sides.terms.values())

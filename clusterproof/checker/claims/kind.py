@@ -1,4 +1,4 @@
-"""Verdicts on claims and lines. The kernel decides some of them, and the search decides the others."""
+"""Verdicts on claims and lines. Some verdicts are decided by the kernel, and all others by the search."""
 
 from __future__ import annotations
 

@@ -59,7 +59,7 @@ def load_module(source: str | Path, argument: str = "module") -> str:
     Raises
     ------
     InvalidArgument
-        If the source does not exist or cannot be imported. In this case, none of its claims is registered.
+        If the source does not exist or cannot be imported. No claims are then registered.
     """
     text = str(source)
     path = Path(text)

@@ -116,7 +116,7 @@ class Range(kernel_ranges.Plain):
         """Draw a value; return None if there is none."""
 
     def passed(self, value: Any, so_far: Instance) -> Any:
-        """Return the value in the form that the claim's function receives."""
+        """Convert a value to the argument with which the claim's function is called."""
         return value
 
     def encode(self, value: Any) -> Any:
@@ -299,7 +299,7 @@ class Reals(Interval):
 
 @dataclass(frozen=True, eq=False)
 class Choice(kernel_ranges.Choice, Range):
-    """Range of a few values, simple ones first."""
+    """Range of a few listed values, simple values first."""
 
     def values(self, so_far: Instance) -> tuple[Any, ...]:
         """Return the values in the order in which they were given."""

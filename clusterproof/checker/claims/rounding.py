@@ -22,8 +22,8 @@ SMALLEST = float(np.finfo(float).tiny)
 def is_exact(value: Any) -> bool:
     """Return whether a number, or every entry of a list or array, is a Python integer, fraction or boolean.
 
-    NumPy integers are not exact: they have 64 bits and overflow silently. Nor are NumPy booleans, because their sum is
-    again a boolean. Nor are subclasses, because they can redefine arithmetic.
+    NumPy integers are not exact: they have 64 bits and overflow silently. NumPy booleans are not exact, because their
+    sum is again a boolean. Instances of subclasses are not exact, because subclasses can redefine arithmetic.
     """
     if isinstance(value, np.ndarray):
         return value.dtype == object and all(is_exact(entry) for entry in value.flat)

@@ -168,7 +168,10 @@ class Tried(Words[Sides]):
     given.__doc__ = Words.given.__doc__
 
     def facts(self, holds: Any) -> list[Any] | None:
-        """Return an empty list if a hypothesis holds, otherwise None. On numbers, no facts about symbols are needed."""
+        """Return an empty list if a hypothesis holds, otherwise None.
+
+        The list is empty because only the kernel needs facts about symbols.
+        """
         if holds is None or isinstance(holds, str):
             rule = "must be true or false, not a string"
             raise InvalidArgument("holds", holds, rule, 'write suppose("x > 0", x > 0)')

@@ -186,7 +186,7 @@ class Space:
         ranked: list[tuple[tuple[int, ...], dict[str, Any]]] = []
 
         def extend(ranks: tuple[int, ...], instance: dict[str, Any]) -> bool:
-            """Append all completions of a partial instance; return False if they are infinitely many or too many."""
+            """Append all completions of a partial instance; return False if there are too many or infinitely many."""
             if len(instance) == len(names):
                 ranked.append((ranks, instance))
                 return len(ranked) <= limit
@@ -234,7 +234,7 @@ class Space:
         stream
             Random generator.
         farthest
-            Multiple of an open end up to which values are drawn.
+            Largest drawn value beyond an open end, as a multiple of this end.
         start, names, nudged
             An instance, and the names of the quantities to redraw. If ``nudged``, the named quantities are not redrawn
             but moved slightly, by a log-uniform share of their ranges.

@@ -1,4 +1,4 @@
-"""Compare the results of a function and its text at a few random instances."""
+"""Comparison of a function with its text at a few random instances."""
 
 from __future__ import annotations
 

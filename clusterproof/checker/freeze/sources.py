@@ -50,12 +50,12 @@ class Scope:
     variables: list[set[str]] = field(default_factory=list)
 
     def enter(self, node: Any) -> None:
-        """Enter a function or comprehension."""
+        """Add a function or comprehension as the innermost scope."""
         self.nodes.append(node)
         self.variables.append(variables_of(node))
 
     def leave(self) -> None:
-        """Leave the innermost function or comprehension."""
+        """Remove the innermost function or comprehension from the scope."""
         self.nodes.pop()
         self.variables.pop()
 

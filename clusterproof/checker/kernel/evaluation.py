@@ -143,7 +143,7 @@ class Evaluation:
     own: dict[int, Any] | None = None
 
     def add(self, **further: Any) -> None:
-        """Add facts at the current place."""
+        """Add facts that are known from the current place on."""
         spend(sum(len(getattr(self.now, name)) for name in further) // 8)
         self.now = replace(self.now, **{name: getattr(self.now, name) + new for name, new in further.items()})
 
@@ -266,7 +266,7 @@ def changed(value: Any) -> Any:
     Raises
     ------
     Refused
-        If the object was created before code that may or may not run, and this code is running.
+        If the running code may or may not run, and the object was created before this code.
     """
     found = _EVALUATION.get()
     if found is not None and found.own is not None and id(value) not in found.own:

@@ -98,7 +98,7 @@ class Expressions(ast.NodeTransformer):
         return call(OPERATORS[type(node.op)], self.visit(node.left), self.visit(node.right))
 
     def visit_UnaryOp(self, node: ast.UnaryOp) -> ast.AST:
-        """Replace a negation by a kernel function. ``not`` stays, but raises an error for facts about symbols."""
+        """Replace a negation by a kernel function; ``not`` raises an error for facts about symbols."""
         value = self.visit(node.operand)
         if isinstance(node.op, ast.Not):
             return ast.UnaryOp(node.op, value)

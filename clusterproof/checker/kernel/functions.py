@@ -108,7 +108,7 @@ class Problem:
 
     @property
     def minimum(self) -> Any:
-        """The least value of the function."""
+        """The minimum or infimum of the function."""
         return self._world.minimum
 
     @property

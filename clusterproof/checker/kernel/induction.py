@@ -63,7 +63,10 @@ def targets(need: tuple[Fact, Sequence[Fact], Sequence[Ends]]) -> Iterator[Polyn
 
 
 def signs(statement: Statement, line: str, data: Data) -> bool:
-    """Prove a line by Bernstein's test: no coefficient of a slack is negative. An equation needs both signs."""
+    """Prove a line by Bernstein's test: no coefficient of a slack is negative.
+
+    For an equation, both the slack and its negative must pass this test.
+    """
     return _shown(statement, line, data, states=0, blocks=())
 
 

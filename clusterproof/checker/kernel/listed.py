@@ -181,7 +181,7 @@ class Listed(World):
         return not point.terms
 
     def point(self) -> Point:
-        """Return the next further point."""
+        """Return the next unused further point."""
         if not self.further:
             raise Refused("a further point is missing")
         return self.further.pop(0)

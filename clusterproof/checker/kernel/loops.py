@@ -67,7 +67,7 @@ def looking_at_invariants() -> Iterator[list[Looked]]:
 
 
 def _look(invariant: Callable[..., Any] | None, state: Any, rounds: int) -> None:
-    """Append an invariant's comparisons, if they are collected. This changes no value; inner loops append nothing."""
+    """Append an invariant's comparisons, if they are collected; inner loops append nothing."""
     found = _LOOKING.get()
     if found is None or invariant is None:
         return

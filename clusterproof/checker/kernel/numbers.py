@@ -118,7 +118,7 @@ def words(value: Any) -> int:
 def cost_of_sum(left: Any, right: Any) -> int:
     """Return the number of steps to count for a sum of long numbers.
 
-    For fractions, the sum contains products with denominators. Sums of symbols count their own steps.
+    For fractions, the sum contains products with denominators. The steps for sums of symbols are counted elsewhere.
     """
     if isinstance(left, Abstract) or isinstance(right, Abstract) or not left or not right:
         return 0

@@ -5,7 +5,7 @@ The module uses three theorems.
 *Bernstein's test* (S. Bernstein, 1915): substitute x = (low + high s) / (1 + s), which maps s >= 0 onto low <= x <
 high, and multiply by (1 + s)^degree > 0. If no coefficient is negative, the polynomial is nonnegative on this range,
 and by continuity also at high. An end may be a quotient of polynomials in earlier symbols whose denominator has a sign
-on the box; everything is multiplied by this denominator. Without an upper end, x = low + s.
+on the box; all terms are multiplied by this denominator. If the range has no upper end, substitute x = low + s.
 
 *LDL'*: a symmetric matrix is positive semidefinite if and only if elimination without pivoting meets no negative pivot,
 and no zero pivot with a nonzero row.

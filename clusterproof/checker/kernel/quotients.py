@@ -1,7 +1,7 @@
 """Rational functions of symbols. A function of the language returns one if it is called with symbols.
 
-A quotient is never reduced. The evaluation records every divisor, and a proof must first show that no divisor is zero
-anywhere.
+A quotient is never reduced. An evaluation records every divisor, and a proof must first show that no divisor can be
+zero.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ class Quotient(Abstract):
         return cls(Polynomial({1 << BITS * place: 1}, 1, width), constant(1, width), width)
 
     def lifted(self, other: Any) -> Quotient:
-        """Return a number as a quotient, and a quotient unchanged."""
+        """Convert a number to a quotient; return a quotient unchanged."""
         if type(other) is Quotient:
             return other
         return Quotient(constant(number(other), self.width), constant(1, self.width), self.width)

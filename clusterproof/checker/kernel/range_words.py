@@ -1,4 +1,4 @@
-"""The functions with which a text states the ranges of quantities."""
+"""Functions that a text calls to define the ranges of quantities."""
 
 from __future__ import annotations
 

@@ -117,8 +117,8 @@ def has_instance(statement: Statement, line: str, data: Data) -> bool:
 def nonnegative_on(box: Sequence[Ends], facts: Sequence[Fact]) -> list[Polynomial]:
     """Return polynomials that are nonnegative on a box: distances from its ends, then slacks of hypotheses.
 
-    An equation contributes two polynomials, one for each sign. If the sign of a denominator is unknown, the polynomial
-    is replaced by 0.
+    An equation contributes its slack and the negative of its slack. If the sign of a denominator is unknown, the
+    polynomial is replaced by 0.
     """
     found: list[Quotient] = []
     width = len(box)

@@ -59,7 +59,7 @@ class Trace(World):
         self.minimum = sum(offsets, start=self.constant(0))
 
     def vector(self) -> Point:
-        """Return a new free vector; for an arbitrary number of functions, the sum of a shared and a mean 0 vector."""
+        """Return a new free vector; for an arbitrary number of functions, a shared vector plus one with mean 0."""
         spend(1)
         size = 2 if self.any_number else 1
         self.vectors += size

@@ -167,7 +167,7 @@ class OverReals(Words[Sides]):
         return COMPARISONS["<"](left, right)
 
     def compared(self, sign: str, measured: Any, terms: Mapping[str, Any], **how: Any) -> Sides:
-        """Return the pairs of all entries of an inequality."""
+        """Return the two sides of every entry of an inequality, as pairs."""
         if how.get("failure") is not None:
             raise NoValue("a line that holds with a probability")
         pairs = [
@@ -177,7 +177,7 @@ class OverReals(Words[Sides]):
         return Sides(sign, tuple(pairs), how["rounding"])
 
     def equated(self, pairs: Sequence[Any], **how: Any) -> Sides:
-        """Return the pairs of all entries of all equations."""
+        """Return the two sides of every entry of every equation, as pairs."""
         several = len(pairs) > 1
         found = [
             Pair(a, b, {}, (number,) if several else place)

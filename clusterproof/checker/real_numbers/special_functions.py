@@ -24,7 +24,7 @@ def _sigmoid(x: Any) -> Any:
 
 
 def _normal(x: Any) -> Any:
-    """Return the distribution function of the standard normal distribution."""
+    """Evaluate the distribution function of the standard normal distribution."""
     return divide(ELEMENTARY["erfc"](divide(-x, root(2))), 2)
 
 

@@ -84,8 +84,8 @@ def decide(
 ) -> Verdict:
     """Search every statement of a claim, and return the verdict on the claim.
 
-    The parameters are as in ``check``. In addition, ``significance`` is the error probability of all statements
-    together. Ctrl-C ends the search; the verdict is then based on the results so far, and marked as ``interrupted``.
+    The parameters are as in ``check``. ``significance`` is the error probability of all statements together. Ctrl-C
+    ends the search; the verdict is then based on the results so far, and marked as ``interrupted``.
     """
     with reading(claim.module):
         return _decided(claim, seed, evaluations, significance)
@@ -261,7 +261,7 @@ def _with_worst_case(line: Line, worst: WorstCase) -> Line:
 
 
 def _tightness(tried: Tried, findings: Findings) -> dict[str, Tightness] | None:
-    """Return the ratio of the bound, and of each term, to the value that is needed, with the instance that needs it.
+    """Return by which factor the bound, and each term, is too large, and the instance that prevents a larger factor.
 
     If the two sides are equal only at special values of some quantities, the ratio of the whole bound ignores instances
     with these values. This does not apply to functions of a class, because a bound is *attained* if a single function

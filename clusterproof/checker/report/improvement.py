@@ -84,7 +84,8 @@ def improve(check: Callable[[Fraction], Checked], own: Fraction) -> Improvement:
     Returns
     -------
     Improvement
-        All numbers that were tried, with their verdicts. Possibly none of them is certified, or none is violated.
+        All numbers that were tried, with their verdicts. It is possible that no number is certified, or that no number
+        is violated.
     """
     known: dict[Fraction, Checked] = {}
 
@@ -139,9 +140,9 @@ def _near_equality(
 ) -> Fraction | None:
     """Return a number between two checked numbers, close to the number ``until`` of one of them.
 
-    The result is slightly larger or slightly smaller than ``until``; on one of the two sides the claim may be
-    certified. The function returns None if there is no such number. It also returns None if ``until`` is near the
-    checked number, because the counterexample is then weak.
+    The result is slightly larger or slightly smaller than ``until``; beyond ``until``, the claim may be certified. The
+    function returns None if there is no such number. It also returns None if ``until`` is near the checked number,
+    because the counterexample is then weak.
     """
     for value in (low, high):
         until = known[value].until

@@ -46,7 +46,7 @@ def replay(claim_id: str, counterexample: Mapping[str, Any]) -> Line:
     Returns
     -------
     Line
-        Violated (or ill-posed) if the instance breaks the line, otherwise consistent.
+        The verdict is violated (or ill-posed) if the instance breaks the line, otherwise consistent.
 
     Raises
     ------

@@ -80,8 +80,9 @@ def report(
     -------
     dict
         ``claims``: one dictionary per claim and, if a claim has several lines, one per line. ``times``: seconds for
-        each claim. ``sources``: text and SHA-256 hash of users' files that state claims. Under ``beside``, it contains
-        the texts of modules that such a file imports from its own folder. Further keys are ``versions`` and ``seed``.
+        each claim. ``sources``: text and SHA-256 hash of users' files that state claims. The key ``beside`` of a source
+        contains the texts of modules that the file imports from its own folder. ``versions`` and ``seed``: versions of
+        the libraries, and seed of the checks.
     """
     if sources is None:
         sources = sources_of_claims(each.claim for each in verdicts)
@@ -149,8 +150,8 @@ def tightness_words(tightness: Mapping[str, Tightness] | None, *, tight: bool = 
     tightness
         As in ``Line``.
     tight
-        Whether the claim states that its bound is attained. If so, the text mentions it if no instance attains the
-        bound.
+        Whether the claim states that its bound is attained. If it does, and no instance attains the bound, the text
+        mentions this.
     """
     words = []
     for name, numbers in (tightness or {}).items():
@@ -247,7 +248,7 @@ def count_table(verdicts: Sequence[Verdict], width: int | None) -> list[str]:
     Parameters
     ----------
     verdicts
-        The verdicts, at least one.
+        At least one verdict.
     width
         Number of columns of the terminal, or None if lines may have any length.
     """

@@ -33,9 +33,10 @@ def refined(
 
     A wrong basis is harmless, because the kernel checks every proof that uses it.
 
-    The function solves the optimality conditions: each column is 0 at the worst case G, S has no values, and S vanishes
-    on the rows of K. Here G = K' D K, and K is the identity in r columns. The chord method uses one pseudo-inverse of
-    the Jacobian in floats, which copes with degenerate multipliers, and residuals with ``BITS`` bits.
+    The function solves the optimality conditions: each column is 0 at the worst case G, S contains no function values,
+    and S vanishes on the rows of K. Here G = K' D K, and r columns of K form the identity matrix. The chord method uses
+    one pseudo-inverse of the Jacobian in floats, which copes with degenerate multipliers, and residuals with ``BITS``
+    bits.
 
     Parameters
     ----------
@@ -44,7 +45,7 @@ def refined(
     target, columns
         Forms; each column belongs to one nonzero unknown.
     weights
-        The first ``weights`` unknowns have sum 1; 0 if there is no such condition.
+        Number of the first unknowns whose sum is 1, or 0 if there is no such condition.
     unknowns, gram
         The solver's results: unknowns (c,) and Gram matrix (n, n).
     rank

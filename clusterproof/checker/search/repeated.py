@@ -111,7 +111,7 @@ def _decide_tightest(tried: Tried) -> None:
 
 
 def unlikely(tried: Tried, findings: Findings) -> float | None:
-    """Return the probability of at least the observed failures of a true line, or None if it is not small."""
+    """Return the probability of at least the observed number of failures of a true line; None if it is not small."""
     tightest = findings.tightest.lines.values() if findings.tightest else ()
     exactly = any(isinstance(each, Frequency) and each.exactly for each in tightest)
     if not findings.trials or not findings.levels or findings.instances == 1 or exactly:

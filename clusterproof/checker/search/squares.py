@@ -67,7 +67,7 @@ def blocks(statement: kernel.Statement, line: str, data: Mapping[str, Any]) -> l
     Returns
     -------
     list or None
-        ``blocks`` of the evidence.
+        The field ``blocks`` of the evidence, or None.
     """
     wanted = []
     try:
@@ -98,7 +98,7 @@ def _nearest(target: Polynomial, factors: tuple[Polynomial, ...]) -> Blocks | No
 
 
 def find_blocks(target: Polynomial, factors: Sequence[Polynomial]) -> Blocks | None:
-    """Search for blocks that prove: the polynomial is nonnegative wherever all factors are nonnegative.
+    """Search for blocks that prove a polynomial nonnegative wherever all factors are nonnegative.
 
     Parameters
     ----------
@@ -171,7 +171,7 @@ def _solved(target: Polynomial, parts: Sequence[Part], work: _Work) -> tuple[_Pr
 
 
 class _Program:
-    """Matrices Q >= 0, one for each part, such that the sum of weight times b' Q b is the target.
+    """Positive semidefinite matrices Q, one per part, for which the sum of weight * b' Q b equals the target.
 
     Parameters
     ----------

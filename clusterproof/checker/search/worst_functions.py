@@ -79,8 +79,8 @@ class WorstCase:
         The part of the proof for all values that was not found. The string is empty if the proof was found, or if no
         search took place.
     family
-        Evidence of the rule *family*, which proves the line for all values of the other quantities, or None. With this
-        evidence, ``at`` is empty.
+        Evidence of the rule *family*, which proves the line for all values of the other quantities, or None. If it is
+        not None, ``at`` is empty.
     """
 
     at: tuple[AtSetting, ...] = ()

@@ -26,8 +26,8 @@ class Worst:
     coordinates
         Numbering of the vectors and values.
     gram, values
-        Inner products (n, n), and function values followed by the constant (q,). They are scaled so that the
-        normalising form is 1.
+        Inner products (n, n), and function values followed by the constant (q,). Both are scaled so that the
+        normalising form equals 1.
     """
 
     value: float
