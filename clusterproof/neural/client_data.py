@@ -79,7 +79,8 @@ class Batch:
 class ClientData:
     """Samples of all clients on a device. Pixels are stored as bytes until they are used; codes remain integers.
 
-    The samples of all clients are numbered together: first the samples of client 0, then of client 1, and so on.
+    The samples of all clients have consecutive indices: first the samples of client 0, then the samples of client 1,
+    and so on.
 
     Parameters
     ----------

@@ -84,8 +84,8 @@ class ImageTask(Task):
     precision
         ``"tf32"`` or ``"bf16"`` for local steps in lower precision, see ``clusterproof.neural.precision``.
     preprocessing
-        Preprocessing of images. Training gradients use distorted images. So do losses, if an algorithm chooses models
-        by the losses on the batch of a gradient.
+        Preprocessing of images. Training gradients use distorted images. If an algorithm chooses models by losses on
+        the batch of a gradient, these losses also use distorted images.
 
     Raises
     ------
@@ -312,7 +312,7 @@ class ImageTask(Task):
         buffers: Tensor | None = None,
         weights: Tensor | None = None,
     ) -> tuple[Tensor, Tensor | None]:
-        """Train and add up per cluster, without storing every participant's model. See ``Task.local_sums``."""
+        """Train the participants, and sum their models for each cluster; see ``Task.local_sums``."""
         sums = torch.zeros_like(models, memory_format=torch.contiguous_format)
         buffer_sums = None if buffers is None and not descent.momentum else torch.zeros_like(sums)
         for rows, work in self._work(to_numpy(clients), descent, generator):

@@ -134,8 +134,8 @@ def draw_moments(
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """Draw Z'Z/n, Z'e/n and e'e/n for n standard normal samples (z, e), by Bartlett's method for any n.
 
-    All losses and gradients of one batch, at any number of models, are functions of these moments. The results are
-    (*shape, d, d), (*shape, d) and (*shape,).
+    All losses and gradients of one batch, at any number of models, are functions of these moments. The results have the
+    shapes (*shape, d, d), (*shape, d) and (*shape,).
     """
     triangle = _draw_matrix(shape, dimension + 1, samples, generator)
     moments = triangle @ np.swapaxes(triangle, -1, -2) / samples

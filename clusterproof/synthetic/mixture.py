@@ -1,4 +1,4 @@
-"""Base class of synthetic tasks: true clusters, true optima, and starting models."""
+"""Base class of synthetic tasks: true clusters, true optima, and initial models."""
 
 from __future__ import annotations
 
@@ -235,7 +235,7 @@ def check_samples(samples: Any) -> None:
 def check_random(
     dimension: Any, seed: Any, *, separation: Any = 1, condition_number: Any = 1, above_one: bool = False
 ) -> None:
-    """Check common arguments of ``random``; ``above_one`` requires a condition number above 1.
+    """Check arguments that every method ``random`` has; ``above_one`` requires a condition number above 1.
 
     Raises
     ------

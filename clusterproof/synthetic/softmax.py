@@ -103,7 +103,7 @@ class SoftmaxMixture(Task):
         return np.repeat(drawn, count, axis=-2)
 
     def losses(self, models: np.ndarray, clients: np.ndarray, generator: np.random.Generator) -> np.ndarray:
-        """Return the mean losses of models (..., P, d) for clients (..., k): (..., k, P)."""
+        """Return the mean losses (..., k, P) of models (..., P, d) for clients (..., k)."""
         lead = np.broadcast_shapes(models.shape[:-2], clients.shape[:-1])
         models = np.broadcast_to(models, (*lead, *models.shape[-2:]))
         result = np.empty((*lead, clients.shape[-1], models.shape[-2]))
@@ -128,7 +128,7 @@ class SoftmaxMixture(Task):
     def hessian_products(
         self, points: np.ndarray, directions: np.ndarray, clients: np.ndarray, generator: np.random.Generator
     ) -> np.ndarray:
-        """Return the products of the losses' Hessians, at points, with directions.
+        """Return the products of the losses' Hessians at given points and given directions.
 
         All three have the shape (..., k, d).
         """
@@ -206,7 +206,7 @@ class SoftmaxMixture(Task):
 
     @cached_property
     def _data(self) -> tuple[list[tuple[np.ndarray, np.ndarray]], list[tuple[np.ndarray, np.ndarray]]]:
-        """Training and test samples; each client has its own random stream."""
+        """Training and test samples of all clients; each client has its own random generator."""
         training, testing = [], []
         for client, label in enumerate(self.labels):
             stream = generator(self.seed, "softmax", "client", client)

@@ -79,8 +79,9 @@ class StoredRows:
     def choose_and_sum(self, models: np.ndarray, clients: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """Return the model that each client chooses, (..., k), and per model the sum of gradients, (..., P, d).
 
-        The gradients use the residuals of the losses. Clients with few samples are processed in groups, and all others
-        one at a time, so that the rows are still in the processor's cache when they are used a second time.
+        The gradients reuse the residuals that were computed for the losses. Clients with few samples are processed in
+        groups, and all others one at a time, so that the rows are still in the processor's cache when they are used a
+        second time.
         """
         X, y = self._rows(clients)
         columns = models.reshape(-1, models.shape[-1])

@@ -25,7 +25,9 @@ TRIED = 4
 
 
 class ModuleNetwork(Network):
-    """A network whose scores are computed by a user's module. They must depend only on the parameters and the sample.
+    """A network whose scores are computed by a user's module.
+
+    The scores must depend only on the parameters and the sample.
 
     Parameters
     ----------

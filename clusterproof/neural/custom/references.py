@@ -71,7 +71,9 @@ def settled(reference: str) -> str:
 
 
 def load_own(section: str, name: str) -> Any:
-    """Import the object of a reference. Modules may be in the working folder, and files may import their neighbours.
+    """Import the object of a reference.
+
+    Modules may be in the working folder, and a file may import other files of its folder.
 
     Parameters
     ----------
@@ -141,7 +143,7 @@ def own_algorithm(name: str) -> type[Algorithm[Any]]:
 def keyword_types(kind: Callable[..., Any]) -> dict[str, Any]:
     """Return the annotations of a class's or function's arguments, indexed by name.
 
-    Any stands for a missing annotation.
+    ``Any`` replaces a missing annotation.
 
     Parameters
     ----------

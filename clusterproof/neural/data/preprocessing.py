@@ -21,7 +21,8 @@ class Preprocessing:
     """Preprocessing of images, in this order: crop, flip, brightness, contrast, standardisation.
 
     For each training gradient, every image is distorted independently. Evaluation uses the central crop without any
-    distortion, and standardises images if training does. So do the losses by which clients choose a model.
+    distortion, and standardises images if training does. The losses by which clients choose a model are computed in the
+    same way.
 
     Parameters
     ----------
@@ -108,7 +109,7 @@ class Preprocessing:
 
 
 def central(images: Any, crop: int | None) -> Any:
-    """Return the central square of images (..., height, width), arrays or tensors; ``None`` returns whole images."""
+    """Crop images (..., height, width) to the central square; return whole images if ``crop`` is None."""
     if crop is None:
         return images
     top, left = ((size - crop) // 2 for size in images.shape[-2:])

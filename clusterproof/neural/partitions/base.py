@@ -58,7 +58,7 @@ class Partition:
         Training and test images.
     paired
         Whether test client i is the same client as training client i. If so, a client's choice on its training data can
-        determine its model for the test. Otherwise the test clients are other clients.
+        determine its model for the test. Otherwise, no test client is a training client.
     """
 
     name: str
@@ -78,14 +78,15 @@ PARTITIONS: dict[str, Callable[..., Partition]] = Registry("The recipes by their
 
 
 def recipe(function: Callable[..., Division], *, paired: bool = True) -> Callable[..., Partition]:
-    """Register a recipe. Its name is the function's name, with dashes instead of underscores.
+    """Register a recipe under the name of its function, with dashes instead of underscores.
 
     The function's annotations define the allowed types and ranges of options.
 
     Parameters
     ----------
     function
-        Function of an ``ImageSet``, ``seed=`` and options. The options are keywords with defaults.
+        Function whose parameters are an ``ImageSet``, ``seed=`` and options. The options are keyword-only and have
+        default values.
     paired
         See ``Partition``.
 

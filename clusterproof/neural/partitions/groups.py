@@ -45,8 +45,9 @@ def rotations(
     """Rotate the whole data set by each of P angles, and divide each copy among m / P clients.
 
     For each rotation by k 360/P degrees, all N training images are permuted at random, and each client gets the next n
-    images. So m n = P N, and each image occurs exactly once in each rotation. The test clients are other clients. For
-    each rotation, each test client gets the next n test images without shuffling, so m_test = P N_test / n.
+    images. So m n = P N, and each image occurs exactly once in each rotation. The test clients are not training
+    clients. For each rotation, each test client gets the next n test images without shuffling, so m_test = P N_test /
+    n.
 
     Source: CFL-MGD, section 6.1. MNIST has P = 4, m = 2400, n = 100. CIFAR-10 has P = 2 (0 and 180 degrees), m = 200, n
     = 500. In both, m_test = 10000 P / n. The paper does not state how the images of a rotation are divided, or the
@@ -208,10 +209,10 @@ def quantity(
 
     Source: SoFL, section 5.1.1 and Table 5, with phi = 0.5, 1 and 10 (also printed as alpha) and K = 4. The paper does
     not state whether the distribution is over all 20 clients or over each group, or what happens to a client without
-    data. Here the distribution is over each group, so groups keep equal sizes. No client gets less than a tenth of an
-    equal share (2 % of the images of a group of five). Smaller shares are raised to this tenth, and the other shares
-    shrink in proportion. The paper does not state whether it also skews features; the accuracy of FedAvg in Table 5,
-    near 25 %, suggests that labels are shifted.
+    data. Here the distribution is over each group, so all groups have equal sizes. No client gets less than a tenth of
+    an equal share (2 % of the images of a group of five). Smaller shares are raised to this tenth, and all other shares
+    are reduced in proportion. The paper does not state whether it also skews features; the accuracy of FedAvg in Table
+    5, near 25 %, suggests that labels are shifted.
 
     Parameters
     ----------
@@ -251,7 +252,7 @@ def _make_groups(
     shifts: Sequence[int] | None = None,
     concentration: float | None = None,
 ) -> Division:
-    """Draw training images, give them to groups, and divide each group's images among its clients.
+    """Draw training images, assign them to groups, and divide each group's images among its clients.
 
     SoFL, section 5.1.1, uses 10000 images of MNIST and 20000 of CIFAR-10, and 4 groups of 5 clients. Each client
     divides its images 0.8 : 0.2 for training and testing. The paper does not state

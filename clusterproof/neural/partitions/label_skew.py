@@ -79,8 +79,8 @@ def dirichlet(
     until every client has ``least_samples``. The distribution of Hsu et al. 2019 (restated) is different: each client
     draws its class frequencies, and all clients have the same number of samples.
 
-    A client has the same share of each class in the test half, so training and test data have the same class
-    frequencies. There is only one true cluster, so the purity is meaningless.
+    In the test half, each client has the same share of each class as in the training half, so its training and test
+    data have the same class frequencies. There is only one true cluster, so the purity is meaningless.
 
     Parameters
     ----------
@@ -128,10 +128,10 @@ def label_swap(
 
     Source: FPFC's abstract states for MNIST and Fashion-MNIST only "we follow the procedures in CFL". The details come
     from the authors' code (the folder for label swaps). There are 4 clusters p = 0, ..., 3 with 5 clients each. For
-    each class, the proportions over all clients are drawn from a Dirichlet distribution with concentration 1. Exactly
-    one client holds each image of both published halves. The authors' code draws new proportions for the test half, as
-    with ``test="independent"``, so training and test data have different label frequencies. Here the test half has the
-    same proportions by default.
+    each class, the proportions over all clients are drawn from a Dirichlet distribution with concentration 1. Each
+    image of both published halves belongs to exactly one client. The authors' code draws new proportions for the test
+    half, as with ``test="independent"``, so training and test data have different label frequencies. Here the test half
+    has the same proportions by default.
 
     Parameters
     ----------

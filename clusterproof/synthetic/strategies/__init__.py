@@ -14,9 +14,9 @@ A test of a property of every task in a class looks like this::
 
 Every bound is a pair (smallest, largest), or a number that fixes the quantity. Optima lie on a grid, which is rescaled
 so that the smallest distance is exactly the drawn separation. Matrices have exactly the drawn condition number; they
-are drawn as diagonal matrices and then rotated. ``wide_mixtures`` draws from larger ranges: up to 10 clusters with
-sizes up to 1 : 20, 50 dimensions, and condition number 10 000. ``.filter(without_ties)`` leaves out tasks on which
-correct algorithms may choose different clusters.
+are drawn as diagonal matrices and then rotated. ``wide_mixtures`` draws from larger ranges: up to 10 clusters, whose
+sizes may differ by a factor of 20, up to 50 dimensions, and condition numbers up to 10 000. ``.filter(without_ties)``
+removes tasks on which correct algorithms may choose different clusters.
 """
 
 from clusterproof.synthetic.strategies.common import Bounds, without_ties

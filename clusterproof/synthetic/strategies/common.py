@@ -121,7 +121,7 @@ def draw_spectra(
 ) -> SearchStrategy[np.ndarray]:
     """Draw eigenvalues in [largest / kappa, largest], including both ends if ``extreme``.
 
-    In dimension 1, return only the largest.
+    In dimension 1, return only the largest eigenvalue.
     """
     fractions = draw_last(st.floats(0, 1, width=16), width - 2 if extreme or width == 1 else width)
     ends = [0.0] if width == 1 else [1.0, 0.0] if extreme else []

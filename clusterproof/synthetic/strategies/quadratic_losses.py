@@ -47,7 +47,7 @@ def quadratic_mixtures(
         Bounds on the smallest distance between two clusters' optima (Delta), positive.
     spread
         Bounds on the size of the clients' gradients at their cluster's optimum, at least 0. The gradients add up to
-        zero in each cluster. With 0, all clients of a cluster have one minimiser.
+        zero in each cluster. If the spread is 0, all clients of a cluster have the same minimiser.
     shared_hessians
         Whether the clients of a cluster share one Hessian; otherwise each client has a different Hessian.
 
