@@ -167,7 +167,7 @@ READ = {
 
 def test_only_the_names_of_the_guide_are_read_from_a_users_object() -> None:
     text = GUIDE.read_text(encoding="utf-8")
-    listed = text.partition("## Names that are read")[2].partition("\n## ")[0]
+    listed = text.partition("## Names that `conform` reads")[2].partition("\n## ")[0]
     asked: set[str] = set()
 
     class Recorded(type):
