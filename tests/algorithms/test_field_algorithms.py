@@ -1,4 +1,4 @@
-"""Reshuffled passes against all orders, and states of clients that memory does not hold."""
+"""Reshuffled passes against all orders, states that memory does not hold, and the batches of Per-FedAvg."""
 
 from itertools import permutations
 
@@ -6,11 +6,11 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from clusterproof.algorithms import FedAvg, ProxSkip, Scaffold, from_method
+from clusterproof.algorithms import FedAvg, PerFedAvg, ProxSkip, Scaffold, from_method
 from clusterproof.algorithms.base import State
-from clusterproof.common import InvalidArgument
+from clusterproof.common import InvalidArgument, Randomness
 from clusterproof.running import run
-from clusterproof.synthetic import LogisticMixture, QuadraticMixture
+from clusterproof.synthetic import LogisticMixture, QuadraticMixture, RegressionMixture
 
 QUADRATIC = QuadraticMixture.random(clusters=1, clients=5, dimension=3, spread=0.5)
 
@@ -63,3 +63,33 @@ def test_a_state_of_more_than_half_of_the_memory_is_refused_with_its_size(kind, 
         InvalidArgument, match=r"state of 1\.12e-07 GiB.* half of the memory of 2\.23e-07 GiB"
     ):
         made.initialise(start, QUADRATIC)
+
+
+NOISY = RegressionMixture.random(clusters=1, clients=1, dimension=2, condition_number=3, noise=0.5, samples=5)
+
+
+@pytest.mark.parametrize("gradient", ["first-order", "second-order"])
+def test_the_three_batches_are_independent(gradient):
+    """With independent batches the mean step is the product of the mean Hessians: E[H''] E[A'] E[v]."""
+    alpha, beta, replicates = 0.8, 1.0, 40_000
+    start = NOISY.optima + np.array([[1.0, 2.0]])
+    algorithm = PerFedAvg(step_size=beta, inner_step_size=alpha, gradient=gradient)
+    trace = run(algorithm, NOISY, rounds=1, replicates=replicates, initial=start)
+    steps = (trace.models[0] - trace.models[1])[:, 0]
+    curvature = NOISY.covariances.matrices[0]
+    shrink = np.eye(2) - alpha * curvature
+    expected = beta * curvature @ shrink @ np.array([1.0, 2.0])
+    if gradient == "second-order":
+        expected = shrink @ expected
+    errors = steps.std(axis=0) / np.sqrt(replicates)
+    assert (np.abs(steps.mean(axis=0) - expected) < 5 * errors).all()
+
+
+def test_personalising_takes_one_inner_step():
+    task = RegressionMixture.random(clusters=2, clients=4, dimension=2, data="population")
+    points = np.zeros((4, 2))
+    moved = PerFedAvg(step_size=0.1, inner_step_size=0.5).personalise(
+        points, np.arange(4), task, Randomness.from_seed(0)
+    )
+    gradients = [task.expected_gradient(np.zeros(2), label) for label in task.labels]
+    np.testing.assert_allclose(moved, -0.5 * np.array(gradients), rtol=1e-14)

@@ -1,10 +1,11 @@
-"""The loops of IFCA's and FPFC's authors, restated on the kit's tasks: which form of the definition each of them is."""
+"""Public code, restated: the loops of IFCA's and FPFC's authors, and mistakes of SCAFFOLD that issues report."""
 
 from types import MappingProxyType
 from typing import Any
 
 import numpy as np
 import numpy_federated
+import published_scaffold_mistakes as published
 import pytest
 
 from clusterproof.conformance import conform
@@ -93,3 +94,26 @@ def test_a_form_is_found_and_conforms_once_it_is_declared(
     assert (report.verdict, report.changed) == ("variant" if form else "conforms", form), str(report)
     report = conform(start, algorithm, settings={**declared, **form}, explained=False)
     assert report.verdict == "conforms", str(report)
+
+
+NAMED = {
+    "Plato382": ("new-control-sent-for-change",),
+    "NIIDBench8": (),  # the code hands no controls out, and no step of a round is wrong
+    "NIIDBench12": ("controls-averaged-over-participants",),
+    "Fedbiomed734": ("correction-sign", "drift-sign"),  # each gives the same runs as the other
+    "PFLlib160": ("K-counts-batches",),
+    "KarhouTam1": ("change-always-zero",),
+    "KiLjl1": ("K-counts-epochs",),
+}
+QUICK = ("one-step", "rounds", "batches", "participation", "everything")
+
+
+def test_the_code_without_a_mistake_conforms() -> None:
+    assert conform(published.Scaffold, "scaffold", checks=QUICK, explained=False).verdict == "conforms"
+
+
+@pytest.mark.parametrize("name", NAMED)
+def test_a_published_mistake_is_found(name: str) -> None:
+    report = conform(getattr(published, name), "scaffold", checks=QUICK, explained=bool(NAMED[name]))
+    assert report.verdict == "differs"
+    assert {one for each in report.likely for one in each.mistakes} == set(NAMED[name]), str(report)

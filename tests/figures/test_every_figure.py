@@ -6,6 +6,7 @@ import struct
 
 import numpy as np
 import pytest
+from checkout import ROOT
 from drawings import SEED, drawn, entries, figure_of, line, regression
 from hypothesis import given
 from hypothesis import strategies as st
@@ -223,3 +224,12 @@ def test_a_trace_draws_itself_in_a_width():
     figure = trace.plot(width=8.5)
     assert figure.get_figwidth() == pytest.approx(8.5 / 2.54)
     np.testing.assert_array_equal(line(figure.axes[0], "median 1")[1], trace.errors[:, 1])
+
+
+@pytest.mark.parametrize("name", FIGURES)
+def test_every_figure_is_stored_with_its_title_and_caption(name: str) -> None:
+    picture = ROOT / f"docs/stored/figures/{name}.svg"
+    write = f"clusterproof figures {name} --no-caption --out docs/stored/figures"
+    assert picture.exists(), f"{picture.name} is not stored: write it with `{write}`"
+    assert metadata_of(picture, "title").startswith(FIGURES[name].title.rstrip("."))
+    assert "Seed 0" in metadata_of(picture, "description") or "seed 0" in metadata_of(picture, "description")

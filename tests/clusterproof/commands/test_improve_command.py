@@ -1,12 +1,17 @@
-"""``improve``: what is printed and written, by verdicts of processes of their own."""
+"""The command ``improve``: of a claim, and of the rate of a built-in method."""
 
 import json
+import re
 from collections.abc import Callable
 from fractions import Fraction
 from pathlib import Path
 
+import clarabel
 import pytest
+from command_line import refused
+from tiers import slow_after
 
+from clusterproof.checker.export import coqc
 from clusterproof.checker.report.improvement import Checked
 from clusterproof.commands import improve
 from clusterproof.commands.application import main
@@ -106,3 +111,130 @@ def test_bad_input_is_refused(
 ) -> None:
     assert main(["improve", *(str(file) if each == "FILE" else each for each in arguments)]) == 2
     assert said in capsys.readouterr().err
+
+
+Capture = pytest.CaptureFixture[str]
+DESCENT = [
+    "improve",
+    "--algorithm",
+    "cfl-mgd",
+    "--momentum",
+    "0",
+    "--condition",
+    "4",
+    "--proportion",
+    "1/3",
+    "--class",
+]
+ROUND = [
+    "improve",
+    "--algorithm",
+    "fedavg",
+    "--smoothness",
+    "2",
+    "--strong-convexity",
+    "0.5",
+    "--local-steps",
+    "2",
+    "--step-size",
+    "1/4",
+]
+
+
+@pytest.fixture(autouse=True)
+def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+
+
+@pytest.mark.parametrize(
+    ("words", "claims"),
+    slow_after(
+        1,
+        "searches a rate",
+        [
+            (ROUND, ["rate/round"]),
+            ([*DESCENT, "quadratic"], ["rate/contraction", "rate/distance", "rate/start"]),
+            ([*DESCENT, "smooth"], ["rate/contraction", "rate/distance", "rate/start"]),
+        ],
+    ),
+)
+def test_what_is_written_is_replayed_checked_and_exported(
+    words: list[str], claims: list[str], capsys: Capture, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(coqc, "NEEDED", ("a-program-that-nobody-has",))  # Rocq takes its time
+    assert main([*words, "--evidence", "kept"]) == 0
+    output, errors = capsys.readouterr()
+    assert errors == ""
+    assert f"Certified by the kernel: {', '.join(claims)}." in output
+    source = Path("kept/rate.py").read_text()
+    assert source.splitlines()[0].strip('"') in " ".join(output.split())  # the sentence that is proved
+    assert main(["check", "kept/rate.py", "--evidence", "kept", "--replay"]) == 0
+    replayed = capsys.readouterr().out
+    assert all(f"{claim}" in replayed for claim in claims)
+    assert "only searched" not in replayed
+    assert "without evidence" not in replayed
+    assert main(["check", "kept/rate.py", "--evidence", "kept", "--fail-on", "consistent,inconclusive"]) == 0
+    assert "searched again" not in capsys.readouterr().out
+    assert main(["export", "kept/rate.py", "--evidence", "kept", "--out", "exported"]) == 0
+    assert "not in it" not in capsys.readouterr().out
+    assert Path("exported/replay.py").exists()
+
+
+@pytest.mark.parametrize(("kind", "slack"), [("quadratic", Fraction(0)), ("smooth", Fraction(1, 10**6))])
+def test_the_rate_of_descent_is_the_known_one(kind: str, slack: Fraction, capsys: Capture) -> None:
+    """1 - a mu / L = 11/12, which the quadratic of curvature mu attains."""
+    assert main([*DESCENT, kind]) == 0
+    output = " ".join(capsys.readouterr().out.split())
+    rate = Fraction(re.findall(r"\((\d+/\d+)\)\^t", output)[0])
+    assert 0 <= rate - Fraction(11, 12) <= max(slack, Fraction(1, 10**11))
+    assert output.startswith("rate 0.91666")
+    assert "proportion 1/3" in output
+
+
+def test_options_reach_the_claims(capsys: Capture) -> None:
+    words = (
+        "improve --algorithm cfl-mgd --momentum=0.3 --condition-number 10 --proportion 0.5 --step-size 3/2"
+    )
+    assert main([*words.split(), "--class", "smooth", "--evidence", "kept"]) == 0
+    source = Path("kept/rate.py").read_text()
+    for text in ("momentum=Fraction(3, 10)", "step=Fraction(3, 4)", "strong_convexity=Fraction(1, 10)"):
+        assert text in source
+    capsys.readouterr()
+    assert main([*DESCENT, "smooth", "--rate", "0.95"]) == 0
+    assert capsys.readouterr().out.startswith("rate 0.95 of the distance per round\n")
+    assert main([*ROUND, "--server-step-size", "1/2", "--sampling", "1/9"]) == 0
+    output = " ".join(capsys.readouterr().out.split())
+    for text in ("L = 2, mu = 1/2", "2 local steps of size 1/4, server step size 1/2", "= 1/9) gives"):
+        assert text in output
+
+
+def test_no_rate_is_status_one_and_no_file(capsys: Capture, monkeypatch: pytest.MonkeyPatch) -> None:
+    fast = "improve --algorithm cfl-mgd --momentum 0.9 --condition 4 --proportion 1 --class smooth"
+    assert main([*fast.split(), "--evidence", "kept"]) == 1
+    assert capsys.readouterr().out.startswith("no rate found: ")
+    assert main([*DESCENT, "quadratic", "--step-size", "7"]) == 1
+    assert "does not converge" in capsys.readouterr().out
+
+    class Panic(BaseException):
+        pass
+
+    def solver(*_: object) -> None:
+        raise Panic
+
+    monkeypatch.setattr(clarabel, "DefaultSolver", solver)
+    assert main([*DESCENT, "smooth", "--evidence", "kept"]) == 1
+    output, errors = capsys.readouterr()
+    assert output.startswith("no rate found: ")
+    assert errors == ""
+    assert not list(Path("kept").iterdir())
+
+
+def test_another_file_is_not_written_over_and_an_earlier_rate_is(capsys: Capture) -> None:
+    Path("kept").mkdir()
+    Path("kept/rate.py").write_text("precious = 1\n")
+    assert "is no file that states a rate" in refused(capsys, *ROUND, "--evidence", "kept")
+    assert Path("kept/rate.py").read_text() == "precious = 1\n"
+    Path("kept/rate.py").unlink()
+    for rate in ("0.9", "0.8"):
+        assert main([*ROUND, "--rate", rate, "--evidence", "kept"]) == 0
+        assert f"RATE = {Fraction(rate)!r}" in Path("kept/rate.py").read_text()
