@@ -162,7 +162,7 @@ def test_a_file_is_judged_with_the_required_libraries_alone(tmp_path: Path) -> N
     for library in EXTRA_OF:
         (hidden / f"{library}.py").write_text(f"raise ModuleNotFoundError('hidden', name={library!r})\n")
     claims = "from fractions import Fraction\nfrom clusterproof.theorem import Q, at_most, claim\n"
-    for number in range(6):
+    for number in (3, 4):
         claims += f"\n@claim('mine/c{number}')\ndef c{number}(a: Fraction = Q[0:1]):\n"
         claims += f"    return at_most(a * {number}, right=a * 3)\n"
     (tmp_path / "mine.py").write_text(claims)
@@ -177,7 +177,7 @@ def test_a_file_is_judged_with_the_required_libraries_alone(tmp_path: Path) -> N
     assert done.returncode == 0, done.stderr
     found = json.loads((tmp_path / "report.json").read_text())
     words = {verdict["claim"]: verdict["verdict"] for verdict in found["claims"]}
-    assert words == {f"mine/c{number}": "certified" if number <= 3 else "violated" for number in range(6)}
+    assert words == {"mine/c3": "certified", "mine/c4": "violated"}
 
 
 def test_an_import_that_fails_deep_inside_is_one_line(

@@ -61,7 +61,7 @@ def test_what_is_certified_is_nowhere_negative() -> None:
     grid = itertools.product([Fraction(each, 4) for each in range(-8, 9, 2)], repeat=2)
     points = [(x, y) for x, y in grid if y >= 0]
     certified = 0
-    for _ in range(20):
+    for _ in range(8):
         target, *sides = (tuple(map(int, stream.integers(-2, 4, size=6))) for _ in range(3))
         for left, right in itertools.permutations(sides):
 
@@ -73,7 +73,7 @@ def test_what_is_certified_is_nowhere_negative() -> None:
             if there and verdict_on(state, evaluations=40).verdict == "certified":
                 certified += 1
                 assert all(quadratic(target, x, y) >= 0 for x, y in there)
-    assert certified > 3
+    assert certified > 1
 
 
 def test_a_found_proof_is_refused_with_another_target() -> None:

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 from checkout import ROOT
 
-from docs.site.lessons import module_of
+from docs.site import lessons
 
 LESSONS = {
     path.stem.split("_")[1]: path.stem
@@ -47,10 +47,19 @@ def test_every_lesson_has_a_plan_whose_slider_values_are_its_own() -> None:
 @pytest.mark.slow(reason="runs every lesson")
 @pytest.mark.parametrize("number", LESSONS)
 def test_a_lesson_refutes_its_false_statement_and_its_sliders_give_what_its_plan_quotes(
-    number: str, claims_of_files: None, capsys: pytest.CaptureFixture[str], tmp_path: Path
+    number: str,
+    claims_of_files: None,
+    capsys: pytest.CaptureFixture[str],
+    monkeypatch: pytest.MonkeyPatch,
+    tmp_path: Path,
 ) -> None:
-    """Its functions are those of the run, which keep what they have computed."""
-    _, names = module_of(ROOT / f"docs/tutorials/lessons/{LESSONS[number]}.md", tmp_path).app.run()
+    """Its functions are those of the run, which keep what they have computed; it is converted in this process."""
+    from marimo.__main__ import main as marimo
+
+    monkeypatch.setattr(
+        lessons, "_marimo", lambda *words: marimo(["-q", *map(str, words)], standalone_mode=False)
+    )
+    _, names = lessons.module_of(ROOT / f"docs/tutorials/lessons/{LESSONS[number]}.md", tmp_path).app.run()
     assert re.search(r"(?m)^violated -- at ", capsys.readouterr().out)
     describe, sliders = names["describe"], names["SLIDERS"]
     first, last = ({slider: values[end] for slider, values in sliders.items()} for end in (0, -1))

@@ -3,6 +3,7 @@
 from collections.abc import Callable
 from dataclasses import replace
 from fractions import Fraction
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -77,15 +78,14 @@ def test_fedlin_has_the_steps_of_the_proof_that_it_names(claim: str, named: str)
     assert own == theirs - {"one local step of II"}
 
 
-@pytest.mark.slow(reason="several seconds")
 def test_every_certificate_of_the_proofs_is_checked(plant: Callable[..., Any]) -> None:
-    """A rate 0.1 % smaller in one of the cases only."""
+    """A rate 0.1 % smaller in one of the cases only; the others have certificates without a failure."""
 
     def last_smaller(*case: Any) -> Any:
+        if case != (3, F(1, 10), F(100), "II"):
+            return SimpleNamespace(failures=lambda: iter(()))
         found = closed_form(*case)
-        return (
-            replace(found, rate=F(999, 1000) * found.rate) if case == (3, F(1, 10), F(100), "II") else found
-        )
+        return replace(found, rate=F(999, 1000) * found.rate)
 
     plant(multipliers, "closed_form", last_smaller)
     found = checker.check("scaffold/multipliers")
