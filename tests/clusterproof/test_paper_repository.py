@@ -152,18 +152,24 @@ def test_the_action_finds_a_false_claim_whatever_the_stored_records_say(copy: Pa
 
 @pytest.mark.slow(reason=SLOW)
 @pytest.mark.parametrize(
-    ("file", "old", "new", "found"),
+    ("edits", "found"),
     [
-        ("evidence/our-paper.json", '"matrix":[[1]]', '"matrix":[[2]]', {"evidence": "not replayed"}),
-        ("our_fedavg.py", "model -= ", "model -= 2 * ", {"our_fedavg.py:OurFedAvg": "differs"}),
-        ("claims/descent.py", "weight > 0)\n", "weight > 0\n", {"claims/": "not checked"}),
+        (
+            {
+                "evidence/our-paper.json": ('"matrix":[[1]]', '"matrix":[[2]]'),
+                "our_fedavg.py": ("model -= ", "model -= 2 * "),
+            },
+            {"evidence": "not replayed", "our_fedavg.py:OurFedAvg": "differs"},
+        ),
+        ({"claims/descent.py": ("weight > 0)\n", "weight > 0\n")}, {"claims/": "not checked"}),
     ],
-    ids=["forged evidence", "wrong code", "syntax"],
+    ids=["forged evidence and wrong code", "syntax"],
 )
 def test_other_faults_are_red_and_leave_the_rest_checked(
-    copy: Path, file: str, old: str, new: str, found: dict[str, str]
+    copy: Path, edits: dict[str, tuple[str, str]], found: dict[str, str]
 ) -> None:
-    edit(copy / file, old, new)
+    for file, (old, new) in edits.items():
+        edit(copy / file, old, new)
     status, summary, badge = written_by_the_action(copy, of_the_workflow())
     assert status == (2 if "not checked" in found.values() else 1)
     rows = cells(summary)
