@@ -1,14 +1,16 @@
-"""The kernel reads a text and evidence. It alone decides: certified, vacuous, ill-posed or violated.
+"""The kernel, which alone decides by evidence whether a claim is certified, vacuous, ill-posed or violated.
 
-It imports only the standard library, and trusts no code that searches, freezes or stores. It reads a text as follows:
+The kernel imports only the standard library, and does not trust code that searches for evidence, writes texts or stores
+verdicts. It reads a text as follows:
 
-1. A text is a list of definitions, each name once. A name belongs to the text, to the vocabulary or to the library, or
-   it is undefined. Inside a function, local names come first; no local name is ``suppose``, ``given``, ``at_most``,
-   ``at_least`` or ``equal``. The text consists of printable ASCII, and no string extends over a line's end.
+1. A text is a list of definitions, which define each name only once. A name belongs to the text, to the vocabulary or
+   to the library, or it is undefined. Inside a function, local names come first; no local name is ``suppose``,
+   ``given``, ``at_most``, ``at_least`` or ``equal``. The text consists of printable ASCII, and no string extends over
+   several lines.
 2. A value is an int, fraction, string, truth value, None, tuple, list, dictionary, record, generator, function, symbol,
    fact or line; or a point of a space R^d, or a number that depends on a function of a class. A line has no truth
-   value. If a branch needs the truth value of a fact about symbols, both branches are followed. In a dictionary, no
-   key is written twice.
+   value. If a branch needs the truth value of a fact about symbols, both branches are followed. A dictionary
+   contains each key only once.
 3. ``NAME = e`` defines NAME as the value of e, which is evaluated once, with a limited number of steps (*fuel*). The
    value cannot change: it contains no list, generator or closure.
 4. A class is a frozen record of its annotated fields, with properties and methods. Two records are equal if their
@@ -38,7 +40,7 @@ It imports only the standard library, and trusts no code that searches, freezes 
 10. A claim is violated if a line of any role is violated, otherwise ill-posed if a line is ill-posed. Otherwise it is
     open if a line of its statements is open, and vacuous if one of them is vacuous. Otherwise it is certified if all
     lines of its lemmas are also certified, and open if not. A step that is not violated does not affect the verdict on
-    the claim. Nor does a potential, because a theorem can be true although one proof of it is wrong.
+    the claim. A potential never affects this verdict, because a theorem can be true although one proof of it is wrong.
 
 Read the modules in this order. Each rule is one theorem about these definitions.
 

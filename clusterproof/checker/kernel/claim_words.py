@@ -1,8 +1,8 @@
 """The functions of a claim, such as ``at_most``, defined once for all kinds of numbers.
 
 The kernel computes with exact numbers and symbols, the search with floats and arrays, and the confirmation of
-counterexamples with intervals. Each of the three defines how to handle hypotheses and lines for its own kind of
-numbers. This module defines everything that they share.
+counterexamples with intervals. The kernel, the search and the confirmation each define how to handle hypotheses and
+lines for their own kind of numbers. This module contains the code that they share.
 """
 
 from __future__ import annotations
@@ -35,13 +35,13 @@ class Excluded(Untrue):
 
 
 class Words(ABC, Generic[L]):
-    """The functions of a claim. They are the same for all kinds of numbers.
+    """The functions of a claim, for any kind of numbers.
 
     The abstract methods at the end depend on the kind of numbers.
     """
 
     def suppose(self, name: Any, holds: Any = None) -> None:
-        """State a hypothesis. The statement does not apply to instances that break it.
+        """State a hypothesis. The statement does not apply to instances that break the hypothesis.
 
         Parameters
         ----------
@@ -73,8 +73,8 @@ class Words(ABC, Generic[L]):
         name, holds
             As in ``suppose``.
         make
-            Function that returns the line. It is called only if the hypothesis holds. Hypotheses inside the function
-            apply only to this line.
+            Function that returns the line. The function is called only if the hypothesis holds. Hypotheses inside the
+            function apply only to this line.
         """
         words, facts = self.in_words(name), self.facts(holds)
         if facts is None:
@@ -107,7 +107,8 @@ class Words(ABC, Generic[L]):
             tolerance, but cannot prove it.
         decrease_from
             For a contraction with rate h, the quantity before the step. The report then also compares the measured
-            decrease with the promised one, (1 - h) times this quantity. It can thus distinguish the rates .99 and .98.
+            decrease with the promised one, (1 - h) times this quantity. The report can thus distinguish the rates .99
+            and .98.
         allowed, terms
             The summands of the bound: one positional argument, keyword arguments, or both.
         """

@@ -105,7 +105,7 @@ class Point(Linear):
 
 
 class Form(Linear):
-    """A number that depends on functions. Its keys are (i, j) for an inner product, (k,) for a value, and () for 1."""
+    """A number that depends on functions, with keys (i, j) for inner products, (k,) for values, and () for 1."""
 
     def _lifted(self, other: Any) -> Form:
         if type(other) is Form:
@@ -138,7 +138,7 @@ class Form(Linear):
 
 
 class Distance(Abstract):
-    """The distance |start - solution|. It supports only squaring, because the distance itself has no formula."""
+    """The distance |start - solution|, which can only be squared, because only its square has a formula."""
 
     def __init__(self, square: Any) -> None:
         self.square = square
@@ -214,10 +214,10 @@ class World(ABC):
     groups
         One pair (count, class) per summand; each summand is the mean of ``count`` functions.
     any_number
-        Whether the number of functions in the summand is arbitrary. Then a single oracle represents their mean, as a
-        function of one point per function. A vector (v_1, ..., v_n) is the sum of two orthogonal parts: its mean, which
-        all functions share, and a remainder with mean 0. Free vectors and coordinates with even indices are shared;
-        free vectors and coordinates with odd indices have mean 0.
+        Whether the number of functions in the summand is arbitrary. If so, a single oracle represents the mean of the
+        functions, as a function of one point per function. A vector (v_1, ..., v_n) is the sum of two orthogonal parts:
+        its mean, which all functions share, and a remainder with mean 0. Free vectors and coordinates with even indices
+        are shared; free vectors and coordinates with odd indices have mean 0.
     oracles, weights
         The oracles, and the weight of each oracle in the total.
     start, solution, minimum

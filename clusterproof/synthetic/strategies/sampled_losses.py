@@ -118,7 +118,7 @@ def logistic_mixtures(
 ) -> SearchStrategy[LogisticMixture]:
     """Draw mixtures of ridge-penalised logistic regressions on few samples.
 
-    The clusters' optima follow from the samples; the strategy does not keep two clusters apart.
+    The samples determine the clusters' optima; the strategy does not ensure a distance between clusters.
 
     Parameters
     ----------
