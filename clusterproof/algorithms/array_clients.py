@@ -1,9 +1,9 @@
-"""A method's clients as arrays of any library. ``run`` and ``train`` compute each round with these arrays.
+"""The clients of a method as arrays of any library, with which ``run`` and ``train`` compute each round.
 
-A value of the clients is an array with one row per participant, (..., k, d). A vector of the server has one row, (...,
-1, d). One line of a method therefore computes the values of all clients at once. Local steps and gradients are delayed
-until other code needs the result of each client. If only a sum is needed, the task may compute or draw the sum without
-the summands.
+The values of the clients are the rows of an array, one per participant, (..., k, d). A vector of the server has one
+row, (..., 1, d). So one line of a method computes the values of all clients at once. Local steps and gradients are
+computed only when other code needs the results of single clients. If the code needs only a sum, the task may compute
+or draw the sum without the summands.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from clusterproof.common.randomness import Randomness
 
 
 class Undone:
-    """An array that is computed only when other code uses it."""
+    """An array that is computed when it is first used."""
 
     __array_ufunc__ = None  # NumPy then uses the operators of this class, not operators on single entries
 
@@ -63,13 +63,13 @@ class Undone:
 
 
 def done(value: Any) -> Any:
-    """Return the array of a delayed value, and any other value unchanged."""
+    """Return the array of a value that is computed when needed, and any other value unchanged."""
     return value.array if isinstance(value, Undone) else value
 
 
 @dataclass(frozen=True, eq=False)
 class Received(Undone):
-    """The models that the clients received, as an array that is computed when needed."""
+    """The models that the clients received. The array is computed when needed."""
 
     models: Array
     chosen: Array
@@ -82,7 +82,7 @@ class Received(Undone):
 
 @dataclass(frozen=True, eq=False)
 class Gradients(Undone):
-    """The gradients of the clients at their received models, computed when needed."""
+    """The gradients of the clients at their received models. The array is computed when needed."""
 
     client: ArrayClient
     received: Received
@@ -102,7 +102,7 @@ class Gradients(Undone):
 
 @dataclass(frozen=True, eq=False)
 class Ends(Undone):
-    """The clients' models after local steps from their received models; ``buffers`` are the momenta at the start."""
+    """The clients' models after local steps from their received models, where ``buffers`` are the initial momenta."""
 
     client: ArrayClient
     received: Received
@@ -145,7 +145,7 @@ class Ends(Undone):
 
 @dataclass(frozen=True, eq=False)
 class Half(Undone):
-    """One part of the result of local steps with momentum: the models (0) or the buffers (1)."""
+    """The models (0) or the buffers (1) after local steps with momentum."""
 
     ends: Ends
     part: int
@@ -166,7 +166,7 @@ class ArrayClient:
     Parameters
     ----------
     task, clients, generator
-        The task, the participants (..., k), and the source of their samples.
+        The task, the participants (..., k), and the generator for their samples.
     asked
         Requested number of local steps. The task defines how many gradient steps make up one local step.
     reshuffled
@@ -235,7 +235,7 @@ class ArrayClient:
         to: Any = None,
         along: Callable[[Any], Any] | None = None,
     ) -> Any:
-        """Return the models after ``count`` local steps; the other arguments are the same as for ``descend``."""
+        """Return the models after ``count`` local steps. All other arguments are as in ``descend``."""
         if along is not None:
             return self._along(count, self._at_each(start), step_size, plus, pull, to, along)
         anchors = None if pull is None or to is start else self._at_each(to)
@@ -248,7 +248,7 @@ class ArrayClient:
     ) -> Any:
         """Return the models and the buffers after the local steps u <- momentum u + g(y), y <- y - step_size u.
 
-        If ``delayed`` is True, y moves along the value of u from the previous step.
+        If ``delayed`` is True, the step of y uses the value of u from the previous step.
         """
         if not delayed:
             ends = Ends(self, start, Descent(step_size, self.asked, momentum), buffers=buffer.models)
@@ -259,7 +259,7 @@ class ArrayClient:
         return points, carried
 
     def trained(self, points: Array, descent: Descent, **options: Any) -> Trained:
-        """Carry out local steps, and store the number of gradient steps."""
+        """Compute local steps, and store the number of gradient steps."""
         found = self.task.local_steps(points, self.clients, self.generator, descent, **options)
         self._pending, self._taken = None, found.steps
         return found
@@ -277,13 +277,13 @@ class ArrayClient:
         return points
 
     def _received(self, start: Any) -> Received | None:
-        """Return a server's vector as the ``Received`` model of all clients, or None for vectors of the clients."""
+        """Return a vector of the server as the ``Received`` model of all clients, or None for clients' vectors."""
         if isinstance(start, Undone) or start.shape[-2] != 1:
             return None
         return Received(start, array_namespace(self.clients).zeros_like(self.clients))
 
     def _at_each(self, vector: Any) -> Array:
-        """Return an array with one row per client; a vector of the server is repeated for every client."""
+        """Return an array with one row per client. A vector of the server is repeated for every client."""
         if isinstance(vector, Undone):
             return vector.array
         if vector.shape[-2] == self.clients.shape[-1]:
@@ -303,7 +303,7 @@ class ArrayClients:
     randomness
         The random streams of the run.
     weights
-        Weights of the participants in a mean, (..., k); None stands for equal weights.
+        Weights of the participants in a mean, (..., k). If None, the weights are equal.
     local_steps, reshuffled
         See ``asked`` and ``reshuffled`` of ``ArrayClient``.
     """
@@ -402,7 +402,7 @@ class ArrayClients:
     def mean_by(self, values: Any, chosen: Array, kept: Array) -> Array:
         """Return the mean of the participants' values per cluster, (..., P, d).
 
-        A cluster without participants keeps its value.
+        For a cluster without participants, it is the value in ``kept``.
         """
         if isinstance(values, Ends | Half):
             sizes = cluster_sizes(chosen, kept.shape[-2], dtype=kept.dtype, weights=self.weights)

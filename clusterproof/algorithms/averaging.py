@@ -1,4 +1,4 @@
-"""Averages over each cluster's clients, and the parameter checks that several algorithms share."""
+"""Averages over the clients of each cluster, and checks of parameters that several algorithms have."""
 
 from __future__ import annotations
 
@@ -29,9 +29,9 @@ def cluster_sizes(assignments: Array, clusters: int, *, dtype: object, weights: 
 def average_by_cluster(
     values: Array, assignments: Array, fallback: Array, weights: Array | None = None
 ) -> Array:
-    """Average the participants' values per cluster; a cluster without participants gets its fallback value.
+    """Average the participants' values per cluster. A cluster without participants gets its fallback value.
 
-    Formula (6) of CFL-MGD is 0 / 0 for a cluster without participants; the fallback defines the result.
+    Formula (6) of CFL-MGD is 0 / 0 for a cluster without participants.
 
     Parameters
     ----------
@@ -65,14 +65,14 @@ def divide(sums: Array, sizes: Array, fallback: Array) -> Array:
 
 
 def check_averaging(algorithm: Any) -> None:
-    """Check ``step_size``, ``local_steps``, ``participation`` and ``weighting``, or raise ``InvalidArgument``."""
+    """Raise ``InvalidArgument`` if ``step_size``, ``local_steps``, ``participation`` or ``weighting`` is invalid."""
     check_descent(algorithm.step_size, None, "model", algorithm.local_steps)
     check_participation(algorithm.participation)
     check_weighting(algorithm.weighting)
 
 
 def check_server_step_size(server_step_size: float) -> None:
-    """Require a positive number, or raise ``InvalidArgument``."""
+    """Raise ``InvalidArgument`` unless the step size is a positive number."""
     check_number(
         "server_step_size", server_step_size, above=0, remedy="1 moves to the mean of the clients' models"
     )

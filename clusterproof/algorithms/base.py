@@ -1,4 +1,4 @@
-"""Base classes of tasks and algorithms: the functions that a task computes, and the members of an algorithm.
+"""Base classes of tasks and algorithms.
 
 Arrays may come from any array-API library. Models are flattened to vectors: ``(..., P, d)`` for the server and ``(...,
 k, d)`` for the k participating clients, with any number of leading replicate axes. ``clients`` is an integer array
@@ -57,8 +57,8 @@ class Trained(NamedTuple):
     Attributes
     ----------
     points, buffers, steps
-        w and u, (..., k, d), and the number of gradient steps. This is one number for all clients, or one per client,
-        (..., k, 1). Without momentum, buffers are None unless the caller gave initial buffers.
+        w and u, (..., k, d), and the number of gradient steps: one number for all clients, or one per client, (...,
+        k, 1). Without momentum, ``buffers`` is None unless the caller passed initial buffers.
     """
 
     points: Array
@@ -69,9 +69,9 @@ class Trained(NamedTuple):
 class Task(metaclass=CheckedCalls):
     """A federated problem: m clients in P true clusters, models of d parameters.
 
-    A subclass defines the three attributes below, as fields or properties, and the abstract members. All other members
-    have a default: sums are computed from the summands, and local steps call ``gradients`` in a loop. If a task lacks
-    an optional computation, a call raises ``InvalidArgument``.
+    A subclass defines the three attributes below, as fields or properties, and the abstract members. All other
+    members have default implementations. For example, sums are computed from the summands, and local steps call
+    ``gradients`` in a loop. If a task does not support an optional computation, a call raises ``InvalidArgument``.
 
     Attributes
     ----------
@@ -102,17 +102,17 @@ class Task(metaclass=CheckedCalls):
     @property
     @abstractmethod
     def settings(self) -> Mapping[str, Any]:
-        """Arguments that recreate the task, as plain JSON values; the entry ``task`` is the name of the task."""
+        """Arguments that recreate the task, as plain JSON values. The entry ``task`` is the name of the task."""
 
     @abstractmethod
     def initial_models(self, count: int, shape: tuple[int, ...], generator: np.random.Generator) -> Array:
-        """Draw starting models, (*shape, count, d)."""
+        """Draw initial models, (*shape, count, d)."""
 
     @abstractmethod
     def losses(self, models: Array, clients: Array, generator: np.random.Generator) -> Array:
         """Return the losses of all models on each participant's sample.
 
-        ``models`` is (..., P, d) and ``clients`` is (..., k); the result is (..., k, P).
+        ``models`` is (..., P, d) and ``clients`` is (..., k). The result is (..., k, P).
         """
 
     @abstractmethod
@@ -125,21 +125,21 @@ class Task(metaclass=CheckedCalls):
     def gradient_sums(
         self, models: Array, clients: Array, assignments: Array, generator: np.random.Generator
     ) -> Array:
-        """Return per cluster the sum of the participants' gradients at the cluster's model.
+        """Return for each cluster the sum of its participants' gradients at the model of the cluster.
 
-        ``models`` is (..., P, d), ``clients`` and ``assignments`` are (..., k); the result is (..., P, d). With
-        gradient averaging, the server needs only these sums. A task may draw each sum from the distribution of the sum,
-        without drawing the summands.
+        ``models`` is (..., P, d), ``clients`` and ``assignments`` are (..., k), and the result is (..., P, d). For
+        gradient averaging, the server needs only these sums. A task may draw each sum from the distribution of the
+        sum, without drawing the summands.
         """
         gradients = self.gradients(rows(models, assignments), clients, generator)
         return sums_by_cluster(gradients, one_hot(assignments, models.shape[-2], dtype=models.dtype))
 
     def choose_and_sum(self, models: Array, clients: Array, randomness: Randomness) -> tuple[Array, Array]:
-        """Return per participant the index of the model with the smallest loss, and the ``gradient_sums`` for them.
+        """Return each participant's choice, the model with the smallest loss, and ``gradient_sums`` for the choices.
 
         ``models`` is (..., P, d) and ``clients`` is (..., k); the results are (..., k) and (..., P, d). In a tie, the
-        first model wins. Losses draw from ``randomness.assignment`` and gradients from ``randomness.gradient``. A task
-        whose losses and gradients share the residuals may compute the residuals once.
+        first model wins. Losses draw from ``randomness.assignment`` and gradients from ``randomness.gradient``. If
+        losses and gradients use the same residuals, the task can compute the residuals once.
         """
         chosen = argmin_smallest_index(self.losses(models, clients, randomness.assignment))
         return chosen, self.gradient_sums(models, clients, chosen, randomness.gradient)
@@ -155,18 +155,19 @@ class Task(metaclass=CheckedCalls):
         anchors: Array | None = None,
         corrections: Array | None = None,
     ) -> Trained:
-        """Carry out the local steps of ``descent``.
+        """Compute the local steps of ``descent``.
 
         Parameters
         ----------
         points, clients, generator
-            Starting points of the participants (..., k, d), their indices (..., k), and the source of their samples.
+            Initial points of the participants (..., k, d), their indices (..., k), and the generator for their
+            samples.
         descent
             The recursion.
         buffers
             Initial u, (..., k, d). If None, it is zero.
         anchors
-            Centres of the proximal term, (..., k, d). If None, they are the starting points.
+            Centres of the proximal term, (..., k, d). If None, they are the initial points.
         corrections
             Vectors that are added to all gradients, (..., k, d). If None, they are zero.
         """
@@ -198,13 +199,13 @@ class Task(metaclass=CheckedCalls):
         buffers: Array | None = None,
         weights: Array | None = None,
     ) -> tuple[Array, Array | None]:
-        """Return per cluster the sums of the participants' points and buffers after ``local_steps``.
+        """Return for each cluster the sums of its participants' points and buffers after ``local_steps``.
 
         Parameters
         ----------
         models, buffers
-            Models and buffers from which the participants of each cluster start, (..., P, d). If ``buffers`` is None,
-            the buffers start at zero.
+            Initial models and buffers for the participants of each cluster, (..., P, d). If ``buffers`` is None, the
+            initial buffers are 0.
         clients, assignments
             Participants and their clusters, integers (..., k).
         generator, descent
@@ -247,7 +248,7 @@ class Task(metaclass=CheckedCalls):
 
     @property
     def stored_samples(self) -> int:
-        """Number of stored samples that every client has; a reshuffled local step passes over all of them."""
+        """Number of stored samples of every client. A reshuffled local step is a pass over all of them."""
         raise self._lacks("stored_samples", "leave `reshuffle` out")
 
     def sample_gradients(self, points: Array, clients: Array, samples: Array) -> Array:
@@ -261,7 +262,7 @@ class Task(metaclass=CheckedCalls):
     def hessian_products(
         self, points: Array, directions: Array, clients: Array, generator: np.random.Generator
     ) -> Array:
-        """Return one Hessian-vector product per participant, with the loss on a sample not used for other results.
+        """Return one Hessian-vector product per participant, for the loss on a separate sample.
 
         ``points`` and ``directions`` are (..., k, d), ``clients`` is (..., k); the result is (..., k, d).
         """
@@ -278,7 +279,7 @@ class Task(metaclass=CheckedCalls):
         raise self._lacks("losses_and_gradients", "use ifca")
 
     def accuracies(self, points: Array, clients: Array) -> Array:
-        """Return the share of a client's test data that the client's model classifies correctly, for each client.
+        """Return, for each client, the share of the test data that the client's model classifies correctly.
 
         ``points`` is (..., k, d) and ``clients`` (..., k); the result is (..., k), in [0, 1].
         """
@@ -310,7 +311,7 @@ class Task(metaclass=CheckedCalls):
 def _where(active: Array | bool, values: Array, others: Array) -> Array:
     """Return ``values`` where ``active``, booleans (..., k, 1), is True, and ``others`` elsewhere.
 
-    True stands for all.
+    If ``active`` is True, the result is ``values``.
     """
     return values if active is True else array_namespace(values).where(active, values, others)
 
@@ -324,9 +325,9 @@ class State:
     models
         Server models, (..., P, d).
     clients
-        Participants of the last round, integers (..., k); None before the first round.
+        Participants of the last round, integers (..., k), or None before the first round.
     assignments
-        Cluster of each participant, integers (..., k); None before the first round.
+        Cluster of each participant, integers (..., k), or None before the first round.
     """
 
     models: Array
@@ -352,19 +353,19 @@ class Algorithm(Generic[StateT], metaclass=CheckedCalls):
 
     @abstractmethod
     def model_count(self, task: Task) -> int:
-        """Return P, the number of models that the server keeps on this task."""
+        """Return P, the number of models on the server for this task."""
 
     def draw_models(self, task: Task, shape: tuple[int, ...], randomness: Randomness) -> Array:
-        """Draw starting points (*shape, P, d), by default with the task's ``initial_models``."""
+        """Draw initial models (*shape, P, d), by default with the task's ``initial_models``."""
         return task.initial_models(self.model_count(task), shape, randomness.initialisation)
 
     @abstractmethod
     def initialise(self, models: Array, task: Task) -> StateT:
-        """Return the state before the first round, from starting points (..., P, d)."""
+        """Return the state before the first round, from initial models (..., P, d)."""
 
     @abstractmethod
     def step(self, state: StateT, task: Task, randomness: Randomness) -> StateT:
-        """Return the state after one communication round; the given state is unchanged."""
+        """Return the state after one communication round. The given state is not modified."""
 
     @classmethod
     def state_class(cls) -> type[Any]:
@@ -383,12 +384,12 @@ class Algorithm(Generic[StateT], metaclass=CheckedCalls):
 
     @property
     def dynamics(self) -> Algorithm[Any]:
-        """The algorithm with the same recursion as this algorithm, by default this algorithm itself.
+        """The library's algorithm with the same recursion, by default this algorithm itself.
 
-        The bounds on the returned algorithm then also apply to this algorithm.
+        Bounds on the returned algorithm are also applied to runs of this algorithm.
 
-        A custom implementation of CFL-MGD, for example, returns ``CFLMGD`` with its parameters and can then be
-        checked against the theorems on CFL-MGD.
+        For example, a custom implementation of CFL-MGD returns ``CFLMGD`` with its parameters, so that its runs can
+        be checked against the theorems on CFL-MGD.
         """
         return self
 
@@ -400,7 +401,7 @@ class Algorithm(Generic[StateT], metaclass=CheckedCalls):
 
 
 def own_name(kind: type[Algorithm[Any]]) -> str:
-    """Return an algorithm's name, or the name of its class if the algorithm's name is inherited from the library."""
+    """Return an algorithm's name, or the name of its class if the name is inherited from the library."""
     return kind.__name__ if inherits_from_library(kind, "name") else kind.name
 
 

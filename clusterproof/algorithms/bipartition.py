@@ -6,7 +6,7 @@ import numpy as np
 
 
 def cosine_similarities(updates: np.ndarray, others: np.ndarray | None = None) -> np.ndarray:
-    """Return the cosines of the angles between two sets of vectors, (n, k); a zero vector has cosine 0.
+    """Return the cosines of the angles between two sets of vectors, (n, k). The cosine with a zero vector is 0.
 
     ``updates`` are (n, d) and ``others`` (k, d). If ``others`` is None, ``updates`` are compared with each other.
     """
@@ -17,12 +17,12 @@ def cosine_similarities(updates: np.ndarray, others: np.ndarray | None = None) -
 def bipartition(similarities: np.ndarray, linkage: str = "single") -> np.ndarray:
     """Split clients into two groups by hierarchical clustering with the distance 1 - similarity.
 
-    With single linkage, the largest similarity across the cut is minimal: the cut removes the weakest edge of the
-    maximum spanning tree, and every cut crosses some edge of this tree. With complete linkage, as in CFL's public code,
-    the largest similarity is not always minimal.
+    With single linkage, the largest similarity across the cut is minimal: the split removes the weakest edge of the
+    maximum spanning tree, and every split crosses some edge of this tree. With complete linkage, as in CFL's public
+    code, the largest similarity is not always minimal.
 
-    ``similarities`` is symmetric (n, n) with n >= 2. The result is booleans (n,), True for the group without the first
-    client; both groups are non-empty.
+    ``similarities`` is symmetric (n, n) with n >= 2. The result is booleans (n,), True for the group without the
+    first client. Both groups are non-empty.
     """
     from scipy.cluster import hierarchy
     from scipy.spatial.distance import squareform

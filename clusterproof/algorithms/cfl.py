@@ -1,6 +1,6 @@
 """CFL, clustered federated learning by recursive bipartition (Sattler et al., 2020).
 
-CFL cannot be a function of ``methods``, because a method cannot compare every pair of updates on the server.
+CFL is not a function in ``methods``, because a method cannot compare every pair of updates on the server.
 """
 
 from __future__ import annotations
@@ -33,18 +33,18 @@ from clusterproof.common.validation import (
 )
 
 STATIONARY = 0.1
-"""Largest ratio of mean update to largest update, in norm, at which a cluster may be split (SoFL, 4.1)."""
+"""Largest ratio of the norms of mean update and largest update for which a cluster may be split (SoFL, 4.1)."""
 
 INCONGRUENT = 0.25
-"""Smallest ratio of a cluster's largest update to the first round's largest update at which it may be split."""
+"""Smallest ratio of a cluster's largest update to the first round's largest update for which it may be split."""
 
 
 @dataclass(frozen=True)
 class PartitionState(State):
-    """State of an algorithm whose server keeps a partition of the clients.
+    """State of an algorithm whose server stores a partition of the clients.
 
-    ``models`` holds the model of every client's cluster, (..., m, d). ``assignments`` holds the cluster of every
-    client, participating or not, (..., m), and is never None.
+    ``models`` contains the model of every client's cluster, (..., m, d). ``assignments`` contains the cluster of
+    every client, (..., m), even if the client does not take part, and is never None.
 
     Attributes
     ----------
@@ -77,7 +77,7 @@ class RecursiveState(PartitionState):
 
 @dataclass(frozen=True, kw_only=True)
 class CFL(Algorithm[RecursiveState]):
-    """FedAvg in every cluster; a cluster near a stationary point with conflicting updates is split in two.
+    """FedAvg in every cluster. The server splits a cluster near a stationary point if its updates conflict.
 
     A cluster of more than two participants is split when the norm of its mean update is below
     ``mean_threshold`` while its largest update is above ``client_threshold``. The split depends on the cosines between
@@ -90,40 +90,41 @@ class CFL(Algorithm[RecursiveState]):
     local_steps
         Number of gradient steps that a client takes per round.
     mean_threshold
-        Norm of a cluster's mean update below which it may be split (eps_1), in units of the models. If None, it is a
-        tenth of the cluster's largest update of the round.
+        A cluster may be split if the norm of its mean update is below this number (eps_1). If None, it is a tenth of
+        the cluster's largest update in the round.
     client_threshold
-        Norm of a client's update above which its cluster may be split (eps_2), at least ``mean_threshold``. Give both
-        thresholds or neither. If None, it is a quarter of the first round's largest update. This default makes sense if
-        the start is about as far from the optima as the clusters are from each other.
+        A cluster may be split if the norm of some client's update is above this number (eps_2), at least
+        ``mean_threshold``. Give both thresholds or neither. If None, it is a quarter of the first round's largest
+        update. This default is reasonable if the initial model is about as far from the optima as the optima are from
+        each other.
     linkage
         ``"single"`` minimises the largest similarity across the cut; the public code uses ``"complete"``.
     warm_up
-        Rounds before the first split.
+        Number of rounds before the first split.
     participation
-        Fraction of clients in a round, in (0, 1]. If a cluster's participants meet the conditions of a split, the
-        server requests the updates of all members in the same round. The server splits the cluster if these updates
-        also satisfy the conditions.
+        Fraction of clients in a round, in (0, 1]. If the participants of a cluster satisfy the conditions of a split,
+        the server requests the updates of all clients of the cluster in the same round. It splits the cluster if
+        these updates satisfy the conditions, as well.
     weighting
         Weight of a client in averages and in the mean for eps_1: ``"clients"`` (equal) or ``"samples"`` (n_i / n).
     noise_ratio
-        The paper's gamma_max, in [0, 1): bound on the noise of a client's update, relative to the norm of the update. A
-        cluster is split only if sqrt((1 - a) / 2) is larger, where a is the largest cosine across the cut. Then the
-        split never separates two clients with the same distribution. If None, the cut is always accepted, as in the
-        public code.
+        The paper's gamma_max, in [0, 1): bound on the noise of a client's update, relative to the norm of the update.
+        A cluster is split only if sqrt((1 - a) / 2) exceeds this number, where a is the largest cosine across the
+        split. Such a split never separates two clients with the same distribution. If None, every split is accepted,
+        as in the public code.
 
     Raises
     ------
     InvalidArgument
-        If a parameter is outside its range, or one threshold is given without the other; during a
-        run, if a client's model is not finite.
+        If a parameter is outside its range, or one threshold is given without the other. During a run, if a client's
+        model is not finite.
 
     Notes
     -----
-    Sattler, Mueller and Samek (2020), Algorithm 2, with weights |D_i| / |D|. The public code numbers the clients of a
-    split by their position in the cluster; such numbers are correct only in the first split. In this class clients keep
-    their ids. A run starts from one model; after that, ``models`` has one row per client. A zero update has cosine 0
-    with every other update.
+    Sattler, Mueller and Samek (2020), Algorithm 2, with weights |D_i| / |D|. The public code numbers the clients in a
+    split by their positions in the cluster, which is correct only for the first split. This class uses the ids of the
+    clients. A run starts from one model. After the first round, ``models`` has one row per client. A zero update has
+    cosine 0 with every other update.
     """
 
     name: ClassVar[str] = "cfl"
@@ -219,7 +220,7 @@ class CFL(Algorithm[RecursiveState]):
     def _ready_clusters(
         self, voters: np.ndarray, updates: np.ndarray, reference: np.ndarray, sizes: np.ndarray
     ) -> list[tuple[tuple[int, ...], int]]:
-        """List the clusters whose participants meet the conditions for a split, as pairs of replicate and cluster."""
+        """List the clusters whose participants satisfy the conditions of a split, as pairs (replicate, cluster)."""
         weights = np.broadcast_to(sizes, voters.shape)
         return [
             (replicate, int(cluster))
@@ -239,9 +240,9 @@ class CFL(Algorithm[RecursiveState]):
         reference: float,
         weights: np.ndarray | None = None,
     ) -> None:
-        """Split the cluster with the clients ``ids`` if it satisfies the conditions; update ``members`` (m,) in place.
+        """Split the cluster of clients ``ids`` if it satisfies the conditions, and update ``members`` (m,) in place.
 
-        ``updates`` (m, d) and ``weights`` (m,) cover all clients. If None, the weights are one.
+        ``updates`` (m, d) and ``weights`` (m,) contain all clients. If ``weights`` is None, all weights are 1.
         """
         members_updates = updates[ids]
         if not self._ready(
@@ -290,11 +291,11 @@ def average_in_clusters(
     *,
     weights: Array | None = None,
 ) -> PartitionT:
-    """Add the participants' mean update to each cluster's model; a cluster without participants keeps its model.
+    """Add the participants' mean update to each cluster's model. Without participants, the model stays unchanged.
 
-    ``state`` has the models before the round and the clusters after the round. ``updates`` (..., k, d) and ``weights``
-    (..., k) belong to ``clients`` (..., k). If ``weights`` is None, all weights are one. If ``clients`` contains every
-    client, ``counted`` (..., m) selects the clients that enter the mean.
+    ``state`` has the models before the round and the clusters after the round. ``updates`` (..., k, d) and
+    ``weights`` (..., k) belong to ``clients`` (..., k). If ``weights`` is None, all weights are 1. If ``clients``
+    contains every client, ``counted`` (..., m) is True for the clients in the mean.
     """
     xp = array_namespace(state.models)
     members = state.assignments

@@ -26,7 +26,7 @@ ROUND_SETTINGS = (
     "normalisation",
     "empty_cluster",
 )
-"""Settings with which the method's round is called."""
+"""Names of the settings that are passed to the method's round."""
 
 
 @dataclass(frozen=True)
@@ -36,11 +36,11 @@ class MomentumState(State):
     Attributes
     ----------
     buffers
-        Momentum buffers: one per cluster, (..., P, d). With ``momentum_owner="client"`` there is one per client, (...,
-        m, d).
+        Momentum buffers, one per cluster, (..., P, d), or one per client for ``momentum_owner="client"``, (..., m,
+        d).
     pending
         Gradients that ``update_order="as-printed"`` applies in the next round, in the shape of the buffers. They are
-        zero before the first round. With ``"momentum-first"`` they are always zero.
+        0 before the first round, and always 0 for ``"momentum-first"``.
     """
 
     buffers: Array
@@ -68,13 +68,13 @@ class CFLMGD(Algorithm[MomentumState]):
     local_steps
         Local steps of option II (H).
     momentum_owner
-        With ``"server"``, each cluster has one buffer, which follows the second line of (32). ``"client"`` is option I
-        as printed: every client keeps u_i, even when it moves to another cluster. After the round, it receives its
-        cluster's mean (line 15).
+        With ``"server"``, each cluster has one buffer, which follows the second line of (32). ``"client"`` is option
+        I as printed: every client stores its own u_i, even if it chooses another cluster. After the round, it
+        receives the mean of its cluster (line 15).
     update_order
-        ``"momentum-first"`` follows (3), (4) and the indices of line 20. ``"as-printed"`` reads chi^t in line 2 as the
-        newest model and applies the two equations of line 20 one after the other. The gradient then acts one step
-        later, and the method is stable only for beta + eta l_p lambda < 1.
+        ``"momentum-first"`` follows (3), (4) and the indices of line 20. ``"as-printed"`` reads chi^t in line 2 as
+        the newest model, and applies both equations of line 20 in the printed order. The gradient is then delayed by
+        one step, and the method is stable only for beta + eta l_p lambda < 1.
     reset_momentum
         Whether every round of option II starts with zero momentum.
     participation
@@ -83,16 +83,17 @@ class CFLMGD(Algorithm[MomentumState]):
         Divisor of the sum of gradients in option I. ``"clients"`` is m, as printed in (5); ``"participants"`` is |M_t|.
         ``"cluster"`` is the number of participants in the cluster.
     empty_cluster
-        With ``"coast"``, a cluster without participants in option I receives a zero gradient and continues with its
-        momentum, as in (32). With ``"freeze"``, the cluster keeps its model and its momentum. Option II, where (6) is
-        0/0, always freezes.
+        What happens to a cluster without participants in option I. With ``"coast"``, its gradient is 0 and it
+        continues with its momentum, as in (32). With ``"freeze"``, its model and its momentum stay unchanged. Option
+        II, where (6) is 0/0, always uses ``"freeze"``.
     least_share
-        Share of the participants for which every starting model must have the smallest loss. Clusterproof redraws all
-        other starts, as in IFCA's public code. If None, it uses the first draw.
+        Every initial model must have the smallest loss for at least this share of the participants. Otherwise
+        Clusterproof redraws the models, as in IFCA's public code. If None, it uses the first draw.
     restarts
-        Number of starts to try. The run uses the start for which the mean of the clients' smallest losses is smallest.
+        Number of draws of initial models to try. The run uses the draw for which the mean of the clients' smallest
+        losses is smallest.
     trial_rounds
-        Number of rounds in the trial of each start, if there are several starts.
+        Number of rounds in the trial of each draw, if there are several draws.
 
     Raises
     ------
@@ -101,8 +102,8 @@ class CFLMGD(Algorithm[MomentumState]):
 
     Notes
     -----
-    Zhao et al. (2023), Algorithm 1 and (3)-(10). The sum in (5) is over the cluster's participants in the round. At
-    full participation, the step of cluster p is therefore eta l_p.
+    Zhao et al. (2023), Algorithm 1 and (3)-(10). The sum in (5) is over the cluster's participants in the round. So
+    with full participation, the step size of cluster p is eta l_p.
     """
 
     name: ClassVar[str] = "cfl-mgd"
@@ -156,7 +157,7 @@ class CFLMGD(Algorithm[MomentumState]):
         return resolve_clusters(self.clusters, task)
 
     def draw_models(self, task: Task, shape: tuple[int, ...], randomness: Randomness) -> Array:
-        """Draw starting points (*shape, P, d), see ``least_share`` and ``restarts``."""
+        """Draw initial models (*shape, P, d), see ``least_share`` and ``restarts``."""
         return draw_starts(self._starts, self, task, shape, randomness)
 
     @property
@@ -164,7 +165,7 @@ class CFLMGD(Algorithm[MomentumState]):
         return Starts(self.least_share, self.restarts, self.trial_rounds)
 
     def initialise(self, models: Array, task: Task) -> MomentumState:
-        """Start from the given models (..., P, d) with zero momentum."""
+        """Return the state with the given models (..., P, d) and zero momentum."""
         xp = array_namespace(models)
         owners = task.clients if self.momentum_owner == "client" else models.shape[-2]
         shape = (*models.shape[:-2], owners, models.shape[-1])
@@ -198,8 +199,8 @@ class IFCA(Algorithm[State]):
     clusters
         Number of models. If None, it is the task's number of clusters.
     averaging
-        With ``"gradient"``, each model moves by -step_size / m times the sum of its clients' gradients. With
-        ``"model"``, clients train locally, and the server averages the models of each cluster's members.
+        With ``"gradient"``, the server adds -step_size / m times the sum of its clients' gradients to each model.
+        With ``"model"``, clients train locally, and the server averages the models of each cluster's clients.
     local_steps
         Number of gradient steps that a client takes per round (tau in IFCA, H in CFL-MGD). With gradient averaging it
         must be 1.
@@ -207,12 +208,13 @@ class IFCA(Algorithm[State]):
         Fraction of clients in a round, in (0, 1]. With gradient averaging, the divisor is always the number of all
         clients (m), as published.
     least_share
-        Share of the participants for which every starting model must have the smallest loss. Clusterproof redraws all
-        other starts, as in IFCA's public code. If None, it uses the first draw.
+        Every initial model must have the smallest loss for at least this share of the participants. Otherwise
+        Clusterproof redraws the models, as in IFCA's public code. If None, it uses the first draw.
     restarts
-        Number of starts to try. The run uses the start for which the mean of the clients' smallest losses is smallest.
+        Number of draws of initial models to try. The run uses the draw for which the mean of the clients' smallest
+        losses is smallest.
     trial_rounds
-        Number of rounds in the trial of each start, if there are several starts.
+        Number of rounds in the trial of each draw, if there are several draws.
 
     Raises
     ------
@@ -251,7 +253,7 @@ class IFCA(Algorithm[State]):
         return resolve_clusters(self.clusters, task)
 
     def draw_models(self, task: Task, shape: tuple[int, ...], randomness: Randomness) -> Array:
-        """Draw starting points (*shape, P, d), see ``least_share`` and ``restarts``."""
+        """Draw initial models (*shape, P, d), see ``least_share`` and ``restarts``."""
         return draw_starts(self._starts, self, task, shape, randomness)
 
     @property
@@ -259,7 +261,7 @@ class IFCA(Algorithm[State]):
         return Starts(self.least_share, self.restarts, self.trial_rounds)
 
     def initialise(self, models: Array, task: Task) -> State:
-        """Start from the given models (..., P, d)."""
+        """Return the state with the given models (..., P, d)."""
         return State(models, None, None)
 
     def step(self, state: State, task: Task, randomness: Randomness) -> State:

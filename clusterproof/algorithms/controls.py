@@ -44,7 +44,7 @@ class Scaffold(MethodAlgorithm[ControlState]):
         x <- x + server_step_size * mean over S of (y_i - x)
         c <- c + 1/m * sum over S of (c_i+ - c_i)
 
-    and c_i <- c_i+; absent clients keep their c_i. All control variates start at 0.
+    and c_i <- c_i+. The c_i of absent clients do not change. All control variates are initially 0.
 
     Parameters
     ----------
@@ -56,7 +56,7 @@ class Scaffold(MethodAlgorithm[ControlState]):
         Fraction of clients in a round, in (0, 1].
     option
         ``"II"`` sets c_i+ to the mean of the local gradients. ``"I"`` computes one additional gradient, at x. With
-        server_step_size = 1, option I can diverge at step sizes for which FedAvg converges.
+        server_step_size = 1, option I can diverge for step sizes for which FedAvg converges.
     server_step_size
         Step size of the server (eta_g), positive.
     weighting
@@ -118,8 +118,8 @@ class FedLin(MethodAlgorithm[State]):
 
     Notes
     -----
-    FedLin (Mitra, Jaafar, Pappas and Hassani, 2021) without compression. We read only the abstract: the equations are
-    restated, with equal step sizes and equal numbers of steps. In the paper all clients take part. FedLin equals
+    FedLin (Mitra, Jaafar, Pappas and Hassani, 2021) without compression. We read only the abstract, and restate the
+    equations with equal step sizes and equal numbers of steps. In the paper all clients take part. FedLin equals
     SCAFFOLD with the gradients at x as control variates. The server has one model (P = 1).
     """
 
@@ -143,7 +143,7 @@ class LinearState(State):
     Attributes
     ----------
     offset
-        The server's h, (..., 1, d). It equals the mean of all L_i as long as all clients take part.
+        The server's h, (..., 1, d). If all clients take part, it equals the mean of all L_i.
     linear
         The gradients L_i of the linear terms, one per client, (..., m, d).
     """
@@ -154,7 +154,7 @@ class LinearState(State):
 
 @dataclass(frozen=True, kw_only=True)
 class FedDyn(MethodAlgorithm[LinearState]):
-    """FedAvg with a linear and a quadratic term in each client's loss, so that all these losses have one optimum.
+    """FedAvg with linear and quadratic terms in the clients' losses that make the optima of all clients agree.
 
     A participant starts at y = x and takes K steps y <- y - step_size * (grad phi_i(y) - L_i + alpha (y - x)). Then::
 
@@ -162,7 +162,7 @@ class FedDyn(MethodAlgorithm[LinearState]):
         h <- h - alpha / m * sum of (y_i - x)
         x <- mean of y_i - h / alpha
 
-    All L_i and h start at 0; clients that do not participate keep their L_i.
+    All L_i and h are initially 0. The L_i of absent clients do not change.
 
     Parameters
     ----------
@@ -171,7 +171,7 @@ class FedDyn(MethodAlgorithm[LinearState]):
     alpha
         Coefficient of the quadratic term, positive.
     local_steps
-        Number of gradient steps that a client takes per round (K); in the paper, clients minimise exactly.
+        Number of gradient steps that a client takes per round (K). In the paper, clients minimise exactly.
     participation
         Fraction of clients in a round, in (0, 1].
     weighting
@@ -206,14 +206,14 @@ class FedDyn(MethodAlgorithm[LinearState]):
 
 @dataclass(frozen=True)
 class SkippingState(State):
-    """State of ProxSkip; ``models`` is the mean of the clients' models.
+    """State of ProxSkip, where ``models`` is the mean of the clients' models.
 
     Attributes
     ----------
     personal
         The clients' models x_i, (..., m, d).
     controls
-        The clients' control variates h_i, (..., m, d); the sum over the clients is 0.
+        The clients' control variates h_i, (..., m, d), whose sum is 0.
     """
 
     personal: Array
@@ -222,17 +222,17 @@ class SkippingState(State):
 
 @dataclass(frozen=True, kw_only=True)
 class ProxSkip(MethodAlgorithm[SkippingState]):
-    """Each client takes gradient steps on its own model; with a given probability, the server averages the models.
+    """Each client takes gradient steps on its own model. With a given probability, the server averages the models.
 
     A round is one iteration of every client::
 
         z_i = x_i - step_size * (grad phi_i(x_i) - h_i)
 
-    and then one coin toss for all clients. With ``probability`` p the clients communicate::
+    followed by one coin toss for all clients. With probability p the clients communicate::
 
         x_i <- mean of z_j,    h_i <- h_i + p / step_size * (x_i - z_i),
 
-    else x_i <- z_i. All x_i start at one point, and all h_i at 0.
+    and otherwise x_i <- z_i. Initially all x_i are equal, and all h_i are 0.
 
     Parameters
     ----------
@@ -249,8 +249,8 @@ class ProxSkip(MethodAlgorithm[SkippingState]):
     Notes
     -----
     The method of Mishchenko, Malinovsky, Stich and Richtarik (2022), in the form of Algorithm 1 of Variance Reduced
-    ProxSkip (2022), which we read. All clients take part. ``models`` is the mean of the x_i (P = 1); a real server
-    knows this mean only after communication.
+    ProxSkip (2022), which we read. All clients take part. ``models`` is the mean of the x_i (P = 1). In practice, the
+    server can compute this mean only after communication.
     """
 
     name: ClassVar[str] = "proxskip"
@@ -267,6 +267,6 @@ class ProxSkip(MethodAlgorithm[SkippingState]):
         check_number("probability", self.probability, above=0, at_most=1, remedy=remedy)
 
     def drawn(self, state: SkippingState, randomness: Randomness) -> dict[str, Any]:
-        """Return the coin: whether the clients communicate, (..., 1, 1)."""
+        """Toss the coin: return whether the clients communicate, (..., 1, 1)."""
         coin = randomness.participation.random((*state.models.shape[:-2], 1, 1)) < self.probability
         return {"communicates": like(coin, state.models)}

@@ -17,7 +17,7 @@ from clusterproof.algorithms.sofl import SoFL
 from clusterproof.common.validation import InvalidArgument
 
 BACKWARD = 2
-"""Cost of a backward pass, in forward passes: a backward pass has two matrix products per layer instead of one."""
+"""Cost of a backward pass, in forward passes. A backward pass has two matrix products per layer instead of one."""
 
 
 @dataclass(frozen=True)
@@ -29,8 +29,8 @@ class Cost:
     participants
         Number of participants (k).
     forward, backward
-        Passes of one participant over a batch, with one model per pass. A gradient needs one pass of each kind. If the
-        loss of a model on the batch is known, its forward pass is not repeated.
+        Number of passes of one participant over a batch, with one model per pass. A gradient needs one pass of each
+        kind. If the loss of a model on the batch is already computed, its forward pass is not repeated.
     curvature
         Number of Hessian-vector products that one participant computes.
     down, up
@@ -58,7 +58,7 @@ class Cost:
 
 
 def cost_of_a_round(algorithm: Algorithm[Any], task: Task) -> Cost:
-    """Return the cost of a round without a split, assuming that local steps use the data of the choice of clusters.
+    """Return the cost of a round without a split, if local steps use the same data as the choice of clusters.
 
     Parameters
     ----------
@@ -99,7 +99,8 @@ def cost_of_a_round(algorithm: Algorithm[Any], task: Task) -> Cost:
             # the server updates each pair, adds the pair to the sums of its two clients, and sums all models
             server = 3 * pairs + m
         case FedBCD() | ProxSkip():
-            # with ProxSkip every client works in every round; the numbers sent and received are expectations
+            # in ProxSkip every client takes a step in every round; the numbers sent and received are
+            # expectations
             server = m
         case FedAvg() | FedProx() | CFL() | SoFL():
             server = k

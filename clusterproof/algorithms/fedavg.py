@@ -28,27 +28,27 @@ class FedAvg(MethodAlgorithm[State]):
     step_size
         Step size (eta), positive.
     local_steps
-        Number of gradient steps that a client takes per round; with ``reshuffle``, number of passes over the client's
-        samples.
+        Number of gradient steps that a client takes per round, or number of passes over the client's samples with
+        ``reshuffle``.
     participation
         Fraction of clients in a round, in (0, 1].
     weighting
         Weight of a client in an average: 1 for ``"clients"``, n_i / n for ``"samples"``.
     server_step_size
-        Step size of the server (eta_g), positive; with 1, the server takes the mean of the models.
+        Step size of the server (eta_g), positive. With 1, the server takes the mean of the models.
     reshuffle
         Whether each gradient uses one sample, and each pass takes the client's samples in a new uniform random order.
-        This is NASTYA; the server step size in that paper equals step_size * n_i * server_step_size.
+        This algorithm is NASTYA. The server step size in its paper equals step_size * n_i * server_step_size.
 
     Raises
     ------
     InvalidArgument
-        If a parameter is outside its range; in the first round, if the task has no samples to reshuffle.
+        If a parameter is outside its range. In the first round, if the task has no samples to reshuffle.
 
     Notes
     -----
     McMahan et al. (2017), Algorithm 1, with weights n_k / n. NASTYA is Algorithm 3 of Sadiev et al. (2022) without
-    compression; we read that paper. The server has one model (P = 1).
+    compression, which we read. The server has one model (P = 1).
     """
 
     name: ClassVar[str] = "fedavg"
@@ -80,7 +80,7 @@ class FedProx(MethodAlgorithm[State]):
     step_size
         Step size (eta), positive.
     proximal
-        Coefficient of the proximal term (mu), at least 0; with 0, this is FedAvg.
+        Coefficient of the proximal term (mu), at least 0. With 0, this is FedAvg.
     local_steps
         Number of gradient steps that a client takes per round (H). The exact minimisation in the paper corresponds to H
         = infinity.
@@ -96,7 +96,7 @@ class FedProx(MethodAlgorithm[State]):
 
     Notes
     -----
-    Li et al. (2020), Algorithm 2; the default coefficient comes from SoFL, 5.1. The gradient of the proximal term is
+    Li et al. (2020), Algorithm 2. The default coefficient is from SoFL, 5.1. The gradient of the proximal term is
     zero in the first local step, so with one local step this is FedAvg. The server has one model (P = 1).
     """
 
@@ -123,16 +123,16 @@ class FedNova(MethodAlgorithm[State]):
 
         x <- x + server_step_size * tau * mean of (y_i - x) / K_i
 
-    If all clients take the same number of steps, this is FedAvg. If they train for epochs, K_i grows with the number of
-    samples.
+    If all clients take the same number of steps, this is FedAvg. If they train for epochs, K_i is proportional to the
+    number of samples.
 
     Parameters
     ----------
     step_size
         Step size of the clients' gradient steps, positive.
     local_steps
-        Local steps of a client in a round. If a local step is an epoch, K_i is this number times the client's number of
-        batches.
+        Number of local steps of a client in a round. If a local step is an epoch, K_i is this number times the
+        client's number of batches.
     server_step_size
         Step size of the server, positive.
     participation
@@ -180,23 +180,22 @@ class PerFedAvg(MethodAlgorithm[State]):
     step_size
         Step size of the local steps (beta), positive.
     inner_step_size
-        Step size of the personal step (alpha), positive. If None, it is half of ``step_size``. At alpha = 1 / L, a
-        client with a perfectly conditioned quadratic loss has gradient 0 after the personal step.
+        Step size of the personal step (alpha), positive. If None, it is half of ``step_size``. With alpha = 1 / L, a
+        client whose loss is quadratic with condition number 1 has gradient 0 after the personal step.
     local_steps
         Local steps of a client in a round (tau).
     participation
         Fraction of clients in a round, in (0, 1].
     gradient
-        ``"first-order"`` (FO) omits the factor with the Hessian. ``"second-order"`` keeps this factor and uses a
-        Hessian-vector product. The paper's HF instead approximates the product with a difference of two gradients on
-        D''.
+        ``"first-order"`` (FO) omits the factor with the Hessian. ``"second-order"`` uses this factor, with a
+        Hessian-vector product. The paper's HF approximates the product by a difference of two gradients on D''.
     weighting
         Weight of a client in an average: 1 for ``"clients"``, n_i / n for ``"samples"``.
 
     Raises
     ------
     InvalidArgument
-        If a parameter is outside its range; in the first round, if the task has no ``hessian_products`` for the
+        If a parameter is outside its range. In the first round, if the task has no ``hessian_products`` for the
         second-order gradient.
 
     Notes
@@ -226,7 +225,7 @@ class PerFedAvg(MethodAlgorithm[State]):
 
     @property
     def round_settings(self) -> dict[str, Any]:
-        """Settings with which the method's round is called."""
+        """Settings that are passed to the method's round."""
         first_order = self.gradient == "first-order"
         return {"step_size": self.step_size, "inner_step_size": self._inner, "first_order": first_order}
 
@@ -236,7 +235,7 @@ class PerFedAvg(MethodAlgorithm[State]):
         return True
 
     def personalise(self, points: Array, clients: Array, task: Task, randomness: Randomness) -> Array:
-        """Take the personal step from the received models ``points`` (..., k, d)."""
+        """Take the personal step at the received models ``points`` (..., k, d)."""
         return points - self._inner * task.gradients(points, clients, randomness.gradient)
 
     @property

@@ -1,7 +1,7 @@
 """FPFC, fusion-penalised federated clustering (Yu, Liu, Sun and Wang, AAAI 2023).
 
-``methods.pairs`` defines the same round client by client. Here the server's arrays hold each pair of clients once,
-which a ``@method`` cannot express.
+``methods.pairs`` defines the same round with one vector for each ordered pair of clients. Here the server's arrays
+contain each pair of clients once, which a ``@method`` cannot express.
 """
 
 from __future__ import annotations
@@ -50,18 +50,18 @@ class FusionState(State):
 
 @dataclass(frozen=True)
 class Residuals:
-    """Three residuals of a state, which are zero at a stationary point; one number per replicate, (...).
+    """Three residuals of a state, (...), which are 0 at a stationary point.
 
     Attributes
     ----------
     models
-        ||grad_w L_0||: the norm of the gradient of the plain (not augmented) Lagrangian with respect to the clients'
+        ||grad_w L_0||, the norm of the gradient of the Lagrangian (not augmented) with respect to the clients'
         models.
     differences
-        Distance between v and the gradient of the penalty at theta, as root of a sum of squares over ordered pairs. The
-        distance is zero up to rounding once every pair has been updated.
+        Distance between v and the gradient of the penalty at theta, as the root of a sum of squares over ordered
+        pairs. When every pair has been updated, it is 0 up to rounding.
     duals
-        ||grad_v L_0||: the root of the sum over ordered pairs of ||w_i - w_j - theta_ij||^2, divided by 2 m.
+        ||grad_v L_0||, the root of the sum over ordered pairs of ||w_i - w_j - theta_ij||^2, divided by 2 m.
     """
 
     models: np.ndarray
@@ -76,7 +76,7 @@ class Residuals:
 
 @dataclass(frozen=True, kw_only=True)
 class FPFC(Algorithm[FusionState]):
-    """One model per client; a penalty on all pairwise differences makes the models of similar clients equal.
+    """One model per client, with a penalty on pairwise differences that makes the models of similar clients equal.
 
     The algorithm minimises the sum of the clients' losses plus 1 / (2 m) times the sum of the penalties over ordered
     pairs. It uses an inexact ADMM that updates only the participants. Two clients are grouped if the norm of their
@@ -85,7 +85,7 @@ class FPFC(Algorithm[FusionState]):
     Parameters
     ----------
     step_size
-        Step size of the clients (alpha), positive; at most 1 / (L + augmentation) for L-smooth losses.
+        Step size of the clients (alpha), positive. For L-smooth losses, it should be at most 1 / (L + augmentation).
     local_steps
         Number of gradient steps that a client takes per round (T_i).
     penalty
@@ -93,25 +93,25 @@ class FPFC(Algorithm[FusionState]):
     strength
         Derivative of the penalty at zero (lambda), positive.
     concavity
-        Parameter a of SCAD, greater than 1; the penalty is constant for norms above ``concavity * strength``. If None,
-        it is 3.7.
+        Parameter a of SCAD, greater than 1. The penalty is constant for norms above ``concavity * strength``. If
+        None, it is 3.7.
     smoothing
         Norm (xi) below which a parabola replaces SCAD, positive and below ``strength``. If None, it is 0.001.
     augmentation
         Coefficient of the augmented Lagrangian's quadratic term (rho), greater than 1 / (concavity - 1).
     threshold
-        Largest norm of the difference theta_ij of two connected clients (nu); the groups are the connected components.
-        For SCAD, give a number between ``smoothing`` and 0.5. If ``smoothing`` is larger than 0.5, the threshold must
-        equal ``smoothing``. For l1, give any positive number.
+        Two clients are connected if the norm of theta_ij is at most this number (nu). The groups are the connected
+        components. For SCAD, give a number between ``smoothing`` and 0.5. If ``smoothing`` is larger than 0.5, the
+        threshold must equal ``smoothing``. For l1, give any positive number.
     pair_rule
         Pairs that a round updates. ``"either"`` (as in the public code) updates every pair with at least one
-        participant, and ``"all"`` updates every pair. ``"both"`` (as printed) updates pairs of two participants; then a
+        participant, and ``"all"`` updates every pair. ``"both"`` (as printed) updates pairs of two participants, so a
         single participant changes no pair.
     start
-        With ``"common"``, all clients start from one model, as the theorem requires. With ``"own"``, every client
-        starts from a separate model, such as the result of ``local``.
+        With ``"common"``, all clients have the same initial model, as the theorem requires. With ``"own"``, every
+        client has its own initial model, for example the result of ``local``.
     reuse_memory
-        Whether to overwrite the pair variables of the previous round. This halves the memory, but ``step`` cannot be
+        Whether to overwrite the pair variables of the previous round. It halves the memory, but ``step`` cannot be
         called twice with the same state.
     participation
         Fraction of clients in a round, in (0, 1].
@@ -125,8 +125,8 @@ class FPFC(Algorithm[FusionState]):
     Notes
     -----
     Yu, Liu, Sun and Wang (2023), Algorithm 1, where zeta_i is the mean of w_j + theta_ij - v_ij / rho over all j. The
-    public code updates a pair of two participants twice per round; this class updates it once. The defaults come from
-    the documentation of the public code. ``models`` has one row per client.
+    public code updates a pair of two participants twice per round, and this class updates it once. The defaults are
+    from the documentation of the public code. ``models`` has one row per client.
     """
 
     name: ClassVar[str] = "fpfc"
@@ -185,7 +185,7 @@ class FPFC(Algorithm[FusionState]):
         )
 
     def model_count(self, task: Task) -> int:
-        """Return 1 for a common start and the number of clients for separate starts."""
+        """Return 1 for a common initial model, and the number of clients for separate initial models."""
         return 1 if self.start == "common" else task.clients
 
     def initialise(self, models: Array, task: Task) -> FusionState:
@@ -240,7 +240,7 @@ class FPFC(Algorithm[FusionState]):
         return _state(like(models, state.models), pairs)
 
     def residuals(self, state: FusionState, task: Task, generator: np.random.Generator) -> Residuals:
-        """Return the residuals of a state; ``generator`` draws the samples of the gradients."""
+        """Return the residuals of a state, where ``generator`` draws the samples for the gradients."""
         models, pairs = state.models, state.pairs
         clients = models.shape[-2]
         gradients = to_numpy(task.gradients(models, like(np.arange(clients), models), generator))
@@ -259,7 +259,7 @@ class FPFC(Algorithm[FusionState]):
         )
 
     def difference_lengths(self, state: FusionState) -> np.ndarray:
-        """Return ||theta_ij|| for all pairs, (..., m, m); ``connected_groups`` can apply another threshold."""
+        """Return ||theta_ij|| for all pairs, (..., m, m), for example to compute groups with another threshold."""
         result = np.zeros(state.pairs.near.shape)
         first, second = np.triu_indices(state.models.shape[-2], 1)
         result[..., first, second] = state.pairs.factor * delta_lengths(state.pairs)
@@ -275,8 +275,8 @@ def _state(models: Array, pairs: Pairs) -> FusionState:
 def group_averages(models: Array, assignments: Array, weights: Array | None = None) -> Array:
     """Return for each client the mean model (alpha_l) of the client's group, from models (..., m, d), as (..., m, d).
 
-    ``assignments`` (..., m) holds the clients' groups. ``weights``, (m,) or (..., m), can be the numbers of samples
-    n_i. If None, all weights are equal.
+    ``assignments`` (..., m) contains the clients' groups. ``weights``, (m,) or (..., m), can be the numbers of
+    samples n_i. If None, all weights are equal.
     """
     xp = array_namespace(models)
     if weights is None:

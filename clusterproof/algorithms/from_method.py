@@ -1,4 +1,4 @@
-"""Base class of algorithms that run a method: a class has the method's settings and keeps the method's states."""
+"""Base class of algorithms whose rounds are defined by a method."""
 
 from __future__ import annotations
 
@@ -27,8 +27,8 @@ StateT = TypeVar("StateT", bound=State)
 class MethodAlgorithm(Algorithm[StateT]):
     """An algorithm with rounds that a method defines.
 
-    A subclass has the settings of the method as fields. If the user may choose them, ``local_steps``,
-    ``participation``, ``weighting`` and ``reshuffle`` are also fields.
+    The fields of a subclass are the settings of the method. ``local_steps``, ``participation``, ``weighting`` and
+    ``reshuffle`` are fields, as well, if the user may choose them.
     """
 
     target: ClassVar[str] = "pooled"
@@ -46,7 +46,7 @@ class MethodAlgorithm(Algorithm[StateT]):
 
     @classmethod
     def state_class(cls) -> type[State]:
-        """Return ``state`` unchanged; a subclass with further states overrides this function."""
+        """Return the attribute ``state``. A subclass with additional states overrides this function."""
         return cls.state if cls.initialise is MethodAlgorithm.initialise else super().state_class()
 
     def initialise(self, models: Array, task: Task) -> StateT:
@@ -90,11 +90,11 @@ class MethodAlgorithm(Algorithm[StateT]):
 
     @property
     def round_settings(self) -> dict[str, Any]:
-        """Settings with which the method's round is called."""
+        """Settings that are passed to the method's round."""
         return {name: getattr(self, name) for name in self.method.settings if hasattr(self, name)}
 
     def drawn(self, state: StateT, randomness: Randomness) -> dict[str, Any]:
-        """Return the random values of a round, such as a coin; the default is an empty mapping."""
+        """Return the random values of a round, for example a coin toss, by default an empty mapping."""
         return {}
 
     def _is_of_clients(self, name: str) -> bool:
@@ -108,7 +108,7 @@ class MethodAlgorithm(Algorithm[StateT]):
 
 
 def start_of(models: Array, start: Any, clients: int) -> Array:
-    """Return a state's initial values, from ``"model"`` or a number.
+    """Return the initial values of a state, given as ``"model"`` or a number.
 
     If ``clients`` > 0, there is one row per client.
     """
@@ -170,7 +170,7 @@ def own_method(name: str) -> type[MethodAlgorithm[Any]] | None:
 
 @cache
 def algorithm_of(rule: Callable[..., Any]) -> type[MethodAlgorithm[Any]]:
-    """Return an algorithm class for a user's method; it has the method's settings and the shared settings.
+    """Return an algorithm class for a user's method, with the settings of the method and the common settings.
 
     Raises
     ------

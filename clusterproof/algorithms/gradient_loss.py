@@ -1,6 +1,6 @@
 """GL-CFL: each client chooses a cluster from the losses and the directions of its gradients.
 
-GL-CFL cannot be a function of ``methods``, because clients of a method cannot compare gradients with moves.
+GL-CFL is not a function in ``methods``, because clients of a method cannot compare gradients with model changes.
 """
 
 from __future__ import annotations
@@ -57,15 +57,15 @@ class GradientLoss(Algorithm[MovingState]):
     similarity
         ``"cosine"`` is the cosine of the angle between gradient and update; ``"euclidean"`` is the negative distance.
     sign
-        ``"descent"`` compares the gradient with -D_k / alpha, which is an average gradient: S = cos(-G, D) or -||G + D
-        / alpha||. ``"as-printed"`` uses S = cos(G, D) or -||G - D||; then the true cluster gets the lowest score.
+        ``"descent"`` compares the gradient with -D_k / alpha, which is an average gradient: S = cos(-G, D) or -||G +
+        D / alpha||. ``"as-printed"`` uses S = cos(G, D) or -||G - D||; so that the true cluster has the lowest score.
     loss_reduction
-        Reduction over the mini-batch: ``"mean"``, or ``"sum"`` as in (1). The sum enters only the score; the as-printed
-        Euclidean distance then uses the gradient of the sum. The step always uses the mean.
+        Reduction over the mini-batch: ``"mean"``, or ``"sum"`` as in (1). The sum affects only the score, in which
+        the as-printed Euclidean distance uses the gradient of the sum. The gradient step always uses the mean.
     empty_cluster
-        Rounds in which the server assigns K random participants to clusters 1 .. K for training, after the clients'
-        choice. Allowed are ``"never"``, ``"when-empty"`` (only if a cluster is empty) and ``"always"``. The state
-        records the clients' choices. An empty cluster without an assigned participant keeps its model.
+        When the server assigns K random participants to clusters 1 .. K for training, after the clients' choice:
+        ``"never"``, ``"when-empty"`` (in rounds in which a cluster is empty) or ``"always"``. The state contains the
+        clients' choices. The model of an empty cluster without an assigned participant does not change.
     participation
         Fraction of clients in a round, in (0, 1].
 
@@ -78,9 +78,8 @@ class GradientLoss(Algorithm[MovingState]):
 
     Notes
     -----
-    Lin, Chen, Yang, Wu and Liu (2023), (1)-(7) and Algorithm 1; the rule for empty clusters is its
-    section II-C. In the first round S = 0, so the loss decides. The cosine is 0 if
-    the gradient or the update is 0.
+    Lin, Chen, Yang, Wu and Liu (2023), (1)-(7) and Algorithm 1. The rule for empty clusters is in section II-C. In
+    the first round S = 0, so clients choose the smallest loss. The cosine is 0 if the gradient or the update is 0.
     """
 
     name: ClassVar[str] = "gradient-loss"
@@ -122,7 +121,7 @@ class GradientLoss(Algorithm[MovingState]):
         return count
 
     def initialise(self, models: Array, task: Task) -> MovingState:
-        """Start from the given models (..., P, d) with zero last updates."""
+        """Return the state with the given models (..., P, d), where the last model changes are 0."""
         return MovingState(models, None, None, 0 * models, np.asarray(0))
 
     def step(self, state: MovingState, task: Task, randomness: Randomness) -> MovingState:
@@ -148,7 +147,7 @@ class GradientLoss(Algorithm[MovingState]):
     def scores(self, state: MovingState, losses: Array, gradients: Array, task: Task) -> Array:
         """Return the scores weight S - (1 - weight) L that (4) maximises, (..., k, P).
 
-        ``state`` is the state before the round; losses (..., k, P) and gradients (..., k, P, d) are means over
+        ``state`` is the state before the round. The losses (..., k, P) and gradients (..., k, P, d) are means over
         the mini-batch.
         """
         samples = self._samples(task)
@@ -156,7 +155,7 @@ class GradientLoss(Algorithm[MovingState]):
         return self.weight * similarities - (1 - self.weight) * (samples * losses)
 
     def similarities(self, state: MovingState, gradients: Array, samples: int = 1) -> Array:
-        """Return S_ik of (3), (..., k, P), from gradients (..., k, P, d); 0 in the first round."""
+        """Return S_ik of (3), (..., k, P), from gradients (..., k, P, d). In the first round, all S_ik are 0."""
         xp = array_namespace(gradients)
         if int(state.rounds) == 0:
             return xp.zeros_like(gradients[..., 0])

@@ -1,4 +1,4 @@
-"""FPFC's server: the proximal step for each pair, the sums to send to clients, and the groups of clients.
+"""The server of FPFC: the proximal step for each pair, the sums to send to clients, and the groups of clients.
 
 After a pair's update, theta_ij = s delta_ij and v_ij = rho (1 - s) delta_ij, where the vector delta_ij and the factor s
 in [0, 1] are the same in both equations. The server stores delta_ij and s for i < j, because delta_ji = -delta_ij.
@@ -19,10 +19,10 @@ from clusterproof.common.limits import free_memory
 from clusterproof.common.validation import InvalidArgument
 
 PAIR_RULES = {"either": 1, "both": 2, "all": 0}
-"""For each rule, how many of a pair's two clients must participate for an update of the pair."""
+"""For each rule, the number of clients of a pair that must take part in an update of the pair."""
 
 SMALL = 10_000
-"""Largest number of entries in delta for which we use NumPy; the compiled loop is faster but takes a second to load."""
+"""Largest number of entries in delta for which we use NumPy. The compiled loop is faster, but loads in a second."""
 
 
 @dataclass(frozen=True)
@@ -32,11 +32,12 @@ class Pairs:
     Attributes
     ----------
     delta
-        Vectors delta_ij, (..., M, d). The array is read-only once a later state has overwritten it.
+        Vectors delta_ij, (..., M, d). When a later state has overwritten the array, it must not be read.
     factor
         Factors s, (..., M).
     near
-        Whether ||theta_ij|| is at most the threshold for grouping, booleans (..., m, m); entries with i >= j are False.
+        Whether ||theta_ij|| is at most the threshold for grouping, booleans (..., m, m). Entries with i >= j are
+        False.
     sums
         For each client i, the sum of theta_ij - v_ij / rho = (2 s - 1) delta_ij over all j, (..., m, d).
     groups
@@ -56,7 +57,7 @@ def start_pairs(models: np.ndarray, threshold: float, *, reuse_memory: bool) -> 
     Raises
     ------
     InvalidArgument
-        If there is not enough memory for the vectors; without ``reuse_memory``, there must be room for two copies.
+        If there is not enough memory for the vectors, or for two copies without ``reuse_memory``.
     """
     *lead, clients, dimension = models.shape
     shape = (*lead, clients * (clients - 1) // 2, dimension)
@@ -98,8 +99,8 @@ def update_pairs(
     pairs, models
         Pairs of the previous round, and models after the local steps, (..., m, d).
     moving, needed
-        Whether each client participates, booleans (..., m), and how many clients of a pair must participate for an
-        update, see ``PAIR_RULES``.
+        Whether each client takes part, booleans (..., m), and how many clients of a pair must take part in an update,
+        see ``PAIR_RULES``.
     pieces
         The penalty's proximal factor, see ``Penalty.pieces``.
     threshold
@@ -110,7 +111,7 @@ def update_pairs(
     Raises
     ------
     RuntimeError
-        If the vectors of ``pairs`` have been overwritten before.
+        If the vectors of ``pairs`` have already been overwritten.
     """
     require_current(pairs)
     delta = pairs.delta.view() if reuse_memory else np.empty_like(pairs.delta)
@@ -134,7 +135,7 @@ def _update(
     old: Any, delta: Any, factor: Any, near: Any, sums: Any, kept: Any, models: Any, moving: Any, needed: int,
     pieces: Any, threshold: float, least: float, copying: bool,
 ) -> None:  # fmt: skip
-    """Update the pairs with at least ``needed`` moving clients; for clients ``kept``, replace the old terms in sums."""
+    """Update the pairs with at least ``needed`` participants. For clients ``kept``, replace the old terms in sums."""
     number = delta.dtype.type  # scalars with the vectors' precision allow the compiler to vectorise loops
     for run in range(len(models)):
         pair = 0
@@ -176,7 +177,7 @@ def _update(
 
 @cache
 def _compiled() -> Any:
-    """Compile the loop over pairs; the compiler may reorder sums, but must handle values that are not finite."""
+    """Compile the loop over pairs. The compiler may reorder sums, but must handle values that are not finite."""
     import numba
 
     fastmath = {"reassoc", "contract", "nsz"}

@@ -1,4 +1,4 @@
-"""Which clients take part in a round, and their weights in means."""
+"""The choice of the clients that take part in a round, and their weights in means."""
 
 from __future__ import annotations
 
@@ -41,12 +41,12 @@ def draw_participants(
     models
         Server models (..., P, d), which determine the replicate axes and the array library.
     generator
-        Source of randomness, unused at full participation.
+        Random generator, unused with full participation.
 
     Returns
     -------
     Array
-        Sorted client indices: (k,) with k = m at full participation, otherwise (..., k).
+        Sorted client indices, (k,) with k = m for full participation, and (..., k) otherwise.
     """
     count = participant_count(participation, clients)
     if count == clients:
@@ -71,9 +71,9 @@ def require_sizes(weighting: str, task: Task) -> None:
 
 
 def client_weights(weighting: str, task: Task, clients: Array, models: Array) -> Array | None:
-    """Return the weights n_i / max_j n_j of participants (..., k); for equal sizes, all weights are exactly 1.
+    """Return the weights n_i / max_j n_j of participants (..., k), or None for equal weights.
 
-    The weights use the array library and dtype of ``models``. The result None stands for equal weights.
+    The weights have the array library and dtype of ``models``. If all n_i are equal, they are exactly 1.
     """
     if weighting == "clients":
         return None

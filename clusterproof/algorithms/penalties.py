@@ -1,7 +1,7 @@
 """Fusion penalties g(||theta||) for FPFC: SCAD, smoothed SCAD, and the group lasso.
 
-Each class has the methods ``value``, ``prox`` and ``stationarity_residual``. All penalties depend only on the length of
-theta. The proximal point is therefore the given point times ``shrinkage``, a factor that depends on the point's length.
+Each class has the methods ``value``, ``prox`` and ``stationarity_residual``. All penalties depend only on the norm of
+theta. So the proximal point is the given point times ``shrinkage``, a factor that depends on the norm of the point.
 """
 
 from __future__ import annotations
@@ -59,19 +59,19 @@ class Penalty(ABC):
     def derivative(self, lengths: Array) -> Array:
         """Return the derivative g'(t) for an array of lengths t, of any shape.
 
-        At 0 this is the limit from the right.
+        For t = 0, it is the right derivative.
         """
 
     @abstractmethod
     def pieces(self, augmentation: float) -> np.ndarray:
         """Return rows (end, p, q) that define s(t), the factor in [0, 1] that ``prox`` applies to points of length t.
 
-        From the previous row's ``end`` up to a row's own ``end``, the factor is max(0, p - q / t); the last end is
-        infinite.
+        The factor is max(0, p - q / t) for t between the ``end`` of the previous row and the ``end`` of the row. The
+        last end is infinite.
         """
 
     def shrinkage(self, lengths: Array, augmentation: float) -> Array:
-        """Return the factor s(t) for lengths t of any shape (see ``pieces``); the augmentation must be valid."""
+        """Return the factor s(t) for lengths t of any shape (see ``pieces``). The augmentation must be valid."""
         xp = array_namespace(lengths)
         zero, one = xp.zeros_like(lengths), xp.ones_like(lengths)
         positive, factor = xp.where(lengths > 0, lengths, one), zero
@@ -85,8 +85,8 @@ class Penalty(ABC):
         Raises
         ------
         InvalidArgument
-            If the augmentation is too small. The objective can then have two minima. The minimiser jumps as the point
-            moves, and the closed form is wrong near the jump.
+            If the augmentation is too small. The objective can have two minima if the augmentation is too small. The
+            minimiser is then a discontinuous function of the point, and the closed form is wrong near the jump.
         """
         check_number("augmentation", augmentation, above=0, remedy="raise it; the public code uses 1")
         if augmentation <= self.weakest_augmentation:
@@ -153,12 +153,12 @@ class GroupL1(Penalty):
 class SCAD(Penalty):
     """Smoothly clipped absolute deviation (Fan and Li, 2001).
 
-    With growing length the penalty is first linear, then concave, then constant.
+    As the length increases, the penalty is first linear, then concave, and then constant.
 
     Parameters
     ----------
     strength
-        Derivative at zero (lambda), positive; the penalty is constant for lengths above ``concavity * strength``.
+        Derivative at zero (lambda), positive. The penalty is constant for lengths above ``concavity * strength``.
     concavity
         Parameter a, greater than 1.
 
@@ -183,7 +183,7 @@ class SCAD(Penalty):
 
     @property
     def weakest_augmentation(self) -> float:
-        """The size 1 / (a - 1) of the most negative curvature of the penalty."""
+        """The absolute value 1 / (a - 1) of the most negative curvature of the penalty."""
         return 1 / (self.concavity - 1)
 
     def value(self, lengths: Array) -> Array:
@@ -264,7 +264,7 @@ class SmoothedSCAD(SCAD):
         return array_namespace(lengths).where(lengths <= self.smoothing, parabola, super().value(lengths))
 
     def derivative(self, lengths: Array) -> Array:
-        """Return the derivative g'(t) for lengths t of any shape; g'(0) is 0."""
+        """Return the derivative g'(t) for lengths t of any shape, where g'(0) = 0."""
         lengths = _floats(lengths)
         parabola = self.strength / self.smoothing * lengths
         return array_namespace(lengths).where(
@@ -291,7 +291,7 @@ def lengths_of(vectors: Array) -> Array:
 
 
 def least_square(numbers: Any) -> float:
-    """Return the sum of squares above which underflow of single squares is negligible, for the ``finfo`` of a type."""
+    """Return the sum of squares above which underflow of a square is negligible, for the ``finfo`` of a type."""
     return float(numbers.smallest_normal / numbers.eps)
 
 

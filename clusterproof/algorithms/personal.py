@@ -36,9 +36,10 @@ class PersonalState(State):
 
 @dataclass(frozen=True, kw_only=True)
 class Ditto(MethodAlgorithm[PersonalState]):
-    """FedAvg, with an additional personal model per client; a penalty pulls it towards the server's model.
+    """FedAvg, with an additional personal model per client and a penalty on its distance from the server's model.
 
-    x moves as in FedAvg. Each participant then continues training its personal model v_i, with the received x::
+    The server's model x is updated as in FedAvg. Each participant also trains its personal model v_i with the
+    received x::
 
         v_i <- v_i - personal_step_size * (grad phi_i(v_i) + lam (v_i - x))
 
@@ -47,13 +48,13 @@ class Ditto(MethodAlgorithm[PersonalState]):
     step_size
         Step size of the common model, positive.
     lam
-        Coefficient of the pull towards x (lambda), at least 0; with 0, the personal models ignore the server.
+        Coefficient of the penalty (lambda), at least 0. With 0, the personal models do not depend on the server.
     personal_step_size
         Step size of the personal models, positive. If None, it is ``step_size``.
     personal_steps
-        Gradient steps of a personal model in a round. If None, it is ``local_steps``.
+        Number of gradient steps of a personal model in a round. If None, it is ``local_steps``.
     local_steps
-        Gradient steps of the common model in a round.
+        Number of gradient steps of the common model in a round.
     server_step_size
         Step size of the server, positive.
     participation
@@ -68,8 +69,8 @@ class Ditto(MethodAlgorithm[PersonalState]):
 
     Notes
     -----
-    Li, Hu, Beirami and Smith (2021), Algorithm 1, restated. ``models`` holds x (P = 1). The state's field ``personal``
-    holds the personal models, which start at x.
+    Li, Hu, Beirami and Smith (2021), Algorithm 1, restated. ``models`` contains x (P = 1). The field ``personal`` of
+    the state contains the personal models, which are initially x.
     """
 
     name: ClassVar[str] = "ditto"
@@ -100,7 +101,7 @@ class Ditto(MethodAlgorithm[PersonalState]):
 
     @property
     def round_settings(self) -> dict[str, Any]:
-        """Settings with which the method's round is called."""
+        """Settings that are passed to the method's round."""
         own = self.personal_step_size, self.personal_steps
         steps = {
             "personal_step_size": self.step_size if own[0] is None else own[0],
@@ -111,29 +112,29 @@ class Ditto(MethodAlgorithm[PersonalState]):
 
 @dataclass(frozen=True, kw_only=True)
 class PFedMe(MethodAlgorithm[PersonalState]):
-    """Gradient descent on the Moreau envelopes of the clients' losses; the proximal points are the personal models.
+    """Gradient descent on the Moreau envelopes of the clients' losses, with proximal points as personal models.
 
     A participant starts at w = theta = x and repeats K times::
 
         inner_steps times theta <- theta - step_size * (grad phi_i(theta) + lam (theta - w))
         w <- w - outer_step_size * lam (w - theta)
 
-    and the server moves by x <- (1 - mix) x + mix * mean of w_i.
+    and the server computes x <- (1 - mix) x + mix * mean of w_i.
 
     Parameters
     ----------
     step_size
         Step size of the inner steps, positive.
     lam
-        Coefficient of the pull of theta towards w (lambda), positive.
+        Coefficient of the proximal term between theta and w (lambda), positive.
     inner_steps
         Number of gradient steps that approximate one proximal point.
     outer_step_size
         Step size of w, positive.
     mix
-        Factor of the server's move towards the mean (beta), positive; with 1, the server takes the mean.
+        Step size of the server towards the mean (beta), positive. With 1, the server takes the mean.
     theta
-        Start of theta in an outer step: ``"continues"`` from its last value, or ``"restarts"`` at w.
+        Initial theta in an outer step: its last value (``"continues"``), or w (``"restarts"``).
     local_steps
         Number of outer steps that a client takes per round (K).
     participation
@@ -148,8 +149,8 @@ class PFedMe(MethodAlgorithm[PersonalState]):
 
     Notes
     -----
-    T. Dinh, Tran and Nguyen (2020), Algorithm 1, restated. ``models`` holds x (P = 1). The state's field ``personal``
-    holds the last theta_i.
+    T. Dinh, Tran and Nguyen (2020), Algorithm 1, restated. ``models`` contains x (P = 1). The field ``personal`` of
+    the state contains the last theta_i.
     """
 
     name: ClassVar[str] = "pfedme"
@@ -177,7 +178,7 @@ class PFedMe(MethodAlgorithm[PersonalState]):
 
 @dataclass(frozen=True, kw_only=True)
 class Local(MethodAlgorithm[State]):
-    """Every client carries out gradient descent on its own data, without any communication.
+    """Every client runs gradient descent on its own data, without any communication.
 
     Parameters
     ----------
@@ -186,7 +187,7 @@ class Local(MethodAlgorithm[State]):
     local_steps
         Number of gradient steps that a client takes per round.
     participation
-        Fraction of clients that work in a round, in (0, 1].
+        Fraction of clients that take steps in a round, in (0, 1].
 
     Raises
     ------
@@ -217,7 +218,7 @@ class Local(MethodAlgorithm[State]):
 
 
 DEFAULTS = {"penalised": {"proximal": 0.1}, "separate": {"pull": 0.2}}
-"""For each variant, the parameter that only this variant has, and the default value."""
+"""For each variant, the parameter that only this variant has, and its default value."""
 
 
 @dataclass(frozen=True)
@@ -229,7 +230,7 @@ class BlockState(State):
     average
         Mean of the last x_i of all clients, (..., 1, d).
     personal
-        Personal models x_i, one per client, kept between rounds, (..., m, d).
+        Personal models x_i, one per client, from which clients continue in the next round, (..., m, d).
     """
 
     average: Array
@@ -240,7 +241,7 @@ class BlockState(State):
 class FedBCD(MethodAlgorithm[BlockState]):
     """Minimise sum_i phi_i(x_i) + proximal / 2 ||x_i - z||^2 over the clients' x_i and the server's z.
 
-    A round moves the participants' x_i by a few gradient steps from their last values, then::
+    In a round, the participants take a few gradient steps from the last values of their x_i. Then::
 
         z <- z - server_step_size * (z - mean of the last x_i of all clients)
 
@@ -249,7 +250,7 @@ class FedBCD(MethodAlgorithm[BlockState]):
     step_size
         Step size of the clients' gradient steps, positive.
     proximal
-        Coefficient mu of the penalty, at least 0; the paper's penalty is rho ||x_i - z||^2, so rho is mu / 2. This
+        Coefficient mu of the penalty, at least 0. The paper's penalty is rho ||x_i - z||^2, so rho is mu / 2. The
         parameter applies only to the penalised variant. If None, it is 0.1.
     local_steps
         Number of gradient steps that a client takes per round (n).
@@ -261,8 +262,8 @@ class FedBCD(MethodAlgorithm[BlockState]):
         ``"penalised"`` descends on the sum of loss and penalty. ``"separate"`` is FedBCD-I: n
         gradient steps on the loss alone, then n times x <- x - pull (x - z).
     pull
-        Share of the distance to z that a step of the separate variant covers, in (0, 1). If None, it is 0.2. The value
-        1 would undo every local step.
+        Fraction by which a step of the separate variant reduces the distance to z, in (0, 1). If None, it is 0.2. The
+        value 1 would undo all local steps.
 
     Raises
     ------
@@ -271,9 +272,9 @@ class FedBCD(MethodAlgorithm[BlockState]):
 
     Notes
     -----
-    Wu, Scaglione, Wai, Karakoc, Hreinsson and Ma (2021), with one server. ``models`` holds z (P = 1), and the state
-    also holds the personal models. All models start from the server's model. The published code uses one momentum
-    buffer for all clients; this class has no momentum.
+    Wu, Scaglione, Wai, Karakoc, Hreinsson and Ma (2021), with one server. ``models`` contains z (P = 1), and the
+    state also contains the personal models. Initially all models equal the server's model. The published code uses
+    one momentum buffer for all clients; this class has no momentum.
     """
 
     name: ClassVar[str] = "fedbcd"
@@ -320,7 +321,7 @@ class FedBCD(MethodAlgorithm[BlockState]):
 
     @property
     def round_settings(self) -> dict[str, Any]:
-        """Settings with which the method's round is called."""
+        """Settings that are passed to the method's round."""
         penalised = self.variant == "penalised"
         return {
             "step_size": self.step_size,

@@ -16,7 +16,7 @@ SMALLEST_SILHOUETTE = 0.25
 """Smallest mean silhouette for which the rule "silhouette" returns more than one cluster."""
 
 ROUNDING = 1e-14
-"""Squared relative difference below which two vectors count as equal, that is, agree to seven digits."""
+"""Two vectors count as equal if their squared relative difference is below this number (seven equal digits)."""
 
 
 def cluster_winners(
@@ -27,13 +27,13 @@ def cluster_winners(
     Parameters
     ----------
     clients, winners, neurons
-        Update vectors (m, d), index of each client's neuron (m,), and all neurons (n, d).
+        Update vectors (m, d), index of the neuron that each client wins (m,), and all neurons (n, d).
     rule
-        ``"elbow"`` uses the elbow of the winners' within-cluster sums of squares, as SoFL does. This rule never puts
-        every winner into a separate cluster. ``"silhouette"`` tries every number of clusters from 2 to the number of
+        ``"elbow"`` uses the elbow of the winners' within-cluster sums of squares, as SoFL does. This rule never makes
+        every winner a separate cluster. ``"silhouette"`` tries every number of clusters from 2 to the number of
         winners, and takes the best mean cosine silhouette of the clients. This rule returns one cluster if the best
-        silhouette is below 0.25. It can merge clusters with similar updates. For example, if two of four clusters have
-        the cosine 0.48, the silhouette is 0.80 for three clusters and 0.79 for four.
+        silhouette is below 0.25. It can merge clusters with similar updates. For example, if the cosine between two
+        of four clusters is 0.48, the silhouette is 0.80 for three clusters and 0.79 for four.
     seed
         Seed of k-means.
 
@@ -64,7 +64,7 @@ def cluster_winners(
 
 
 def k_means(points: np.ndarray, clusters: int, seed: int) -> np.ndarray:
-    """Return the cluster of each point, (n,), from the best of ten k-means++ starts.
+    """Return the cluster of each point, (n,), from the best of ten k-means++ initialisations.
 
     If k = n, each point is a cluster.
     """
@@ -95,7 +95,7 @@ def elbow(curve: np.ndarray) -> int:
 
 
 def silhouette(distances: np.ndarray, labels: np.ndarray) -> float:
-    """Return the mean silhouette from distances (m, m); the result is 0 for one cluster and for m clusters."""
+    """Return the mean silhouette from distances (m, m). The result is 0 for one cluster and for m clusters."""
     from sklearn.metrics import silhouette_score
 
     if not 1 < len(np.unique(labels)) < len(labels):

@@ -13,7 +13,7 @@ def initial_neurons(
 ) -> np.ndarray:
     """Draw the initial neurons (rows, columns, d) for samples (n, d).
 
-    ``"sample"`` draws samples with replacement; ``"random"`` draws unit vectors.
+    ``"sample"`` draws samples with replacement, and ``"random"`` draws unit vectors.
     """
     if initialisation == "sample":
         return np.asarray(data[generator.integers(len(data), size=shape)])
@@ -22,7 +22,7 @@ def initial_neurons(
 
 
 def sample_order(samples: int, updates: int, generator: np.random.Generator) -> np.ndarray:
-    """Return a random sequence of samples, (updates,), in which all samples occur equally often, up to one."""
+    """Return a random sequence of samples, (updates,), in which frequencies of samples differ by at most 1."""
     order = np.arange(updates) % samples
     generator.shuffle(order)
     return order
@@ -31,7 +31,7 @@ def sample_order(samples: int, updates: int, generator: np.random.Generator) -> 
 def decayed(start: float, update: int, updates: int, schedule: str) -> float:
     """Return the learning rate or radius at update t of T updates.
 
-    ``"as-printed"`` is SoFL's (12) and (13), start / (1 + t / (T/2)), which ends at a third of the start for every T.
+    ``"as-printed"`` is SoFL's (12) and (13), start / (1 + t / (T/2)), which decreases to start / 3 for every T.
     ``"robbins-monro"`` is start / (1 + t / 60): the sum over t diverges, and the sum of the squares converges.
     """
     return start / (1 + update / (updates / 2 if schedule == "as-printed" else TIME_CONSTANT))
@@ -47,17 +47,17 @@ def train(
     schedule: str = "as-printed",
     distance: str = "cosine",
 ) -> np.ndarray:
-    """Take one sample at a time, and move the best matching neuron and its neighbours towards this sample.
+    """Train the map: for each sample, move the best matching neuron and its neighbours towards the sample.
 
     Parameters
     ----------
     neurons, data
-        Start (rows, columns, d), and samples (n, d).
+        Initial neurons (rows, columns, d), and samples (n, d).
     order
         Index of the sample of each update, (T,).
     learning_rate, radius
-        Values at the first update: eta_0 and sigma_0 in SoFL. The radius is measured in steps of the grid; with radius
-        0, only the winner moves.
+        Values in the first update, eta_0 and sigma_0 in SoFL. The radius is in grid steps. With radius 0, only the
+        winner moves.
     schedule
         See ``decayed``.
     distance
@@ -88,7 +88,7 @@ def train(
 
 
 def best_matching_units(neurons: np.ndarray, data: np.ndarray, distance: str = "cosine") -> np.ndarray:
-    """Return the row-major index of each sample's nearest neuron, (n,); in a tie, the first neuron wins."""
+    """Return the row-major index of each sample's nearest neuron, (n,). In a tie, it is the first neuron."""
     return np.array([np.argmin(_distances(neurons, sample, distance)) for sample in data])
 
 

@@ -34,7 +34,7 @@ class MomentsState(State):
     Attributes
     ----------
     m, v
-        Running means of the clients' mean change and of the change's squared entries, (..., 1, d).
+        Running means of the clients' mean change and of its squared entries, (..., 1, d).
     """
 
     m: Array
@@ -135,7 +135,7 @@ class FedAdam(_Adaptive):
         v <- beta2 v + (1 - beta2) Delta^2
         x <- x + eta m / (sqrt(v) + tau)
 
-    for each entry; the start is m = 0 and v = tau^2.
+    for each entry, with the initial values m = 0 and v = tau^2.
 
     Parameters
     ----------
@@ -148,7 +148,7 @@ class FedAdam(_Adaptive):
     beta2
         Factor of the old v in the running mean, in [0, 1).
     tau
-        Number that is added to the root, positive. With a small tau, the steps adapt more strongly to v.
+        Positive number that is added to the root. The smaller tau is, the more strongly do steps adapt to v.
     local_steps
         Number of gradient steps that a client takes per round.
     participation
@@ -181,7 +181,7 @@ class FedYogi(_Adaptive):
         v <- v - (1 - beta2) Delta^2 sign(v - Delta^2)
         x <- x + eta m / (sqrt(v) + tau)
 
-    for each entry; the start is m = 0 and v = tau^2.
+    for each entry, with the initial values m = 0 and v = tau^2.
 
     Parameters
     ----------
@@ -194,7 +194,7 @@ class FedYogi(_Adaptive):
     beta2
         Decay of v, in [0, 1): the change of v has the factor 1 - beta2.
     tau
-        Number that is added to the root, positive. With a small tau, the steps adapt more strongly to v.
+        Positive number that is added to the root. The smaller tau is, the more strongly do steps adapt to v.
     local_steps
         Number of gradient steps that a client takes per round.
     participation

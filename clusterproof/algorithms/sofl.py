@@ -1,6 +1,6 @@
 """SoFL: cluster the clients once with a self-organising map and k-means, then train one model per cluster.
 
-SoFL cannot be a function of ``methods``, because a method cannot group all updates at once on the server.
+SoFL is not a function in ``methods``, because a method cannot cluster all updates on the server.
 """
 
 from __future__ import annotations
@@ -49,7 +49,7 @@ class DoubleState(PartitionState):
     Attributes
     ----------
     clustered
-        Whether the clients of a replicate have been clustered, booleans (...) on the host.
+        Whether the clients of a replicate have been clustered, booleans (...) in host memory.
     """
 
     clustered: np.ndarray
@@ -73,14 +73,14 @@ class SoFL(Algorithm[DoubleState]):
         Training method, for all clients before the clustering and for each cluster after the clustering: ``"fedavg"``,
         ``"fedprox"`` or ``"per-fedavg"`` (first order, with its default inner step).
     proximal
-        Coefficient of FedProx's proximal term (mu), at least 0; for the other methods it must be 0.
+        Coefficient of FedProx's proximal term (mu), at least 0. For all other methods it must be 0.
     pretraining
-        Rounds before the clustering (T_cluster).
+        Number of rounds before the clustering (T_cluster).
     trigger
         With ``"round"``, clustering follows immediately after pretraining. ``"stationary"`` waits for the first round
         in which the norm of the mean update is below a tenth of the largest norm.
     grid
-        Side length of the square map; 1 leaves all clients in one cluster.
+        Side length of the square map. With 1, there is only one cluster.
     updates
         Number of updates of the map, with one sample per update in random order (300 iterations in the paper).
     learning_rate
@@ -90,10 +90,10 @@ class SoFL(Algorithm[DoubleState]):
     schedule
         Decay of learning rate and radius: ``"as-printed"`` (12), (13), or ``"robbins-monro"``.
     initialisation
-        Initial neurons. ``"sample"`` draws clients' updates, ``"random"`` draws unit vectors, as in MiniSom.
+        Initial neurons. ``"sample"`` draws updates of clients, and ``"random"`` draws unit vectors, as in MiniSom.
     cluster_count
-        Rule for the number of clusters. ``"elbow"`` uses the winners, as published; ``"silhouette"`` uses the clients.
-        With the silhouette there can be only one cluster, or one cluster per winner.
+        Rule for the number of clusters. ``"elbow"`` uses the winners, as published. ``"silhouette"`` uses the
+        clients, and can also return one cluster, or one cluster per winner.
     participation
         Fraction of clients in a round, in (0, 1]. In the round of the clustering, all clients participate.
     weighting
@@ -108,11 +108,11 @@ class SoFL(Algorithm[DoubleState]):
 
     Notes
     -----
-    SoFL (Electronics 13, 3682, 2024), Algorithm 1; line 30 has the weights n_m / n. The grid, the initialisation and
-    the detector of the elbow are not in the paper; here the detector is the largest distance below the chord. Updates
-    are divided by the largest norm, because MiniSom's cosine has 1e-8 in the denominator and therefore depends on the
-    scale. A zero update has cosine 0 with every vector. A run starts from one model; after that, ``models`` has one row
-    per client.
+    SoFL (Electronics 13, 3682, 2024), Algorithm 1. Line 30 has the weights n_m / n. The paper does not state the
+    grid, the initialisation and the definition of the elbow. Here the elbow is the point farthest below the chord of
+    the curve. Updates are divided by the largest norm, because MiniSom's cosine has 1e-8 in the denominator and
+    therefore depends on the scale. A zero update has cosine 0 with every vector. A run starts from one model. After
+    the first round, ``models`` has one row per client.
     """
 
     name: ClassVar[str] = "sofl"
@@ -227,7 +227,7 @@ class SoFL(Algorithm[DoubleState]):
         return replace(state, assignments=partition, clustered=np.asarray(clustered | due))
 
     def at_rest(self, updates: np.ndarray) -> np.ndarray:
-        """Return whether the mean of the updates (..., m, d) is shorter than a tenth of the longest update, (...)."""
+        """Return whether the mean update is shorter than a tenth of the longest update (..., m, d), (...)."""
         result = np.zeros(updates.shape[:-2], dtype=bool)
         for replicate in np.ndindex(result.shape):
             mean, longest = mean_and_largest(updates[replicate])
@@ -235,7 +235,7 @@ class SoFL(Algorithm[DoubleState]):
         return result
 
     def cluster(self, updates: np.ndarray, generator: np.random.Generator) -> np.ndarray:
-        """Return the cluster of each client, (m,), from updates (m, d); clusters are numbered by first appearance."""
+        """Return the cluster of each client, (m,), from updates (m, d). Clusters are numbered by first appearance."""
         neurons, data = self.train_map(updates, generator)
         winners = som.best_matching_units(neurons, data)
         seed = int(generator.integers(2**31))

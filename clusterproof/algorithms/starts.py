@@ -1,4 +1,4 @@
-"""Draw starting models repeatedly: until enough clients choose each model, or to take the best of several starts."""
+"""Repeated draws of initial models, until enough clients choose each model, or to take the best of several draws."""
 
 from __future__ import annotations
 
@@ -15,21 +15,21 @@ from clusterproof.common.randomness import Randomness
 from clusterproof.common.validation import InvalidArgument, check_count, check_number
 
 MOST_DRAWS = 1000
-"""Largest number of draws to find a start in which enough clients choose each model."""
+"""Largest number of draws to find initial models that enough clients choose."""
 
 
 @dataclass(frozen=True)
 class Starts:
-    """Rules for the draw of starting models.
+    """Rules for drawing initial models.
 
     Attributes
     ----------
     least_share
-        For each model, the share of the participants for which this model must have the smallest loss. All other starts
-        are drawn again. If None, every start is accepted.
+        Each initial model must have the smallest loss for at least this share of the participants. Otherwise the
+        models are drawn again. If None, all draws are accepted.
     restarts
-        Number of starts. Each start is tried for ``trial_rounds`` rounds; the run uses the start with the smallest mean
-        over all clients of the client's smallest loss.
+        Number of draws. The algorithm runs ``trial_rounds`` rounds from each draw. The run then uses the draw for
+        which the mean over clients of the smallest loss is smallest.
     """
 
     least_share: float | None
@@ -59,16 +59,16 @@ class Starts:
 def draw_starts(
     starts: Starts, algorithm: Algorithm[Any], task: Task, shape: tuple[int, ...], randomness: Randomness
 ) -> Array:
-    """Draw starting models (*shape, P, d); each replicate is redrawn separately.
+    """Draw initial models (*shape, P, d). Each replicate is redrawn separately.
 
-    The initialisation stream draws the models and the participants that evaluate them. The participants of the run
-    itself therefore do not depend on the start. A trial uses copies of the other streams, and the algorithm's
+    The initialisation stream draws the models and the participants that evaluate them. So the participants of the run
+    do not depend on the initial models. A trial uses copies of the other streams, and the algorithm's
     ``participation`` and ``step``.
 
     Raises
     ------
     InvalidArgument
-        If no start among ``MOST_DRAWS`` is accepted, or ``least_share`` is larger than 1 / P for P models.
+        If none of ``MOST_DRAWS`` draws is accepted, or ``least_share`` is larger than 1 / P for P models.
     """
     count = algorithm.model_count(task)
     if starts.least_share is not None and starts.least_share * count > 1:
@@ -91,7 +91,7 @@ def draw_starts(
 def _draw(
     starts: Starts, algorithm: Any, task: Task, shape: tuple[int, ...], randomness: Randomness, count: int
 ) -> Array:
-    """Draw starting models, and redraw the replicates in which too few participants choose a model."""
+    """Draw initial models, and redraw the replicates in which too few participants choose a model."""
     stream = randomness.initialisation
     models = task.initial_models(count, shape, stream)
     if starts.least_share is None:
@@ -116,7 +116,7 @@ def _draw(
 def _trial_losses(
     starts: Starts, algorithm: Algorithm[Any], task: Task, models: Array, randomness: Randomness
 ) -> np.ndarray:
-    """Run the trial, and return the mean of the clients' smallest losses, (...), or infinity if the trial diverges."""
+    """Run the trial rounds, and return the mean of the clients' smallest losses, (...), or infinity if they diverge."""
     trial = copy.deepcopy(randomness)
     state = algorithm.initialise(models, task)
     try:

@@ -1,7 +1,8 @@
-"""All clients of a method at once, in the kernel's language: for claims about any number of clients.
+"""The clients of a method as one value in the kernel's language, for claims about any number of clients.
 
-A value of the clients is one object, such as a clients' vector of ``functions(count="any")``, or an array with a row
-for each client. All clients take part in a round, and each line of the method is called once for all of them.
+One object contains the values of all clients, for example a vector of clients of ``functions(count="any")``, or an
+array with one row per client. All clients take part in a round, and each line of the method is called once for all
+clients.
 """
 
 from __future__ import annotations
@@ -19,13 +20,13 @@ class AnyNumber:
     Attributes
     ----------
     client
-        The operations of all clients at once, such as an ``ExactClient`` whose gradient takes and returns values of all
-        clients.
+        The operations of all clients at once, for example an ``ExactClient`` whose gradient takes and returns values
+        of all clients.
     average
-        Function that returns the mean over the clients of a value.
+        Function that returns the mean of a value over the clients.
     count
-        A method divides sums over the clients by their number. Here both are divided by this number: the sum is the
-        mean, and the number is 1.
+        A method divides sums over the clients by their number. Here sums are means and this number is 1, so that the
+        quotient is the same.
     """
 
     client: Any
@@ -41,7 +42,7 @@ class AnyNumber:
         return line(*values)
 
     def to_all(self, vector: Any) -> Any:
-        """Return the server's vector, which all clients share."""
+        """Return the server's vector, which is the same for all clients."""
         return vector
 
     def mean(self, values: Any) -> Any:
@@ -58,7 +59,7 @@ class AnyNumber:
 
 
 def any_number(clients: Any, steps: Any = 1) -> AnyNumber:
-    """Return clients as one value.
+    """Return one value that represents all clients.
 
     Parameters
     ----------

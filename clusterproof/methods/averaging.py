@@ -1,4 +1,4 @@
-"""FedAvg and its variants: clients start from the server's model, and the server takes a mean."""
+"""FedAvg and its variants: clients start from the server's model, and the server takes the mean of their models."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ def fedavg(clients: Any, model: Any, *, step_size: Real, server_step_size: Real 
 
     With exact gradients, it is local gradient descent.
 
-    The server's step size comes from Karimireddy et al. (2020); in the paper on FedAvg it is 1.
+    The server's step size is from Karimireddy et al. (2020). In the paper on FedAvg it is 1.
     """
     ends = clients.each(lambda client: client.descend(model, step_size))
     return model + server_step_size * (clients.mean(ends) - model)

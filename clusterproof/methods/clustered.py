@@ -10,9 +10,9 @@ from clusterproof.methods.declaration import Real
 def ifca(clients: Any, models: Any, *, step_size: Real, averaging: str = "gradient", chosen: Any) -> Any:
     """IFCA: Algorithm 1 of Ghosh, Chung, Yin and Ramchandran (2020), after the clients' choice in line 8.
 
-    With gradient averaging, each model takes a step of size gamma along 1/m times the sum of the members' gradients
-    (line 15). With model averaging, the server takes the mean of the members' models after local steps (line 18). A
-    cluster without members keeps its model.
+    With gradient averaging, the server subtracts gamma / m times the sum of the gradients of a cluster's clients from
+    its model (line 15). With model averaging, the server takes the mean of the models of a cluster's clients after
+    local steps (line 18). The model of a cluster without clients does not change.
     """
     received = clients.received(models, chosen)
     if averaging == "model":
@@ -84,7 +84,7 @@ def client_momenta_option_1(
 ) -> Any:
     """Option I with the clients' momenta: lines 7 to 9 of Algorithm 1.
 
-    In line 15 members receive their mean momentum.
+    In line 15, the clients of a cluster receive the mean of their momenta.
     """
 
     def line_9(buffer: Any, own: Any, late: Any) -> Any:
@@ -110,9 +110,9 @@ def cfl_mgd_option_2(
     chosen: Any,
     delayed: bool = False,
 ) -> Any:
-    """CFL-MGD, option II: local steps with u before chi ((4), lines 17 to 21); the members' means ((10), line 16).
+    """CFL-MGD, option II: local steps with u before chi ((4), lines 17 to 21), and means ((10), line 16).
 
-    If ``delayed``, the two equations of line 20 are applied one after the other, as printed.
+    If ``delayed`` is True, both equations of line 20 are applied in the printed order.
     """
     ends = clients.each(
         lambda client, model, buffer: client.descend_with_momentum(
@@ -154,9 +154,9 @@ def cfl_mgd(
     empty_cluster: str,
     chosen: Any,
 ) -> Any:
-    """CFL-MGD: Algorithm 1 of Zhao et al. (2023) in the option and the reading of the settings.
+    """CFL-MGD: Algorithm 1 of Zhao et al. (2023), with the option and the reading that the settings choose.
 
-    The states are the models, the momenta, and the gradients that act in the next round. With option I and
+    The states are the models, the momenta, and the gradients that the next round uses. With option I and
     ``momentum_owner="client"``, there is one momentum per participant, otherwise one per cluster.
     """
     settings = {"step_size": step_size, "momentum": momentum, "chosen": chosen}

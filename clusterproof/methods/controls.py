@@ -1,4 +1,4 @@
-"""Methods that correct client drift with controls, or with gradients that the clients send."""
+"""Methods that correct client drift with control variates, or with gradients that the clients send."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ def feddyn(clients: Any, model: Any, offset: Any, linear: Any, *, step_size: Rea
 
     Restated.
 
-    The server keeps h, and each client keeps the gradient of its linear term.
+    The server stores h, and each client stores the gradient of its linear term.
     """
     ends = clients.each(
         lambda client, own: client.descend(model, step_size, plus=-own, pull=alpha, to=model), linear
@@ -68,7 +68,7 @@ def proxskip(
 ) -> Any:
     """ProxSkip for averages (Scaffnew): Mishchenko, Malinovsky, Stich and Richtarik (2022), Algorithm 2.
 
-    A round is one iteration with a given coin; the sum of the h_i is 0. We read Algorithm 1 of Variance Reduced
+    A round is one iteration with a given coin toss. The sum of the h_i is 0. We read Algorithm 1 of Variance Reduced
     ProxSkip (Malinovsky, Yi and Richtarik 2022), which states the same method. With unbiased estimates instead of the
     gradients, the method is SProxSkip.
     """

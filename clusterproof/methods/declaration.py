@@ -1,4 +1,4 @@
-"""Declare a method: its states, the initial values of the states, and its settings."""
+"""The declaration of a method: its states, the initial values of the states, and its settings."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ Real = Annotated[Any, float]
 
 @dataclass(frozen=True)
 class Method:
-    """A method: the function for a round, and facts that describe its arguments and results.
+    """A method: the function for a round, and the description of its arguments and results.
 
     Attributes
     ----------
@@ -29,15 +29,15 @@ class Method:
     of_clients
         Names of the states with one vector per client.
     starts
-        Initial values of the states that do not start at 0. An initial value is ``"model"`` (the same as for the first
-        state), or a function of settings that returns one number for all entries.
+        Initial values of the states that do not start at 0. An initial value is ``"model"``, which is the initial
+        value of the first state, or a function of settings that returns one number for all entries.
     averages
-        States of the server, each with a state of the clients. The first equals the mean of the second as long as all
-        clients take part.
+        Pairs of a state of the server and a state of the clients. If all clients take part, the first is the mean of
+        the second.
     given
-        Names of values that the caller of the round computes, such as a coin.
+        Names of values that the caller of the round computes, for example a coin toss.
     of_each
-        Names of settings with one number per client, such as a number of further steps.
+        Names of settings with one number per client, for example a number of additional steps.
     """
 
     name: str
@@ -60,14 +60,14 @@ class Method:
         }
 
     def start(self, state: str, settings: Mapping[str, Any]) -> Any:
-        """Return the initial value of a state: ``"model"``, or the number in all entries."""
+        """Return the initial value of a state: ``"model"``, or one number for all entries."""
         start = self.starts.get(state, 0)
         if not isinstance(start, FunctionType):
             return start
         return start(*(settings[name] for name in start.__code__.co_varnames[: start.__code__.co_argcount]))
 
     def round(self, clients: Any, states: Mapping[str, Any], **settings: Any) -> dict[str, Any]:
-        """Carry out a round, and return the new states, indexed by name."""
+        """Compute a round, and return the new states, indexed by name."""
         found = self.rule(clients, *(states[name] for name in self.states), **settings)
         return dict(zip(self.states, found if len(self.states) > 1 else (found,), strict=True))
 
@@ -85,7 +85,7 @@ def method(
     of_each: tuple[str, ...] = (),
     **starts: Any,
 ) -> Callable[[Rule], Rule]:
-    """Declare that a function is the round of a method; the function itself does not change.
+    """Declare that a function is the round of a method. The decorator returns the function unchanged.
 
     Parameters
     ----------

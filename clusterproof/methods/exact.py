@@ -1,7 +1,7 @@
 """A method's clients as a list, in the kernel's language, for computations with numbers, symbols, points and arrays.
 
-A value of the clients is a list with one entry per participant of the round, in the same order. No function changes its
-arguments.
+The values of the clients are a list with one entry per participant of the round, in the same order. No function
+modifies its arguments.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ def add_up(values: Sequence[Any]) -> Any:
 
 
 def mean(values: Sequence[Any], weights: Sequence[Any] | None = None) -> Any:
-    """Return the mean of the v_i: the sum of p_i v_i. The weights p_i sum to 1; None stands for equal weights."""
+    """Return the mean of the v_i, the sum of p_i v_i. The weights p_i sum to 1. If None, they are equal."""
     if weights is None:
         return add_up(values) / len(values)
     return add_up([weight * value for weight, value in zip(weights, values, strict=True)])
@@ -48,7 +48,7 @@ def descend_with_momentum(
 ) -> tuple[Any, Any]:
     """Return model and buffer after steps with momentum.
 
-    The buffer moves before the model, unless ``delayed`` is True.
+    The buffer is updated before the model, unless ``delayed`` is True.
     """
     for _ in range(steps):
         after = momentum * buffer + gradient(start)
@@ -98,7 +98,7 @@ class ExactClient:
 
     @property
     def asked(self) -> Any:
-        """Requested number of local steps; here, each local step is one gradient step."""
+        """Requested number of local steps. Here each local step is one gradient step."""
         return self.steps
 
     def descend(
@@ -142,12 +142,12 @@ class ExactClient:
     ) -> Any:
         """Return model and buffer after the local steps u <- momentum u + g(y), y <- y - step_size u.
 
-        If ``delayed`` is True, y moves along the value of u from the previous step.
+        If ``delayed`` is True, the step of y uses the value of u from the previous step.
         """
         return self.path_with_momentum(self.gradient, start, buffer, step_size, momentum, self.steps, delayed)
 
     def choice(self, models: Any) -> Any:
-        """Return the index of the model with the smallest loss; in a tie, the first model wins."""
+        """Return the index of the model with the smallest loss. In a tie, it is the first such model."""
         return min(range(len(models)), key=lambda cluster: self.loss(models[cluster]))
 
 
@@ -187,11 +187,11 @@ class ExactClients:
     weights: Any = None
 
     def each(self, line: Any, *values: Any) -> Any:
-        """Call a function with each client and the client's entry of each value; return the list of results."""
+        """Call a function with each client and the client's entry of each value, and return the list of results."""
         return [line(*one) for one in zip(self.participants, *values, strict=True)]
 
     def map(self, line: Any, *values: Any) -> Any:
-        """Call a function with each client's entry of each value; return the list of results."""
+        """Call a function with each client's entry of each value, and return the list of results."""
         return [line(*one) for one in zip(*values, strict=True)]
 
     def to_all(self, vector: Any) -> Any:
@@ -234,7 +234,7 @@ class ExactClients:
         return [models[cluster] for cluster in chosen]
 
     def mean_by(self, values: Any, chosen: Any, kept: Any) -> Any:
-        """Return the mean of the participants' values per cluster; a cluster without participants keeps its value."""
+        """Return the mean of the participants' values per cluster, or the value in ``kept`` without participants."""
         sent = [members(values, chosen, cluster) for cluster in range(len(kept))]
         weights = [shares(self.weights, chosen, cluster) for cluster in range(len(kept))]
         return [
@@ -242,12 +242,12 @@ class ExactClients:
         ]
 
     def total_by(self, values: Any, chosen: Any, models: Any) -> Any:
-        """Return the sum of the participants' values per cluster; it is 0 for a cluster without participants."""
+        """Return the sum of the participants' values per cluster, which is 0 without participants."""
         sent = [members(values, chosen, cluster) for cluster in range(len(models))]
         return [add_up(own) if own else 0 * model for own, model in zip(sent, models, strict=True)]
 
     def each_cluster(self, line: Any, *values: Any) -> Any:
-        """Call a function with each cluster's entry of each value; return the list of results."""
+        """Call a function with each cluster's entry of each value, and return the list of results."""
         return [line(*one) for one in zip(*values, strict=True)]
 
 
@@ -260,7 +260,7 @@ def exact_clients(
     losses: Any = None,
     products: Any = None,
 ) -> ExactClients:
-    """Return one value that stands for all clients, with the given gradients.
+    """Return one value that represents all clients, with the given gradients.
 
     Parameters
     ----------
@@ -271,7 +271,7 @@ def exact_clients(
     weights
         Weights p_i in a mean, with sum 1; None stands for equal weights.
     count
-        Number of all clients (N); None means that all clients take part.
+        Number of all clients (N). If None, all clients take part.
     losses, products
         One ``loss`` and one ``product`` per participant, see ``ExactClient``.
     """

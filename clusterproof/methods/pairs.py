@@ -40,7 +40,7 @@ def fpfc(
 ) -> tuple[Sequence[Any], Pairs, Pairs]:
     """FPFC: Algorithm 1 of Yu, Liu, Sun and Wang (2023), with one update per pair that has at least one participant.
 
-    The states are w_i, theta_ij and v_ij of all clients; ``shrink`` maps delta to theta.
+    The states are w_i, theta_ij and v_ij of all clients, and ``shrink`` maps delta to theta.
     """
     every = range(len(models))
 

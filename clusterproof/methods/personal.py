@@ -1,4 +1,4 @@
-"""Methods whose clients keep personal models: LOCAL, FedBCD, Ditto and pFedMe."""
+"""Methods whose clients have personal models: LOCAL, FedBCD, Ditto and pFedMe."""
 
 from __future__ import annotations
 
@@ -29,9 +29,9 @@ def fedbcd(
 ) -> Any:
     """FedBCD: Wu, Li, Wang, Chang and Ding (2021), with one server; restated.
 
-    The server keeps the mean of the last x_i of all clients, and moves z to this mean. If ``penalised``, local losses
-    have the penalty mu / 2 ||x_i - z||^2. Otherwise the same number of steps x_i <- x_i - a (x_i - z) follows the local
-    steps. ``strength`` is mu or a.
+    The server stores the mean of the last x_i of all clients, and moves z towards this mean. If ``penalised`` is
+    True, local losses have the penalty mu / 2 ||x_i - z||^2. Otherwise the local steps are followed by equally many
+    steps x_i <- x_i - a (x_i - z). ``strength`` is mu or a.
     """
 
     def steps(client: Any, own: Any) -> Any:
@@ -57,9 +57,9 @@ def ditto(
     personal_steps: Any = 1,
     server_step_size: Real = 1,
 ) -> Any:
-    """Ditto: Algorithm 1 of Li, Hu, Beirami and Smith (2021), where x moves as in FedAvg; restated.
+    """Ditto: Algorithm 1 of Li, Hu, Beirami and Smith (2021), where x is updated as in FedAvg; restated.
 
-    The clients' v_i take steps on their own losses; a penalty pulls them towards the received x.
+    Clients update v_i with gradient steps on their losses plus a penalty on the distance from the received x.
     """
     ends = clients.each(lambda client: client.descend(model, step_size))
     after = clients.each(
@@ -85,7 +85,7 @@ def pfedme(
 ) -> Any:
     """pFedMe: Algorithm 1 of T. Dinh, Tran and Nguyen (2020), with gradient steps for the proximal points; restated.
 
-    In the next outer step, theta continues from its last value, or starts again at w if ``theta`` is ``"restarts"``.
+    In the next outer step, the initial theta is its last value, or w if ``theta`` is ``"restarts"``.
     """
 
     def outer_steps(client: Any) -> Any:

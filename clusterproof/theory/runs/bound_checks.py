@@ -379,9 +379,11 @@ def assert_holds(
     InvalidArgument
         As for ``bound``.
 
-    Notes ----- Distributions are compared as in ``assert_same_law``, but differences of single precision count as
-    rounding. They are not compared if a run with noise has fewer than 50 replicates, or if the library's run for the
-    comparison would have more than 2e7 numbers.
+    Notes
+    -----
+    Distributions are compared as in ``assert_same_law``, but differences of single precision count as rounding. They
+    are not compared if a run with noise has fewer than 50 replicates, or if the library's run for the comparison
+    would have more than 2e7 numbers.
     """
     if inconclusive not in ("raise", "pass"):
         raise InvalidArgument("inconclusive", inconclusive, "must be 'raise' or 'pass'", "leave it out")

@@ -75,12 +75,14 @@ def compare_rounds(
         Whether the distributions differ, and the reason. The result is "holds" with an empty sentence if the
         distribution of the next round depends on more than the models of two rounds and the choices.
 
-    Notes ----- In a correct run, conditionally on the past, the models x_0 after a round are exchangeable with the
-    models x_1..x_K after K rounds of the library. Take any function f that is symmetric in x_0, ..., x_K. Then
-    exp(f(x_0)), divided by the mean of exp(f(x_k)) over x_0..x_K, has expectation 1. The product over rounds and
-    replicates also has expectation 1, because each factor has conditional expectation 1, given the earlier factors. A
-    weighted mean of such products exceeds 1 / a with probability at most a, for every law (Markov). Here f is the
-    log-likelihood of a mistake, to first order, for normal models with the mean and the variances of x_0..x_K.
+    Notes
+    -----
+    In a correct run, conditionally on the past, the models x_0 after a round are exchangeable with the models
+    x_1..x_K after K rounds of the library. Take any function f that is symmetric in x_0, ..., x_K. Then exp(f(x_0)),
+    divided by the mean of exp(f(x_k)) over x_0..x_K, has expectation 1. The product over rounds and replicates also
+    has expectation 1, because each factor has conditional expectation 1, given the earlier factors. A weighted mean
+    of such products exceeds 1 / a with probability at most a, for every law (Markov). Here f is the log-likelihood of
+    a mistake, to first order, for normal models with the mean and the variances of x_0..x_K.
     """
     count = participant_count(getattr(algorithm, "participation", 1.0), task.clients)
     if ((assignments >= 0).sum(axis=-1) != count).any() or not _is_determined(algorithm, task, own):

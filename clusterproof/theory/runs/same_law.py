@@ -89,25 +89,32 @@ def assert_same_law(task: Mixture, trace: Trace, *, algorithm: Algorithm[Any] | 
     InvalidArgument
         If the task is not the task of the run, or the algorithm is unknown.
 
-    Notes ----- Begin with a task with expected losses (``data="population"``), where one run reveals every mistake
-    that is larger than rounding. With random samples, replicates reveal only differences between distributions.
+    Notes
+    -----
+    Begin with a task with expected losses (``data="population"``), where one run reveals every mistake that is larger
+    than rounding. With random samples, replicates reveal only differences between distributions.
 
-    With 200 replicates, the test detected the following mistakes; the number of detections in 10 runs is in brackets.
+    With 200 replicates, the test detected the following mistakes. The numbers in brackets are detections in 10 runs.
     Each run took 30 rounds from random initial models. The task was linear regression with 2 or 3 clusters, 12
-    clients, dimension 3, noise 0.5 and 50 samples per client. For CFL-MGD with momentum .5 and for IFCA:
+    clients, dimension 3, noise 0.5 and 50 samples per client.
 
-    - noise that is 3 % off (9, 9), a step size that is 3 % off (10, 10);
-    - a momentum that is 10 % off (10), a momentum of .9 that is 3 % off (10);
-    - heavy tails of the gradients' noise (Student's law, 5 degrees of freedom, the same variance) (10, 10);
-    - for IFCA, gradients at the models of the previous round (10), and a client that is never drawn (10).
+    - CFL-MGD with momentum .5, and IFCA: The noise is 3 % too large or too small (9, 9).
+    - CFL-MGD with momentum .5, and IFCA: The step size is 3 % too large or too small (10, 10).
+    - CFL-MGD: The momentum .5 is off by 10 % (10), or the momentum .9 is off by 3 % (10).
+    - CFL-MGD with momentum .5, and IFCA: The noise of gradients has heavy tails (10, 10). It has Student's
+      distribution with 5 degrees of freedom and the correct variance.
+    - IFCA: Clients compute gradients at the models of the previous round (10).
+    - IFCA: One client is never drawn (10).
 
-    The test cannot detect these mistakes on such runs:
+    The test cannot detect the following mistakes on such runs.
 
-    - a momentum of .5 that is 3 % off (0 of 10): according to the Fisher information of all increments, the mistake
-    is 4 to 5 standard errors large, but the level 1e-9 needs 6; - noise, step size or momentum that is 1 % off; -
-    losses and gradients on the same samples, if clients rarely choose another cluster's model (detected with 50
-      samples in 0 of 10 runs, with 5 samples in 4 of 4);
-    - single precision; - a different choice between models with equal losses.
+    - The momentum .5 is off by 3 % (0 of 10). According to the Fisher information of all increments, this mistake is
+      4 to 5 standard errors large, but the level 1e-9 needs 6.
+    - Noise, step size or momentum is off by 1 %.
+    - Losses and gradients use the same samples, and clients rarely choose another cluster's model. The test detects
+      it with 50 samples in 0 of 10 runs, and with 5 samples in 4 of 4 runs.
+    - The code uses single precision.
+    - If models have equal losses, the code makes a different choice.
 
     A correct run is rejected with a probability of at most 1e-9, for every distribution. The tests of single rounds
     use three quarters of this probability, see ``one_round_tests``. The replicates are exchangeable with the

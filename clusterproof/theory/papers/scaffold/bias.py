@@ -122,8 +122,8 @@ def bias(curvature: Curvature, local_steps: LocalSteps) -> Sides:
         gamma^3).
 
     Source
-        Tang and Peng (2026), Beyond Client Averaging, Theorem 4.1. The claim is to first order in tau. It checks the
-        coefficients of gamma / N and gamma^2, but not the remainder.
+        Tang and Peng (2026), Beyond Client Averaging, Theorem 4.1, which we read. The claim is to first order in tau.
+        It checks the coefficients of gamma / N and gamma^2, but not the remainder.
 
     Proved for
         a >= 1/2 and every H >= 2. The claim computes the two coefficients from the formula for b in the section
