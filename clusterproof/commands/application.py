@@ -174,7 +174,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
             return 2
         if isinstance(error, OSError) and error.errno in UNWRITABLE and error.filename is None:
             _discard_output()
-            remedy = "redirect it elsewhere or make space"
+            remedy = "write the output to another place, or free disk space"
             return _give_up(2, f"standard output cannot be written: {error.strerror}; {remedy}")
         if sys.flags.dev_mode:
             raise

@@ -148,7 +148,7 @@ def _decoded(line: bytes) -> tuple[str, Any]:
     except (msgspec.ValidationError, msgspec.DecodeError, UnicodeError, RecursionError) as error:
         rule = f"must not interfere with the process that searches it ({error})"
         raise InvalidArgument(
-            "file", "the file of claims", rule, "remove what writes to its channels"
+            "file", "the file of claims", rule, "remove the code that writes to the channels of this process"
         ) from error
 
 

@@ -101,7 +101,7 @@ def _why(code: int | None) -> str:
     """Return the reason why a process ended before its command was done, and the remedy."""
     if code is not None and code < 0:
         name = signal.Signals(-code).name
-        return f"the process was ended by {name}; look for too little memory, or for compiled code that fails"
+        return f"the process was ended by {name}; check whether memory is sufficient, and whether compiled code crashes"
     return (
         f"the process ended with exit status {code} before the command was done; remove sys.exit and os._exit"
     )

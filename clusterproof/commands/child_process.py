@@ -89,7 +89,7 @@ def ended_early(argument: str, given: Sequence[str], status: int) -> Exception:
 
     if status < 0:
         rule = f"was ended by {signal.Signals(-status).name} before the command was done"
-        remedy = "look for too little memory, or for compiled code that fails"
+        remedy = "check whether memory is sufficient, and whether compiled code crashes"
     else:
         rule = f"ended the process with exit status {status} before the command was done"
         remedy = "remove sys.exit and os._exit"

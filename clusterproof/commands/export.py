@@ -116,4 +116,4 @@ def _require_checked(claim: Claim[..., Any], folder: Path | None, again: str) ->
         changed = True
     if changed or not checked:
         rule = "must be checked again, because its text has changed" if checked else "must be checked first"
-        raise InvalidArgument("names", claim.id, rule, f"`clusterproof check {again}` decides and records it")
+        raise InvalidArgument("names", claim.id, rule, f"type: clusterproof check {again}")

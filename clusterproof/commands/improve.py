@@ -126,7 +126,7 @@ def _claim_and_file(names: tuple[str, ...]) -> tuple[str, Path]:
     stated = ids or stated_ids(read_file(path, TEXT).decode())
     if len(stated) != 1:
         rule = f"states {', '.join(stated) or 'no claim'}"
-        raise InvalidArgument("file", str(path), rule, "name one of them beside the file")
+        raise InvalidArgument("file", str(path), rule, "write the id of one claim before the file")
     return stated[0], path
 
 

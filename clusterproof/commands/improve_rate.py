@@ -155,7 +155,9 @@ def _require_own(path: Path) -> None:
         If there is such a file.
     """
     if path.exists() and f'@claim("{NAME}/' not in read_file(path, TEXT).decode(errors="replace"):
-        raise InvalidArgument("evidence", str(path), "is no file that states a rate", "name another folder")
+        raise InvalidArgument(
+            "evidence", str(path), "is a file that does not state a rate", "name another folder"
+        )
 
 
 def _searched(options: RateOptions) -> HeavyBallRate | RoundRate | NoRate:
@@ -166,7 +168,7 @@ def _searched(options: RateOptions) -> HeavyBallRate | RoundRate | NoRate:
     foreign = asdict(RoundOptions()) if of_dynamics else DYNAMICS[:3]
     for name in foreign:
         if name in given:
-            raise InvalidArgument(name, given[name], f"is not of {algorithm}", "leave it out")
+            raise InvalidArgument(name, given[name], f"is not an option of {algorithm}", "leave it out")
     for name in DYNAMICS if of_dynamics else ("strong_convexity",):
         if name not in given:
             raise InvalidArgument(_typed(name), None, f"must be given for {algorithm}", REMEDIES[name])

@@ -117,7 +117,7 @@ def run_algorithm(
         storage.check_destination(out)
     for argument, value in (("record", record), ("measure", measure)):
         if value and out is None:
-            raise InvalidArgument(argument, value, "is stored next to the trace", "add --out FOLDER")
+            raise InvalidArgument(argument, value, "is stored in the folder of the trace", "add --out FOLDER")
     own = {"algorithm": algorithm} if is_own("algorithm", algorithm) else {}
     own |= {"measure": measure} if measure else {}
     with terminal.progress(rounds) as advance, np.errstate(all="ignore"), _naming(own):

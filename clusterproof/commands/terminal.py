@@ -348,6 +348,6 @@ def files_in(folder: str) -> list[str]:
         if not any(part.startswith(("_", ".")) for part in path.relative_to(place).parts)
     )
     if not found:
-        rule = "must have a Python file, other than those that begin with an underscore"
+        rule = "must contain a Python file whose name does not begin with an underscore"
         raise InvalidArgument("folder", folder, rule, "to create a file, type: clusterproof new FILE.py")
     return found

@@ -142,7 +142,7 @@ def require_plain(argument: str, *paths: Path) -> None:
             raise InvalidArgument(argument, str(path), rule, "change its permissions or its name") from error
         if not stat.S_ISDIR(mode) and not stat.S_ISREG(mode):
             rule = "must be a regular file or a folder, not a symbolic link, a pipe or a device"
-            raise InvalidArgument(argument, str(path), rule, "put the file or the folder itself in its place")
+            raise InvalidArgument(argument, str(path), rule, "replace it by the file or the folder itself")
 
 
 def remove_abandoned(folder: Path) -> None:

@@ -50,7 +50,7 @@ def refusal(
         value = given[len(places)]
         following = [one for one in names[len(places) :] if one not in named]
         takes = [one for one in places if one != "self"]
-        rule = f"is one value more than {name} takes without a name" if takes else "must be given by its name"
+        rule = f"is one positional argument too many for {name}" if takes else "must be passed by its name"
         remedy = f"write {following[0]}=..." if following else "leave it out"
         return InvalidArgument(following[0] if following else name, brief(value), rule, remedy)
     for word in places[: len(given)]:

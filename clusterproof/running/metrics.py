@@ -44,7 +44,7 @@ def cluster_count(assignments: np.ndarray) -> int:
 
 def _clusters(argument: str, value: Any) -> np.ndarray:
     """Check the clusters of the clients, and return them as integers (m,)."""
-    rule, remedy = "must be integers (m,)", "give a cluster a client, and one replicate or round at a time"
+    rule, remedy = "must be integers (m,)", "give one cluster per client, for a single replicate and round"
     clusters = to_numpy(convert_array(argument, value, rule, remedy, integers=True))
     if clusters.ndim != 1:
         raise InvalidArgument(argument, clusters.shape, rule, remedy)

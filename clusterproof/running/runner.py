@@ -158,7 +158,7 @@ def _check_numbers(algorithm: Algorithm[Any], models: np.ndarray, done: int) -> 
 
 def _broadcast_initial(initial: Array, shape: tuple[int, ...]) -> Array:
     """Check initial models, and broadcast them to ``shape``."""
-    remedy = "give one start for each of the algorithm's models"
+    remedy = "give one initial model for each of the algorithm's models"
     initial = convert_array("initial", initial, "must be an array of real numbers", remedy)
     if tuple(initial.shape) not in (shape, shape[-2:]):
         raise InvalidArgument(

@@ -324,7 +324,7 @@ def two_conditions(alpha: Annotated[Fraction, rationals(0, 1, 12)], f: Smooth) -
 
 
 def test_a_wrong_call_is_an_error_with_its_line() -> None:
-    with pytest.raises(InvalidArgument, match="one value more than suppose takes") as caught:
+    with pytest.raises(InvalidArgument, match="one positional argument too many for suppose") as caught:
         verdict_on(two_conditions)
     line = two_conditions.__code__.co_firstlineno + 2
     assert f"test_every_function.py, line {line}" in "".join(caught.value.__notes__)

@@ -232,7 +232,7 @@ def test_no_rate_is_status_one_and_no_file(capsys: Capture, monkeypatch: pytest.
 def test_another_file_is_not_written_over_and_an_earlier_rate_is(capsys: Capture) -> None:
     Path("kept").mkdir()
     Path("kept/rate.py").write_text("precious = 1\n")
-    assert "is no file that states a rate" in refused(capsys, *ROUND, "--evidence", "kept")
+    assert "is a file that does not state a rate" in refused(capsys, *ROUND, "--evidence", "kept")
     assert Path("kept/rate.py").read_text() == "precious = 1\n"
     Path("kept/rate.py").unlink()
     for rate in ("0.9", "0.8"):
