@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -92,6 +93,8 @@ class Proved:
         Definitions for the statement, and its lines.
     definitions, steps
         Data and lemmas for the proof, and its tactics.
+    line, kind
+        Name and type of the definition of the line, or empty strings if the statement contains the line itself.
     """
 
     words: str
@@ -99,6 +102,8 @@ class Proved:
     statement: Sequence[str]
     definitions: Sequence[str]
     steps: Sequence[str]
+    line: str = ""
+    kind: str = ""
 
 
 def proved(of: Proposition, number: int, definitions: Sequence[str], steps: Sequence[str]) -> Proved:
@@ -119,12 +124,19 @@ def _of_many(of: Proposition, number: int, definitions: Sequence[str], steps: Se
     points, common = list(frame.points.values()), list(frame.shared)
     own = [each for each in points if each not in common]
     given = " ".join(of._parameters)
+    binders = " ".join(
+        [
+            f"(S : space) ({mean} : V S -> V S)",
+            *of._parameters,
+            frame.binders(),
+            f"({' '.join(points)} : V S)",
+        ]
+    )
     line = [
         comment(
             f"The line{f', where {of.words}' * bool(of.words)}, in a space in which a vector has a mean."
         ),
-        f"Definition {name} (S : space) ({mean} : V S -> V S)"
-        f" {' '.join([*of._parameters, frame.binders()])} ({' '.join(points)} : V S) : Prop :=",
+        f"Definition {name} {binders} : Prop :=",
         f"  {of._inside}.",
     ]
     applied = " ".join([name, "S", mean, *of._names, f, g, *points])
@@ -173,7 +185,8 @@ def _of_many(of: Proposition, number: int, definitions: Sequence[str], steps: Se
         f" {' '.join([*of._names, '_ _', hypotheses, *proofs, *at_points])} (mean_projects {count} S)"
         f" {' '.join(f'(shared_mean {count} {each})' for each in common)} (f_equal (shared {count}) M')).",
     ]
-    return Proved(of.words, line, statement, [*definitions, *lemma], own_steps)
+    kind = f"forall {binders}, Prop"
+    return Proved(of.words, line, statement, [*definitions, *lemma], own_steps, name, kind)
 
 
 def shared_name(point: str) -> str:
@@ -181,12 +194,31 @@ def shared_name(point: str) -> str:
     return f"shared_{point}'"
 
 
+def _shared(cases: Sequence[Proved]) -> tuple[list[str], list[Sequence[str]]]:
+    """Return the statements of the cases, and before them the definition of a statement that they share."""
+    alike = {
+        tuple(re.sub(rf"\b{case.line}\b", "line", text) if case.line else text for text in case.statement)
+        for case in cases
+    }
+    if len(cases) == 1 or len(alike) > 1 or not all(case.line for case in cases):
+        return [], [case.statement for case in cases]
+    *own, last = alike.pop()
+    definition = [
+        "(* The line holds in every inner product space, for any number of functions of the class. *)",
+        f"Definition in_every_space (line : {cases[0].kind}) : Prop :=",
+        *(f"  {text}" for text in (*own, f"{last}.")),
+    ]
+    return definition, [[f"in_every_space {case.line}"] for case in cases]
+
+
 def composed(name: str, cases: Sequence[Proved]) -> list[str]:
     """Write the theorem that combines the propositions of all cases."""
     lines = [line for case in cases for line in case.before]
+    common, statements = _shared(cases)
+    lines += common
     lines += [PROOF, *(line for case in cases for line in case.definitions), "", f"Theorem {name} :"]
-    for k, case in enumerate(cases, start=1):
-        *own, last = case.statement
+    for k, (case, statement) in enumerate(zip(cases, statements, strict=True), start=1):
+        *own, last = statement
         brackets, end = (("(", ")") if len(cases) > 1 else ("", "")), " /\\" if k < len(cases) else "."
         lines += [f"  {comment(case.words)}"] if case.words else []
         own = [*own, last + brackets[1] + end]

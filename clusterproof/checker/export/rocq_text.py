@@ -35,7 +35,7 @@ OWN = """
     admissible violated vacuous theorems shown place
     string bool nat list option prod sum unit tt nil cons Some None True False true false not and or conj proj1 proj2
     fst snd eq eq_refl or_introl or_intror ex_intro Logic I INR IZR Rnot_le_lt Rle_antisym lra Case Lemma Formulas
-    case cases nth map holds stated line
+    case cases nth map holds stated line in_every_space
 """
 DECLARED = r"(?:Definition|Fixpoint|Lemma|Theorem|Inductive|Record) (\w\w+)|\| ([A-Z]\w+)"
 """Pattern for the names and constructors that the Rocq library declares."""

@@ -81,11 +81,12 @@ def rounds_of_fedlin() -> str:
 def test_a_line_on_any_number_of_clients_is_a_theorem_about_their_functions(
     prelude: Path, rounds_of_fedlin: str
 ) -> None:
-    theorem = rounds_of_fedlin[rounds_of_fedlin.index("Theorem") :]
+    _, _, theorem = rounds_of_fedlin.rpartition("Definition in_every_space")
     for said in (
         "(forall index : Fin.t n, strongly_convex (1 / 10) (f index) (g index)) ->",
         "vector_average (fun index => g index minimiser) = origin S ->",
-        "line_1 (tuples n S) (mean_of_tuple n) (mean_value f) (gradients g) (shared n start)",
+        "line (tuples n S) (mean_of_tuple n) (mean_value f) (gradients g) (shared n start)",
+        "(* steps = 3 *)\n  (in_every_space line_3).",
     ):
         assert said in theorem
     assert accepts(prelude, rounds_of_fedlin)
