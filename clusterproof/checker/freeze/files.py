@@ -51,16 +51,22 @@ class File:
             self.tree = ast.parse(self.text)
         except (OSError, SyntaxError, ValueError) as error:
             raise Refused(f"{self.name}: its source cannot be read ({error})") from None
-        self.lines = self.text.splitlines(keepends=True)
+        self.lines = self.text.encode().splitlines(keepends=True)
         self.codes = _codes_of(self.tree)
         self.all = [*ast.walk(self.tree)]
-        self.nodes = [each for each in self.all if isinstance(each, ast.FunctionDef | ast.Lambda)]
-        self.variables = {
-            each.id if isinstance(each, ast.Name) else each.arg
-            for function in self.nodes
-            for each in ast.walk(function)
-            if isinstance(each, ast.arg) or (isinstance(each, ast.Name) and isinstance(each.ctx, ast.Store))
-        }
+        self.nodes: list[ast.FunctionDef | ast.Lambda] = []
+        self.variables: set[str] = set()
+        waiting: list[tuple[ast.AST, bool]] = [(self.tree, False)]
+        while waiting:
+            node, inside = waiting.pop()
+            if isinstance(node, ast.FunctionDef | ast.Lambda):
+                self.nodes.append(node)
+                inside = True
+            if inside and isinstance(node, ast.arg):
+                self.variables.add(node.arg)
+            elif inside and isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store):
+                self.variables.add(node.id)
+            waiting += [(each, inside) for each in ast.iter_child_nodes(node)]
 
     def function(self, code: CodeType) -> ast.FunctionDef | ast.Lambda:
         """Return the syntax node from which a function was compiled.
@@ -152,10 +158,10 @@ class File:
 
     def between(self, start: tuple[int, int], end: tuple[int, int]) -> str:
         """Return the source code between two positions; lines are counted from 1, bytes from 0."""
-        several = [line.encode() for line in self.lines[start[0] - 1 : end[0]]]
-        several[-1] = several[-1][: end[1]]
-        several[0] = several[0][start[1] :]
-        return b"".join(several).decode()
+        first, *others = self.lines[start[0] - 1 : end[0]]
+        if not others:
+            return first[start[1] : end[1]].decode()
+        return b"".join([first[start[1] :], *others[:-1], others[-1][: end[1]]]).decode()
 
 
 _FILES: dict[str, File] = {}

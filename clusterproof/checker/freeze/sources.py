@@ -339,7 +339,7 @@ def write_function(
         if written is None:
             continue
         start = (each.lineno, 0)
-        indent = file.lines[each.lineno - 1].encode()[: each.col_offset]
+        indent = file.lines[each.lineno - 1][: each.col_offset]
         source = ""
         if not indent.strip():
             source = _without_comments(textwrap.dedent(edited(file, start, _end(each), edits)))

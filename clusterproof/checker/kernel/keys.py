@@ -11,14 +11,14 @@ LONGEST_KEY = 1000
 """Largest total number of characters and entries in a key of a dictionary."""
 
 
-def _length(value: Any) -> int:
+def key_length(value: Any) -> int:
     """Return the number of characters of a string, or the total number of entries and characters in a nested tuple."""
     if type(value) is not tuple:
         return len(value) if type(value) is str else 1
     spend(len(value))
     total = 1
     for entry in value:
-        total += _length(entry)
+        total += key_length(entry)
         if total > LONGEST_KEY:
             break
     return total
@@ -30,7 +30,7 @@ def key(value: Any) -> Any:
     Arbitrarily many long numbers can have the same hash, and a dictionary of such numbers would be slower than its
     counted steps. The comparison of two long, equal keys would also be slower than its counted steps.
     """
-    if type(value) in (str, tuple) and _length(value) > LONGEST_KEY:
+    if type(value) in (str, tuple) and key_length(value) > LONGEST_KEY:
         raise Refused(f"a key of a dictionary has at most {LONGEST_KEY} characters and entries")
     if type(value) is tuple:
         spend(len(value))

@@ -9,7 +9,7 @@ from typing import Any
 
 from clusterproof.checker.kernel import numbers
 from clusterproof.checker.kernel.evaluation import Refused, changed, made, spend
-from clusterproof.checker.kernel.keys import key
+from clusterproof.checker.kernel.keys import key, key_length
 from clusterproof.checker.kernel.numbers import compare, same, whole, words
 from clusterproof.checker.kernel.sentences import text
 
@@ -151,7 +151,7 @@ def make_slice(*ends: Any) -> slice:
 def either(left: Any, right: Any) -> Any:
     """Return ``left | right`` for dictionaries or ints."""
     if type(left) in (dict, MappingProxyType) and type(right) in (dict, MappingProxyType):
-        spend(1 + len(left) + len(right))
+        spend(1 + len(left) + sum(map(key_length, right)))
         return made({**left, **right})
     spend(1 + words(left) + words(right))
     both_truths = type(left) is type(right) is bool
@@ -163,7 +163,7 @@ def either_in_place(left: Any, right: Any) -> Any:
     if type(left) is MappingProxyType:
         raise Refused("a dictionary of the module changes")
     if type(left) is dict and type(right) in (dict, MappingProxyType):
-        spend(1 + len(right))
+        spend(1 + sum(map(key_length, right)))
         changed(left).update(right)
         return left
     return either(left, right)

@@ -29,7 +29,7 @@ OWN, CHECKER = "clusterproof", "clusterproof.checker."
 PURE = {
     *("__future__", "abc", "bisect", "cmath", "collections", "contextlib", "copy", "dataclasses", "decimal"),
     *("enum", "fractions", "functools", "graphlib", "heapq", "itertools", "math", "numbers", "operator"),
-    *("random", "re", "statistics", "string", "textwrap", "types", "typing", "warnings"),
+    *("random", "re", "statistics", "textwrap", "types", "typing", "warnings"),
 }
 """Modules of the standard library that neither read files nor execute strings. All other modules may do so."""
 LIBRARIES_WITHOUT_FILES = {OWN, "numpy", "scipy", "sklearn"}
@@ -38,6 +38,7 @@ UNKNOWN = {
     *("eval", "exec", "compile", "globals", "__import__", "__builtins__", "__loader__", "__spec__"),
     *("builtins", "importlib", "io", "os", "_os", "posix", "pathlib", "sys", "_sys", "environ", "getenv"),
     *("getattr", "vars", "attrgetter", "methodcaller", "format", "format_map"),
+    *("ForwardRef", "get_type_hints", "singledispatch", "singledispatchmethod"),
     *("fromfile", "fromregex", "genfromtxt", "memmap", "DataSource", "datasets", "ctypeslib"),
 }
 """Names with which a user's file can execute other code, read other files, or read the environment."""

@@ -9,6 +9,7 @@ from fractions import Fraction
 from pathlib import Path
 
 import pytest
+from kernel_statements import at_most_seconds
 from text_cases import CASES, loaded
 
 from clusterproof import load_claims
@@ -376,6 +377,30 @@ def test_a_source_that_would_take_long_is_refused(tmp_path: Path, lines: str, wh
     (tmp_path / "large.py").write_text(LARGE.format(lines=lines))
     (stated,) = load_claims(tmp_path / "large.py")
     assert why in freeze(find_claim(stated)).outside[""]
+
+
+NESTED = "".join(f"{' ' * k}def n{k}():\n" for k in range(90)) + " " * 90 + "x = (" + "0, " * 60_000 + ")\n"
+RENAMED = """
+x = 2
+
+
+def other(x):
+    return x
+
+
+@claim("large/two")
+def two(n: int = Z[1:6]):
+    return at_most(n, max(({})))  # é
+"""
+
+
+@pytest.mark.parametrize("more", [NESTED, RENAMED.format("3 * x, " * 20_000)], ids=["nested", "renamed"])
+def test_a_long_line_takes_little_time(tmp_path: Path, more: str) -> None:
+    """The line is in many functions, or many of its names differ in the text."""
+    (tmp_path / "large.py").write_text(LARGE.format(lines="    k: int = 1\n") + more)
+    with at_most_seconds(12):
+        for each in load_claims(tmp_path / "large.py"):
+            freeze(find_claim(each))
 
 
 INNER = """
