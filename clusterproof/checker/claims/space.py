@@ -41,6 +41,8 @@ Replicates = Annotated[int, REPLICATES]
 """Number of independent replicates of a random instance."""
 RESERVED = ("line", "seed", "replicates")
 """Reserved keys of a stored counterexample; no quantity may have one of these names."""
+MOST = 100
+"""Largest number of quantities of a claim."""
 
 
 @dataclass(frozen=True)
@@ -72,7 +74,7 @@ class Space:
         Raises
         ------
         InvalidArgument
-            If a parameter has no range, or two quantities share a name.
+            If a parameter has no range, two quantities share a name, or there are more than ``MOST`` quantities.
         """
         hints = get_type_hints(function, include_extras=True)
         ranges: dict[str, Range] = {}
@@ -104,6 +106,9 @@ class Space:
                     remedy = f"name one of these: {', '.join(ranges)}" if ranges else "give a number"
                     raise InvalidArgument(quantity, type(allowed).__name__, rule, remedy)
                 ranges[quantity] = allowed
+        if len(ranges) > MOST:
+            remedy = "unite quantities with the same range to a sequence, with sequences(...)"
+            raise InvalidArgument("quantities", len(ranges), f"must be at most {MOST}", remedy)
         return cls(ranges, records, passed.get(STREAM), passed.get(REPLICATES))
 
     @property

@@ -286,3 +286,21 @@ def test_what_a_counterexample_does_not_need_is_as_simple_as_can_be() -> None:
     # false in corners alone
     ends = dict.fromkeys("xyz", 10**6)
     assert decided(small, evaluations=100).counterexample == {"idle": 0, **ends}
+
+
+def test_a_claim_has_at_most_100_quantities() -> None:
+    """More of them would be nested too deeply when all instances are listed."""
+    for count in (100, 101):
+        names = [f"q{i}" for i in range(count)]
+
+        def function(**quantities: int) -> Sides:
+            return at_most(sum(quantities.values()), 0)
+
+        function.__annotations__ = dict.fromkeys(names, Annotated[int, integers(0, 0)])
+        parameters = [inspect.Parameter(name, inspect.Parameter.POSITIONAL_OR_KEYWORD) for name in names]
+        function.__signature__ = inspect.Signature(parameters)  # type: ignore[attr-defined]  # as for wrappers
+        if count <= 100:
+            assert Space.of(function).instances(1) == [dict.fromkeys(names, 0)]
+        else:
+            with pytest.raises(InvalidArgument, match="at most 100"):
+                Space.of(function)
