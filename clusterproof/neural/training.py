@@ -532,7 +532,7 @@ def _check_memory(algorithm: Algorithm[Any], dimension: int, clients: int, clust
             f"needs at least {needed / 2**30:.3g} GiB of memory for {models} models, of which "
             f"{present / 2**30:.3g} are free here"
         )
-        remedy = "lower the network's widths or the number of models"
+        remedy = "reduce the network's widths or the number of models"
         raise InvalidArgument("network", f"{dimension} parameters", rule, remedy)
 
 

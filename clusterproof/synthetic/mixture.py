@@ -300,7 +300,7 @@ def make_labels(clients: int, clusters: int, proportions: Any = None) -> np.ndar
     check_count("clients", clients, at_least=1, remedy="give the number of clients")
     if clusters > clients:
         rule = f"must be at most the number of clients ({clients})"
-        raise InvalidArgument("clusters", clusters, rule, "lower the number of clusters or add clients")
+        raise InvalidArgument("clusters", clusters, rule, "reduce the number of clusters, or add clients")
     rule, remedy = f"must be {clusters} positive finite numbers", "give each cluster's share of the clients"
     given = np.ones(clusters) if proportions is None else proportions
     shares = read_doubles("proportions", given, rule, remedy)

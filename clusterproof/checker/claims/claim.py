@@ -331,7 +331,10 @@ def facts_of_lines(**stated: Any) -> dict[str, dict[str, Any]]:
         repairs = (ids,) if isinstance(ids, str) else ids
         if not isinstance(repairs, tuple | list) or not all(isinstance(each, str) for each in repairs):
             raise InvalidArgument(
-                "repaired_by", ids, "must be an id or a tuple of ids", "leave out repaired_by="
+                "repaired_by",
+                ids,
+                "must be an id or a tuple of ids",
+                "write an id, or leave out repaired_by=",
             )
         facts["repaired_by"][line] = tuple(repairs)
     return facts
@@ -402,7 +405,7 @@ def catalogue(paper: str | None = None) -> list[Claim[..., Any]]:
     papers = sorted({each.paper for each in REGISTRY.values()})
     if paper is not None and paper not in papers:
         raise InvalidArgument(
-            "paper", paper, f"must be one of {', '.join(papers)}", "see `clusterproof claims`"
+            "paper", paper, f"must be one of {', '.join(papers)}", "type `clusterproof claims` for a list"
         )
     chosen = [each for each in REGISTRY.values() if paper in (None, each.paper)]
     return sorted(chosen, key=lambda each: _natural(each.id))
@@ -441,7 +444,7 @@ def _what_to_name(name: str) -> str:
     if "/" not in name and (paper := difflib.get_close_matches(name, papers, n=1)):
         return f"did you mean the paper {paper[0]}? Or, {own}"
     nearest = difflib.get_close_matches(name, REGISTRY, cutoff=0.3)
-    hint = f"the nearest are {', '.join(nearest)}" if nearest else "see `clusterproof claims`"
+    hint = f"the nearest are {', '.join(nearest)}" if nearest else "type `clusterproof claims` for a list"
     return f"{hint}; {own}"
 
 
@@ -464,7 +467,9 @@ def matching(pattern: str) -> list[Claim[..., Any]]:
         return catalogue(pattern) if is_paper else [find_claim(pattern)]
     found = [each for each in catalogue() if fnmatch.fnmatchcase(each.id, pattern)]
     if not found:
-        raise InvalidArgument("id", pattern, "must match the id of a claim", "see `clusterproof claims`")
+        raise InvalidArgument(
+            "id", pattern, "must match the id of a claim", "type `clusterproof claims` for a list"
+        )
     return found
 
 

@@ -274,7 +274,7 @@ def _filled(**sides: Value) -> Value:
         value = _as_array(name, value)
     if isinstance(value, np.ndarray) and value.size == 0:
         raise InvalidArgument(
-            name, np.shape(value), "must not be an empty array", "suppose that the array has an entry"
+            name, np.shape(value), "must not be an empty array", "suppose that the array is not empty"
         )
     if isinstance(value, np.ma.MaskedArray):
         remedy = "give value.compressed(), or value.filled(...) with a number that the statement names"

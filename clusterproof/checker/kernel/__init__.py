@@ -10,7 +10,7 @@ verdicts. It reads a text as follows:
 2. A value is an int, fraction, string, truth value, None, tuple, list, dictionary, record, generator, function, symbol,
    fact or line; or a point of a space R^d, or a number that depends on a function of a class. A line has no truth
    value. If a branch needs the truth value of a fact about symbols, both branches are followed. A dictionary
-   contains each key only once.
+   display contains each key only once.
 3. ``NAME = e`` defines NAME as the value of e, which is evaluated once, with a limited number of steps (*fuel*). The
    value cannot change: it contains no list, generator or closure.
 4. A class is a frozen record of its annotated fields, with properties and methods. Two records are equal if their

@@ -170,7 +170,7 @@ def _require_lines(claim: Claim[..., Any], names: Sequence[str]) -> None:
         for name in values:
             if name and name not in names:
                 rule = f"must name lines of {claim.id}: {', '.join(filter(None, names)) or 'it has a single line'}"
-                raise InvalidArgument(argument, name, rule, "write the line's name as the claim does")
+                raise InvalidArgument(argument, name, rule, "use one of these names")
 
 
 def _joined(lines: Sequence[Line], main: Line) -> str:

@@ -54,7 +54,7 @@ def parametrize_with_claims(
     for name in expected:
         if name not in ids:
             rule = f"must be one of the claims {', '.join(ids)}"
-            raise InvalidArgument("expected_failures", name, rule, "take its id from `clusterproof claims`")
+            raise InvalidArgument("expected_failures", name, rule, "copy the id from `clusterproof claims`")
     parameters = []
     for name in dict.fromkeys(ids):
         marks = [pytest.mark.xfail(reason=expected[name], strict=True)] if name in expected else []

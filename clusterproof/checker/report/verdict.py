@@ -198,7 +198,10 @@ def line_of(verdict: Verdict, name: str) -> Verdict:
         known = ", ".join(each.name for each in verdict.lines if each.name)
         rule = f"must be one of its lines: {known or 'it has a single line'}"
         raise InvalidArgument(
-            "id", f"{verdict.claim}#{name}", rule, f"see `clusterproof show {arguments_of(verdict.claim)}`"
+            "id",
+            f"{verdict.claim}#{name}",
+            rule,
+            f"type `clusterproof show {arguments_of(verdict.claim)}` for a list",
         )
     return replace(verdict, claim=f"{verdict.claim}#{name}", lines=(line,), **vars(line))
 

@@ -167,7 +167,7 @@ def gather_images(
     if turns is not None and np.any(turns) and (len(shape) != 4 or shape[2] != shape[3]):
         remedy = "choose a partition without rotations, such as label-shift"
         raise InvalidArgument(
-            "data", shape[1:], "must be square images (channels, n, n) to be turned", remedy
+            "data", shape[1:], "must be square images (channels, n, n) to be rotated", remedy
         )
     sizes = np.array([len(part) for part in rows], dtype=np.int64)
     held = np.concatenate(rows)

@@ -86,10 +86,10 @@ def rotations(
         clients = clusters * max(1, len(data.train) // samples)
     if samples * (clients // clusters) > len(data.train):
         rule = f"must leave {samples} images for each client of a cluster; {data.name} has {len(data.train)}"
-        raise InvalidArgument("clients", clients, rule, "lower clients or samples")
+        raise InvalidArgument("clients", clients, rule, "reduce clients or samples")
     if samples > len(data.test):
         rule = f"must be at most the {len(data.test)} test images of {data.name}"
-        raise InvalidArgument("samples", samples, rule, "lower it, or raise clients")
+        raise InvalidArgument("samples", samples, rule, "reduce this number, or increase clients")
     draw = generator(seed, "partition", "rotations")
     held, tested = samples * (clients // clusters), samples * (len(data.test) // samples)
     train = [draw.permutation(len(data.train))[:held].reshape(-1, samples) for _ in range(clusters)]

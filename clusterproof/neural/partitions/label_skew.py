@@ -104,7 +104,7 @@ def dirichlet(
         if min(map(len, halves[0])) >= least_samples and min(map(len, halves[1])) >= 1:
             return _in_one_cluster(data, halves), {}
     rule = f"must leave every client {least_samples} training samples and a test sample, but no draw did"
-    remedy = "lower clients or least_samples, or raise concentration"
+    remedy = "reduce clients or least_samples, or increase concentration"
     raise InvalidArgument("clients", clients, rule, remedy)
 
 
