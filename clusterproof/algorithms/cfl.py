@@ -11,16 +11,16 @@ from typing import ClassVar, TypeVar
 import numpy as np
 from array_api_compat import device
 
-from clusterproof.algorithms.averaging import average_by_cluster
-from clusterproof.algorithms.base import Algorithm, Descent, State, Task
-from clusterproof.algorithms.bipartition import bipartition, cosine_similarities
-from clusterproof.algorithms.participation import (
+from clusterproof.algorithms.averaging import (
+    average_by_cluster,
     check_participation,
     check_weighting,
     client_weights,
     draw_participants,
     require_sizes,
 )
+from clusterproof.algorithms.base import Algorithm, Descent, State, Task
+from clusterproof.algorithms.bipartition import bipartition, cosine_similarities
 from clusterproof.common.arrays import Array, array_namespace, like, replace_rows, rows, to_numpy
 from clusterproof.common.finiteness import check_finite
 from clusterproof.common.randomness import Randomness

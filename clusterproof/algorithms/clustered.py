@@ -8,8 +8,8 @@ from typing import Any, ClassVar
 from array_api_compat import device
 
 from clusterproof.algorithms.array_clients import ArrayClients, done
+from clusterproof.algorithms.averaging import check_participation, draw_participants
 from clusterproof.algorithms.base import Algorithm, State, Task, resolve_clusters
-from clusterproof.algorithms.participation import check_participation, draw_participants
 from clusterproof.algorithms.starts import Starts, draw_starts
 from clusterproof.common.arrays import Array, array_namespace, replace_rows, rows
 from clusterproof.common.randomness import Randomness

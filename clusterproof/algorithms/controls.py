@@ -5,10 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
-from clusterproof.algorithms.averaging import check_averaging, check_server_step_size
+from clusterproof.algorithms.averaging import check_averaging, check_participation, check_server_step_size
 from clusterproof.algorithms.base import State
 from clusterproof.algorithms.from_method import MethodAlgorithm
-from clusterproof.algorithms.participation import check_participation
 from clusterproof.common.arrays import Array, like
 from clusterproof.common.randomness import Randomness
 from clusterproof.common.validation import check_choice, check_descent, check_number

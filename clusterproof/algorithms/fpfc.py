@@ -12,7 +12,7 @@ from typing import ClassVar
 import numpy as np
 from array_api_compat import device
 
-from clusterproof.algorithms.averaging import average_by_cluster
+from clusterproof.algorithms.averaging import average_by_cluster, check_participation, draw_participants
 from clusterproof.algorithms.base import Algorithm, Descent, State, Task
 from clusterproof.algorithms.pairs import (
     PAIR_RULES,
@@ -23,7 +23,6 @@ from clusterproof.algorithms.pairs import (
     start_pairs,
     update_pairs,
 )
-from clusterproof.algorithms.participation import check_participation, draw_participants
 from clusterproof.algorithms.penalties import GroupL1, Penalty, SmoothedSCAD
 from clusterproof.common.arrays import Array, array_namespace, like, rows, to_numpy
 from clusterproof.common.finiteness import check_finite

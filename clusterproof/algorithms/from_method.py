@@ -11,9 +11,13 @@ from typing import Any, ClassVar, TypeVar, get_type_hints
 from array_api_compat import device, is_torch_array
 
 from clusterproof.algorithms.array_clients import ArrayClients, done
-from clusterproof.algorithms.averaging import check_averaging
+from clusterproof.algorithms.averaging import (
+    check_averaging,
+    client_weights,
+    draw_participants,
+    require_sizes,
+)
 from clusterproof.algorithms.base import Algorithm, State, Task
-from clusterproof.algorithms.participation import client_weights, draw_participants, require_sizes
 from clusterproof.common.arrays import Array, array_namespace, on_device, replace_rows, rows
 from clusterproof.common.limits import total_memory
 from clusterproof.common.randomness import Randomness

@@ -11,9 +11,13 @@ from typing import ClassVar
 import numpy as np
 from array_api_compat import device
 
-from clusterproof.algorithms.averaging import average_by_cluster, cluster_sizes
+from clusterproof.algorithms.averaging import (
+    average_by_cluster,
+    check_participation,
+    cluster_sizes,
+    draw_participants,
+)
 from clusterproof.algorithms.base import Algorithm, State, Task, resolve_clusters
-from clusterproof.algorithms.participation import check_participation, draw_participants
 from clusterproof.common.arrays import Array, argmin_smallest_index, array_namespace, like, replace_rows, rows
 from clusterproof.common.finiteness import check_finite
 from clusterproof.common.randomness import Randomness

@@ -5,10 +5,14 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
-from clusterproof.algorithms.averaging import check_averaging, check_proximal, check_server_step_size
+from clusterproof.algorithms.averaging import (
+    check_averaging,
+    check_participation,
+    check_proximal,
+    check_server_step_size,
+)
 from clusterproof.algorithms.base import State, Task
 from clusterproof.algorithms.from_method import MethodAlgorithm
-from clusterproof.algorithms.participation import check_participation
 from clusterproof.common.arrays import Array
 from clusterproof.common.validation import (
     InvalidArgument,

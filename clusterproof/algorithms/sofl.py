@@ -12,7 +12,14 @@ import numpy as np
 
 from clusterproof.algorithms import self_organising_map as som
 from clusterproof.algorithms.array_clients import ArrayClient
-from clusterproof.algorithms.averaging import check_proximal
+from clusterproof.algorithms.averaging import (
+    check_participation,
+    check_proximal,
+    check_weighting,
+    client_weights,
+    draw_participants,
+    require_sizes,
+)
 from clusterproof.algorithms.base import Algorithm, Descent, Task
 from clusterproof.algorithms.cfl import (
     STATIONARY,
@@ -20,13 +27,6 @@ from clusterproof.algorithms.cfl import (
     average_in_clusters,
     mean_and_largest,
     start_together,
-)
-from clusterproof.algorithms.participation import (
-    check_participation,
-    check_weighting,
-    client_weights,
-    draw_participants,
-    require_sizes,
 )
 from clusterproof.algorithms.second_clustering import cluster_winners
 from clusterproof.common.arrays import Array, like, rows, to_numpy

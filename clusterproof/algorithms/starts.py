@@ -8,8 +8,8 @@ from typing import Any
 
 import numpy as np
 
+from clusterproof.algorithms.averaging import draw_participants
 from clusterproof.algorithms.base import Algorithm, Task
-from clusterproof.algorithms.participation import draw_participants
 from clusterproof.common.arrays import Array, argmin_smallest_index, array_namespace, like, one_hot, to_numpy
 from clusterproof.common.randomness import Randomness
 from clusterproof.common.validation import InvalidArgument, check_count, check_number

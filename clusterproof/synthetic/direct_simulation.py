@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from clusterproof.synthetic.covariance import Covariances
+from clusterproof.synthetic.exact_law import Covariances
 
 
 def draw_data(

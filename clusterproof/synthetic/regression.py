@@ -15,7 +15,7 @@ import clusterproof.synthetic.exact_law as exact_law
 from clusterproof.common import InvalidArgument, generator
 from clusterproof.common.randomness import Randomness
 from clusterproof.common.validation import check_choice, check_number
-from clusterproof.synthetic.covariance import Covariances
+from clusterproof.synthetic.exact_law import Covariances
 from clusterproof.synthetic.misclassification import pairwise_error
 from clusterproof.synthetic.mixture import (
     Mixture,

@@ -27,7 +27,7 @@ from clusterproof.checker.report.verdict import Verdict
 from clusterproof.common import InvalidArgument
 from clusterproof.common.validation import check_count, check_seed, error_line
 from clusterproof.running import Diverged, Trace, run
-from clusterproof.running.recording import Measure
+from clusterproof.running.runner import Measure
 from clusterproof.synthetic import Mixture
 from clusterproof.theory.run_code import imports, run_code
 

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from clusterproof.checker.report.code import literal
-from clusterproof.running.recording import Measure
+from clusterproof.running.runner import Measure
 
 
 def run_code(

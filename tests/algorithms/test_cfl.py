@@ -9,8 +9,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from clusterproof.algorithms import CFL, SoFL
+from clusterproof.algorithms.averaging import draw_participants
 from clusterproof.algorithms.bipartition import bipartition, cosine_similarities, cross_similarity
-from clusterproof.algorithms.participation import draw_participants
 from clusterproof.common import Randomness
 from clusterproof.running import run
 from clusterproof.synthetic import QuadraticMixture

@@ -8,8 +8,8 @@ import pytest
 from fusion_loops import DenseFPFC
 
 from clusterproof.algorithms import FPFC
+from clusterproof.algorithms.averaging import draw_participants
 from clusterproof.algorithms.fpfc import Residuals, group_averages
-from clusterproof.algorithms.participation import draw_participants
 from clusterproof.common import Randomness
 from clusterproof.common.arrays import to_numpy
 from clusterproof.synthetic import OnArrays, QuadraticMixture

@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from clusterproof.algorithms import CFLMGD, IFCA, Local
-from clusterproof.algorithms.participation import draw_participants
+from clusterproof.algorithms.averaging import draw_participants
 from clusterproof.common import Randomness
 from clusterproof.common.arrays import argmin_smallest_index
 from clusterproof.running import Diverged, run

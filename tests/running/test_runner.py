@@ -12,7 +12,7 @@ from scipy import stats
 from tiers import examples
 
 from clusterproof.algorithms import ALGORITHMS, CFLMGD, IFCA, FedAvg, Local, Task
-from clusterproof.algorithms.participation import draw_participants
+from clusterproof.algorithms.averaging import draw_participants
 from clusterproof.common import InvalidArgument, Randomness, generator
 from clusterproof.running import run
 from clusterproof.synthetic import OnArrays, QuadraticMixture, RegressionMixture, strategies

@@ -22,7 +22,7 @@ import pytest
 
 from clusterproof import checker
 from clusterproof.algorithms import CFLMGD
-from clusterproof.algorithms.participation import draw_participants
+from clusterproof.algorithms.averaging import draw_participants
 from clusterproof.checker.claims import Frequency, Outside
 from clusterproof.checker.claims.statement import Statement
 from clusterproof.checker.report.replay import find_line

@@ -8,9 +8,8 @@ from typing import Any
 
 import numpy as np
 
-from clusterproof.checker.claims.drawing import draw_near, draw_value
 from clusterproof.checker.claims.ranges import End, Interval, Range
-from clusterproof.checker.claims.simplifying import bits, simpler_values
+from clusterproof.checker.claims.values import bits, draw_near, draw_value, simpler_values
 from clusterproof.checker.kernel.ranges import Instance, value_of
 from clusterproof.common import InvalidArgument
 from clusterproof.common.validation import check_count

@@ -12,7 +12,7 @@ import numpy as np
 
 from clusterproof.checker.claims.array_ranges import Entrywise, Several, array_of, check_length
 from clusterproof.checker.claims.ranges import EndLike, Interval, Range, end_of, rationals
-from clusterproof.checker.claims.simplifying import bits_of_number
+from clusterproof.checker.claims.values import bits_of_number
 from clusterproof.checker.kernel.numbers import read, write
 from clusterproof.checker.kernel.ranges import Instance, value_of
 

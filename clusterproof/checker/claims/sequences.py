@@ -10,8 +10,8 @@ from typing import Any
 import numpy as np
 
 from clusterproof.checker.claims.array_ranges import Entrywise
-from clusterproof.checker.claims.drawing import draw_value
 from clusterproof.checker.claims.ranges import EndLike, Range, end_of
+from clusterproof.checker.claims.values import draw_value
 from clusterproof.checker.kernel import ranges as kernel_ranges
 from clusterproof.checker.kernel.ranges import Instance
 

@@ -15,13 +15,12 @@ from typing import Annotated, Any, get_origin, get_type_hints
 import numpy as np
 
 from clusterproof.checker.claims.array_ranges import Several
-from clusterproof.checker.claims.drawing import FARTHEST, draw_near, draw_value
 from clusterproof.checker.claims.ranges import (
     Drawn,
     Interval,
     Range,
 )
-from clusterproof.checker.claims.simplifying import bits, simpler_values
+from clusterproof.checker.claims.values import FARTHEST, bits, draw_near, draw_value, simpler_values
 from clusterproof.checker.kernel.evaluation import Refused
 from clusterproof.checker.kernel.ranges import Instance, value_of
 from clusterproof.common import InvalidArgument

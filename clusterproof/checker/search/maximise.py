@@ -7,8 +7,8 @@ from collections.abc import Iterator, Mapping
 from fractions import Fraction
 from typing import Any
 
-from clusterproof.checker.claims.drawing import FARTHEST
 from clusterproof.checker.claims.ranges import Interval, Rationals, Reals
+from clusterproof.checker.claims.values import FARTHEST
 from clusterproof.checker.kernel.ranges import Instance
 from clusterproof.checker.search.state import Tried
 

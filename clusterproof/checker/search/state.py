@@ -10,10 +10,10 @@ from dataclasses import dataclass, field
 from functools import partial
 from typing import Any, TypeVar
 
-from clusterproof.checker.claims.drawing import FARTHEST
 from clusterproof.checker.claims.places import place_of
 from clusterproof.checker.claims.space import Space
 from clusterproof.checker.claims.statement import Statement
+from clusterproof.checker.claims.values import FARTHEST
 from clusterproof.checker.freeze import Frozen
 from clusterproof.checker.kernel.claim_words import Excluded
 from clusterproof.checker.kernel.evaluation import Outside

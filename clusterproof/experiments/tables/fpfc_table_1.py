@@ -10,12 +10,12 @@ import numpy as np
 from msgspec import Meta
 
 from clusterproof.algorithms import CFL, FPFC, IFCA, Descent, FedAvg, Local, PerFedAvg, choose_clusters
+from clusterproof.algorithms.averaging import draw_participants
 from clusterproof.algorithms.base import State, Task
 from clusterproof.algorithms.bipartition import bipartition, cosine_similarities
 from clusterproof.algorithms.cfl import RecursiveState
 from clusterproof.algorithms.fpfc import group_averages
 from clusterproof.algorithms.pairs import connected_groups
-from clusterproof.algorithms.participation import draw_participants
 from clusterproof.common import Randomness
 from clusterproof.experiments.comparison import HALF_A_POINT, Printed
 from clusterproof.experiments.paper_table import Number, PaperTable

@@ -93,7 +93,7 @@ def run_facts(run: Run, smoothness: float | None = None) -> RunFacts:
 
 
 def _participants(share: object, clients: int) -> int:
-    from clusterproof.algorithms.participation import participant_count
+    from clusterproof.algorithms.averaging import participant_count
 
     return participant_count(share, clients) if isinstance(share, int | float) else clients
 

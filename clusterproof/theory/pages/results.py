@@ -18,8 +18,7 @@ from clusterproof.theory.pages.facts import (
     Rest,
     Told,
 )
-from clusterproof.theory.pages.glossary import filled, table, word
-from clusterproof.theory.pages.layout import between, joined
+from clusterproof.theory.pages.text import between, filled, joined, table, word
 
 MOST_CUTS = 2
 """Largest number of splits that the page lists."""

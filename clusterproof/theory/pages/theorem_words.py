@@ -9,10 +9,9 @@ from typing import Any
 
 from clusterproof.checker.claims.claim import REGISTRY
 from clusterproof.theory.bounds.numbers import apart, many, short
-from clusterproof.theory.pages.glossary import filled, table, word
-from clusterproof.theory.pages.layout import joined, rows
 from clusterproof.theory.pages.records import Outcome, OutcomeWord
 from clusterproof.theory.pages.results import need_words
+from clusterproof.theory.pages.text import filled, joined, rows, table, word
 
 ORDER: dict[OutcomeWord, tuple[str, str]] = {
     "is broken": ("is broken", "are broken"),

@@ -8,10 +8,9 @@ from typing import Literal, get_args
 from clusterproof.theory.bounds.hypotheses import Value
 from clusterproof.theory.bounds.numbers import many, short
 from clusterproof.theory.pages.facts import Facts, RunFacts, TaskFacts
-from clusterproof.theory.pages.glossary import shown, table, word
-from clusterproof.theory.pages.layout import LABEL, block, paragraph, rows, sizes
 from clusterproof.theory.pages.records import ErrorPicture, Outcome, ResidualPicture
 from clusterproof.theory.pages.results import result_blocks
+from clusterproof.theory.pages.text import LABEL, block, paragraph, rows, shown, sizes, table, word
 from clusterproof.theory.pages.theorem_words import (
     ORDER,
     alike,

@@ -13,8 +13,8 @@ from typing import Any, Literal
 import numpy as np
 
 from clusterproof.algorithms import CFLMGD, Algorithm
+from clusterproof.algorithms.averaging import participant_count
 from clusterproof.algorithms.base import State
-from clusterproof.algorithms.participation import participant_count
 from clusterproof.checker.claims.rounding import TOLERANCE
 from clusterproof.checker.claims.statistics import CLAIM_SIGNIFICANCE
 from clusterproof.common.randomness import Randomness

@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from clusterproof.algorithms.participation import participant_count
+from clusterproof.algorithms.averaging import participant_count
 from clusterproof.common import InvalidArgument
 from clusterproof.running import Trace, run
 from clusterproof.synthetic import Mixture, QuadraticMixture, RegressionMixture

@@ -11,7 +11,7 @@ from typing import Any, Literal
 import numpy as np
 
 from clusterproof.algorithms import Algorithm
-from clusterproof.algorithms.participation import participant_count
+from clusterproof.algorithms.averaging import participant_count
 from clusterproof.checker.claims.rounding import TOLERANCE, unit_of
 from clusterproof.common import InvalidArgument
 from clusterproof.common.calls import checked

@@ -19,8 +19,8 @@ from clusterproof.synthetic import QuadraticMixture, RegressionMixture
 from clusterproof.synthetic.softmax import SoftmaxMixture
 from clusterproof.theorem import at_most
 from clusterproof.theory.pages.facts import ErrorFacts, GroupFacts
-from clusterproof.theory.pages.glossary import filled, table, word
 from clusterproof.theory.pages.page import Page
+from clusterproof.theory.pages.text import filled, table, word
 
 NUMBER = re.compile(r"(?<![\w.])-?\d+(?:\.\d+)?(?:e-?\d+)?(?![\w])")
 ROUNDING = 1e-9

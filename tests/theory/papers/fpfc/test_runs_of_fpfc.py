@@ -8,7 +8,7 @@ import numpy as np
 from fusion_loops import DenseFPFC, dense_paths
 
 from clusterproof.algorithms import FPFC
-from clusterproof.algorithms.participation import draw_participants
+from clusterproof.algorithms.averaging import draw_participants
 from clusterproof.common import Randomness
 from clusterproof.running import run
 from clusterproof.synthetic import QuadraticMixture
