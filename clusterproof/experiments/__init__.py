@@ -1,4 +1,4 @@
 """Experiments: tables of papers, sweeps, and training with several seeds.
 
-Each experiment is divided into units. One runner computes and stores the units of all experiments.
+Each experiment is divided into units, which ``units`` computes and stores.
 """

@@ -1,4 +1,4 @@
-"""Compare a printed number with reproduced numbers (Welch's test), and compute the smallest detectable difference."""
+"""Comparison of a printed number with reproduced numbers (Welch's test), and its smallest detectable difference."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ import numpy as np
 import scipy  # scipy loads its parts on first use
 
 CONFIDENCE = 0.95
-"""Confidence level of the interval of differences that chance can explain."""
+"""Confidence level of the interval for differences that are due to chance."""
 
 POWER = 0.8
 """Probability with which the test detects a difference of the reported size."""
@@ -19,7 +19,7 @@ HALF_A_POINT = 0.5
 """Difference between two accuracies, in percentage points, that counts as no difference."""
 
 INFORMATIVE = 0.1
-"""Largest ratio of detectable difference to printed number at which a test is informative."""
+"""A test is informative if the ratio of detectable difference to printed number is at most this number."""
 
 TOO_FEW = "too few runs to say"
 
@@ -51,9 +51,9 @@ class Printed:
     population
         Whether the spread is computed with the divisor n, the number of runs, instead of n - 1.
     digit
-        Unit of the last printed digit; the test ignores differences up to half of it.
+        Unit of the last printed digit. The test ignores differences up to half of this unit.
     negligible
-        Difference that counts as no difference, such as ``HALF_A_POINT``.
+        Difference that counts as no difference, for example ``HALF_A_POINT``.
     """
 
     value: float
@@ -64,7 +64,7 @@ class Printed:
     negligible: float = 0.0
 
     def variance(self, default: float | None) -> float | None:
-        """Return the unbiased variance of a single run, or ``default`` if the paper prints no usable spread."""
+        """Return the unbiased variance of a single run, or ``default`` if the printed spread is unusable."""
         if self.spread is None or (self.population and self.runs < 2):
             return default
         return self.spread**2 * (self.runs / (self.runs - 1) if self.population else 1)
@@ -74,7 +74,8 @@ class Printed:
 class Comparison:
     """Comparison of at least one reproduced value (one per seed) with a printed number.
 
-    ``variances`` holds the squared standard errors of our mean and of the printed mean. It is None if both are unknown.
+    ``variances`` contains the squared standard errors of our mean and of the printed mean, or is None if both are
+    unknown.
     """
 
     values: tuple[float, ...]
@@ -97,7 +98,7 @@ class Comparison:
 
     @cached_property
     def freedom(self) -> float:
-        """Degrees of freedom of Welch's test: 0 if there is no test, infinite if neither side varies."""
+        """Degrees of freedom of Welch's test, 0 if there is no test, or infinity if both variances are 0."""
         if self.variances is None:
             return 0.0
         ours, theirs = self.variances
@@ -114,7 +115,7 @@ class Comparison:
 
     @cached_property
     def allowed(self) -> float | None:
-        """Largest difference that chance or rounding explains: half of Welch's interval, or half of the last digit."""
+        """Largest difference due to chance or rounding: half of Welch's interval, or half of the last digit."""
         if self.variances is None or not self.freedom:
             return None
         quantile = float(scipy.stats.t.ppf((1 + CONFIDENCE) / 2, self.freedom))
@@ -144,7 +145,7 @@ class Comparison:
 
     @property
     def word(self) -> str:
-        """Result according to ``RULE``: reproduced, compatible, not reproduced or too few; "" if there is no test."""
+        """Result by ``RULE``: reproduced, compatible, not reproduced or too few. It is "" if there is no test."""
         allowed, detectable, variances = self.allowed, self.detectable, self.variances
         if allowed is None or detectable is None or variances is None:
             return ""

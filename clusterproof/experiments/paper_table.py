@@ -1,4 +1,4 @@
-"""Base class for experiments of papers as tables: settings, runs, and our numbers next to the printed numbers."""
+"""Base class for tables that repeat experiments of papers, with our numbers next to the printed numbers."""
 
 from __future__ import annotations
 
@@ -30,15 +30,15 @@ COLUMNS = {
     "round": "Int64",
     "value": "Float64",
 }
-"""Polars types of the columns that hold the numbers of a table.
+"""Polars types of the columns in the stored numbers of a table.
 
-``settings`` holds the settings that differ from the defaults, as JSON, and ``version`` holds the version of the
-program. ``round`` is null for numbers that belong in the table; these are measured after the last round.
+``settings`` contains the settings that differ from the defaults, as JSON, and ``version`` is the version of the
+program. ``round`` is null for the numbers in the table, which are measured after the last round.
 """
 
 
 class Number(NamedTuple):
-    """A measured number, with the ``column`` of the table, and with the round unless this is the last round."""
+    """A measured number, with its ``column`` of the table, and with its round unless it is the last round."""
 
     column: str
     value: float
@@ -58,7 +58,7 @@ class Row:
     printed
         The number that the paper prints, or None.
     judged
-        Whether the runs have the paper's settings, so that we compare the numbers.
+        Whether the runs have the paper's settings, so that the numbers can be compared.
     """
 
     method: str
@@ -100,11 +100,11 @@ class PaperTable(ABC):
     Attributes
     ----------
     id, title, source
-        Identifier, such as ``"cfl-mgd/table-2"``; one-line title; place in the paper.
+        Identifier, for example ``"cfl-mgd/table-2"``, one-line title, and place in the paper.
     by_data
         Defaults that depend on the data set.
     published
-        Names of settings that the paper prints; if one has another value, no row is compared with the paper.
+        Names of settings that the paper prints. If one of them has another value, no row is compared with the paper.
     """
 
     id: ClassVar[str]
@@ -115,7 +115,7 @@ class PaperTable(ABC):
 
     @classmethod
     def from_values(cls, values: Mapping[str, Any]) -> PaperTable:
-        """Make the table with the given settings; all other settings get the defaults for the data set.
+        """Make the table with the given settings. All other settings get the defaults for the data set.
 
         Raises
         ------
@@ -153,7 +153,7 @@ class PaperTable(ABC):
         """Return the units to compute for one seed, indexed by name."""
 
     def check(self, *, is_here: bool) -> None:
-        """Check, before any computation, that the settings are valid and that data needed on this machine exist.
+        """Check, before any computation, that the settings are valid and that the data on this machine are complete.
 
         Raises
         ------
@@ -188,7 +188,7 @@ class PaperTable(ABC):
         return polars.DataFrame(rows, schema=schema, orient="row")
 
     def rows(self, frame: DataFrame) -> list[Row]:
-        """Return the rows of the table; a row is compared with the paper only if it has a number for every seed."""
+        """Return the rows of the table. A row is compared with the paper only if it has a number for every seed."""
         groups: dict[tuple[str, str], list[float]] = {}
         last = frame.filter(frame["round"].is_null() & frame["value"].is_finite())
         for method, column, value in last.select("method", "column", "value").rows():
@@ -236,7 +236,7 @@ def curve(metrics: Mapping[str, Sequence[Any]], columns: Mapping[str, tuple[str,
     metrics
         The result of ``train_network``.
     columns
-        For each column of the table, the name of a metric and a factor; metrics that were not measured are omitted.
+        For each column of the table, the name of a metric and a factor. Metrics that were not measured are omitted.
     """
     for column, (name, factor) in columns.items():
         values = metrics[name]

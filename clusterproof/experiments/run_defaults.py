@@ -1,4 +1,4 @@
-"""Default settings of runs that print a page, for the command ``run`` and for figures of such runs."""
+"""Default settings of runs for the command ``run`` and for figures."""
 
 from __future__ import annotations
 
@@ -21,9 +21,10 @@ REGRESSION: dict[str, Any] = {
     "samples": 10_000,
     "proportions": [5, 3, 2],
 }
-"""Reasons for these values: with separation 2, the optima would have norms above 1, which Theorem 1 of CFL-MGD
-excludes. With 100 samples, noise would hide the linear phase. With equal shares, the effect of the smallest share would
-not be visible.
+"""Settings for regressions. The values have the following reasons.
+
+With separation 2, the optima would have norms above 1, which Theorem 1 of CFL-MGD excludes. With 100 samples, noise
+would hide the linear decrease of the error. With equal shares, the effect of the smallest share would not be visible.
 """
 
 QUADRATIC: dict[str, Any] = {
@@ -42,7 +43,7 @@ QUADRATIC: dict[str, Any] = {
 }
 """With these values, FPFC finds the groups, and the hypotheses of FPFC's Theorem 1 hold.
 
-With 3 local steps the hypotheses still hold, but C_1 < 0.
+With 3 local steps the hypotheses hold, as well, but C_1 < 0.
 """
 
 ONE_MODEL: dict[str, Any] = {
@@ -55,12 +56,12 @@ ONE_MODEL: dict[str, Any] = {
     "local_steps": 5,
     "step_size": 0.1,
 }
-"""The Hessians differ, so clients drift if they take several local steps; L = 1."""
+"""The Hessians differ, so clients drift if they take several local steps. L = 1."""
 
 SKIPPING = ONE_MODEL | {"clients": 20, "dimension": 5, "step_size": 0.5, "probability": 0.5}
-"""The task is small, because ProxSkip's rates are about the mean over many runs.
+"""The task is small, because ProxSkip's rates are rates of expectations, which need many runs.
 
-The rates hold for the models of ProxSkip, not for the controls.
+The rates hold for the models of ProxSkip, but not for the control variates.
 """
 
 
@@ -82,8 +83,7 @@ CUT: dict[str, Any] = {
     "step_size": 0.5,
     "warm_up": 60,
 }
-"""The Hessians are I and clients in a cluster are equal, so the pooled model reaches its optimum before the first
-split."""
+"""The Hessians are I and a cluster's clients are equal, so the pooled model converges before the first split."""
 
 MAP: dict[str, Any] = {
     "clusters": 4,
@@ -93,7 +93,7 @@ MAP: dict[str, Any] = {
     "separation": 4.0,
     "spread": 0.2,
 }
-"""Clients in a cluster differ, but less than clusters do. The map is therefore needed, and it finds the clusters."""
+"""Clients of a cluster differ, but less than clusters do. So the clustering needs the map, and succeeds."""
 
 RACE: dict[str, Any] = {
     "clusters": 4,
@@ -105,12 +105,12 @@ RACE: dict[str, Any] = {
     "step_size": 0.1,
     "empty_cluster": "when-empty",
 }
-"""Settings for the comparison of GL-CFL with IFCA: the models start at distance about Delta from the optima."""
+"""Settings for the comparison of GL-CFL with IFCA. The initial models are about Delta from the optima."""
 
 Start = Callable[[Any, Mixture, int, int | None], np.ndarray | None]
-"""Function of algorithm, task, seed and number of replicates that returns starting models, or None.
+"""Function of algorithm, task, seed and number of replicates that returns initial models, or None.
 
-If it returns None, the task draws the starting models.
+If it returns None, the task draws the initial models.
 """
 
 
@@ -125,13 +125,13 @@ class Defaults:
     start: Start | None = None
 
     def with_settings(self, given: Mapping[str, Any]) -> dict[str, Any]:
-        """Replace some of the settings; if there are not three clusters, drop the default shares."""
+        """Replace some of the settings. If there are not three clusters, the default shares are dropped."""
         dropped = {"proportions"} if given.get("clusters", 3) != 3 else set()
         return {**{name: value for name, value in self.settings.items() if name not in dropped}, **given}
 
 
 def one_start(method: Any, task: Mixture, seed: int, _: int | None) -> np.ndarray:
-    """Return starting models that all replicates share, (P, d)."""
+    """Return the same initial models for all replicates, (P, d)."""
     return np.asarray(running.run(method, task, rounds=0, seed=seed).models[0])
 
 
@@ -146,7 +146,7 @@ def starts_apart(method: Any, task: Mixture, seed: int, replicates: int | None) 
 
 
 WITHOUT_THEOREMS = ("feddyn", "fednova", "fedavgm", "fedadam", "fedyogi", "ditto", "pfedme")
-"""Methods for which we have no theorem about the mean over runs from one start."""
+"""Methods for which we have no theorem about the mean over runs."""
 
 PAGES = {
     "cfl-mgd": Defaults("regression", 60, 500, REGRESSION, one_start),
@@ -167,10 +167,10 @@ PAGES = {
     ),  # 1 / (6 L K), as printed
     "proxskip": Defaults("quadratic", 60, 500, SKIPPING, one_start),
 }
-"""Defaults of the algorithms that have a default task of their own."""
+"""Defaults of the algorithms with a separate default task."""
 
 
 def defaults_of(algorithm: str, task: str | None = None) -> Defaults:
-    """Return the defaults of an algorithm's run on a task; if no task is given, use the algorithm's default task."""
+    """Return the defaults of an algorithm's run on a task, by default on the algorithm's default task."""
     page = PAGES.get(algorithm, Defaults())
     return page if task in (None, page.task) else Defaults(str(task), start=page.start)

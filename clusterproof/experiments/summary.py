@@ -1,7 +1,6 @@
-"""Write the stored numbers of all tables next to the printed numbers, as one Markdown table.
+"""A Markdown table of the stored numbers of all tables next to the printed numbers.
 
-``python -m clusterproof.experiments.summary`` writes this table to the page of the stored results; the site also
-contains this page.
+``python -m clusterproof.experiments.summary`` writes the table to the page of the stored results.
 """
 
 from __future__ import annotations
@@ -29,7 +28,7 @@ def stored_summary() -> str:
 
 
 def _written(setting: str, value: object) -> str:
-    """Describe a setting with name and value; for a list or a table, give only the name."""
+    """Describe a setting by its name and its value, or only by its name for a list or a table."""
     if setting == "data":
         return str(value)
     return f"{setting} changed" if isinstance(value, list | dict) else f"{setting} {value}"

@@ -50,7 +50,7 @@ def _errors(trace: Trace, done: int) -> np.ndarray:
 
 
 def _of_assignments(measure: Callable[..., Any]) -> Callable[[Trace, int], np.ndarray]:
-    """Compute a measure of the clusters that the clients last chose, (R,)."""
+    """Compute a measure of the clusters that the clients chose last, (R,)."""
 
     def measured(trace: Trace, done: int) -> np.ndarray:
         last = replace(trace, assignments=trace.assignments[:done]).last_assignments
@@ -66,7 +66,7 @@ MEASURES: dict[str, Callable[[Trace, int], np.ndarray]] = {
     "adjusted_rand_index": _of_assignments(metrics.adjusted_rand_index),
     "clusters": _of_assignments(lambda assignments, _: metrics.cluster_count(assignments)),
 }
-"""Measures for ``run``. Each measure is a function of a trace and a number of finished rounds; the result is (R,).
+"""Measures for ``run``. Each measure is a function of a trace and a number of finished rounds that returns (R,).
 
 Two measures are the largest and the mean distance between a model and its optimum. Three others describe the clients'
 last choices: the purity, the adjusted Rand index and the number of clusters.
@@ -82,15 +82,16 @@ class Sweep:
     measure
         Names of ``MEASURES``, or columns of the metrics of ``train``.
     command
-        Command to sweep, run or train; the settings are options of this command.
+        Command to sweep, run or train. The settings are options of this command.
     rounds
         Number of communication rounds.
     seeds
-        Number of seeds, which are counted from 0, or a list of seeds.
+        Number of seeds (0, 1, ...), or a list of seeds.
     replicates
-        Number of replicates of each run; not allowed for training.
+        Number of replicates of each run. It is not allowed for training.
     every
-        Number of rounds between two measurements. The last round is always measured; with null, only the last round is.
+        Number of rounds between two measurements. The last round is always measured. With null, only the last round
+        is measured.
     settings
         Options with one value in all runs.
     grid
@@ -108,7 +109,7 @@ class Sweep:
 
 
 class Run(NamedTuple):
-    """A run of a sweep: the settings, for the columns of the table, and the unit that computes it."""
+    """A run of a sweep: its settings, for the columns of the table, and the unit that computes it."""
 
     settings: dict[str, Any]
     unit: Unit
@@ -165,15 +166,15 @@ def read_sweep(path: Path, values: Mapping[str, Any]) -> Sweep:
 def runs_of(sweep: Sweep, code: Collection[str] = ()) -> list[Run]:
     """Return the runs of a sweep, without duplicates.
 
-    If an algorithm, task, partition or network in the grid lacks a setting, the runs with it omit the setting.
+    If an algorithm, task, partition or network in the grid does not have a setting, its runs omit the setting.
 
     Parameters
     ----------
     sweep
         The sweep.
     code
-        User-supplied code that the sweep may name, such as ``"mine.py:Mine"``; a file alone must not cause an import of
-        code.
+        User-supplied code that the sweep may name, for example ``"mine.py:Mine"``. A sweep file alone must not cause
+        an import of code.
 
     Raises
     ------
@@ -202,7 +203,7 @@ def runs_of(sweep: Sweep, code: Collection[str] = ()) -> list[Run]:
 
 
 def _with_names(runs: Sequence[Run]) -> list[Run]:
-    """Call a user's algorithm by name instead of reference in the runs' settings, unless two share the name."""
+    """In the runs' settings, replace references to users' algorithms by their names, unless two names are equal."""
     places = dict.fromkeys(str(run.settings["algorithm"]) for run in runs)
     names = {place: own_name(own_algorithm(place)) if is_reference(place) else place for place in places}
     counts = Counter(names.values())
@@ -243,9 +244,9 @@ def measure_run(
     seed: int,
     code: Mapping[str, Mapping[str, str]] | None = None,
 ) -> dict[str, list[Any]]:
-    """Run an algorithm on a synthetic task; return measures as columns of equal length. None replaces infinity and NaN.
+    """Run an algorithm on a synthetic task, and return measures as columns, with None for infinity and NaN.
 
-    ``code`` holds digests of user-supplied code; if the code changes, the unit is computed again.
+    ``code`` contains digests of user-supplied code. If the code changes, the unit is computed again.
     """
     synthetic_runs.check_memory(algorithm, task, options, rounds, replicates)
     with np.errstate(all="ignore"):
@@ -308,7 +309,7 @@ def sweep_frame(sweep: Sweep, runs: Sequence[Run], results: Sequence[Any]) -> Da
     -------
     polars.DataFrame
         Columns ``algorithm``, all options of the runs (lists as text), ``seed``, ``round``, ``replicate`` and the
-        measures. Settings that a run lacks, and measures that are not finite, are null.
+        measures. Settings that a run does not have, and measures that are not finite, are null.
     """
     import polars
 
@@ -334,22 +335,22 @@ def sweep_frame(sweep: Sweep, runs: Sequence[Run], results: Sequence[Any]) -> Da
 
 
 def observations(frame: DataFrame) -> str:
-    """Describe the numbers of seeds and replicates; return "" if there is one of each."""
+    """Describe the numbers of seeds and replicates, or return "" if both are 1."""
     numbers = {"seeds": frame["seed"].n_unique(), "replicates": frame["replicate"].n_unique()}
     return " and ".join(f"{number} {name}" for name, number in numbers.items() if number > 1)
 
 
 def summarise(frame: DataFrame, by: Sequence[str], measures: Sequence[str]) -> list[list[str]]:
-    """Summarise a frame: each row of text has the values of the given columns, and median and range of each measure.
+    """Summarise a frame in rows of text with the values of the given columns, and median and range of each measure.
 
     Parameters
     ----------
     frame
-        One row per observation, such as a seed.
+        One row per observation, for example per seed.
     by
         Columns that identify a row of the result; rows are in order of appearance.
     measures
-        Columns with numbers; null does not count.
+        Columns with numbers. Null values are ignored.
     """
     rows = []
     for key, group in frame.group_by(by, maintain_order=True):
@@ -359,12 +360,12 @@ def summarise(frame: DataFrame, by: Sequence[str], measures: Sequence[str]) -> l
 
 
 def median_and_range(values: Collection[float]) -> tuple[float, float, float]:
-    """Return the median, the smallest and the largest of the values; there must be at least one value."""
+    """Return the median, the smallest and the largest of one or more values."""
     return median(values), min(values), max(values)
 
 
 def _middle_in_words(values: Collection[float]) -> str:
-    """Write median and range of values; a single value is written alone, and a dash stands for no value."""
+    """Write median and range of values, a single value without a range, and a dash if there is no value."""
     if not len(values):
         return "-"
     middle, least, largest = median_and_range(values)

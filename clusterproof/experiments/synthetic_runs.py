@@ -1,4 +1,4 @@
-"""Make a task and an algorithm from options, for `clusterproof run`, sweeps and figures."""
+"""Tasks and algorithms from options, for `clusterproof run`, sweeps and figures."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ WORDS = {
 
 @cache
 def task_parameters(task: str) -> dict[str, Any]:
-    """Return the types of the arguments of a task's ``random`` except the seed, indexed by option."""
+    """Return the types of all arguments of a task's ``random`` except the seed, indexed by option."""
     hints = get_type_hints(TASKS[task].random)
     names = [name for name in inspect.signature(TASKS[task].random).parameters if name != "seed"]
     return {name: list[float] if name == "proportions" else hints[name] for name in names}
@@ -87,7 +87,8 @@ def check_options(algorithm: str, task: str, options: Mapping[str, Any]) -> None
     Raises
     ------
     InvalidArgument
-        If a name or an option is unknown; the message suggests similar names or the owners of the option.
+        If a name or an option is unknown. The message suggests similar names, or names tasks and algorithms with the
+        option.
     """
     algorithm_class(algorithm)
     check_name("task", task, list(TASKS))
@@ -108,7 +109,7 @@ def make_task(name: str, options: Mapping[str, Any], seed: int) -> Mixture:
     name
         One of ``TASKS``.
     options
-        Options that ``check_options`` accepts; options of algorithms are ignored.
+        Options that ``check_options`` accepts. Options of algorithms are ignored.
     seed
         Seed of the task.
 
@@ -147,7 +148,7 @@ def make_algorithm(name: str, options: Mapping[str, Any], task: Mixture) -> Algo
     name
         One of ``ALGORITHMS``, or the name of a user's class.
     options
-        Options that ``check_options`` accepts; options of tasks are ignored.
+        Options that ``check_options`` accepts. Options of tasks are ignored.
     task
         Task for the algorithm, which determines the default step size, see ``default_step_size``.
 
@@ -182,9 +183,9 @@ def make_algorithm(name: str, options: Mapping[str, Any], task: Mixture) -> Algo
 
 
 def default_step_size(task: Mixture, augmentation: float = 0.0) -> float:
-    """Return 1 / L; for FPFC, L includes the augmentation, which adds to the curvature of the clients' losses.
+    """Return 1 / L. For FPFC, L includes the augmentation, which increases the curvature of the local objectives.
 
-    On quadratics, this value is the largest step size that FPFC's Theorem 1 allows for convex losses.
+    On quadratics, it is the largest step size that FPFC's Theorem 1 allows for convex losses.
     """
     if not 0 < augmentation < np.inf:
         return 1 / task.smoothness
@@ -212,9 +213,9 @@ def run_with(
     settings
         Options of the task and of the algorithm that replace the defaults.
     task, rounds, replicates
-        See ``clusterproof run``; by default the same as for the algorithm's page.
+        See ``clusterproof run``. The defaults are the same as for the algorithm's page.
     start
-        Starting models; by default the same as for the algorithm's page.
+        Initial models. The default is the same as for the algorithm's page.
 
     Raises
     ------
@@ -248,7 +249,7 @@ def check_memory(
     Raises
     ------
     InvalidArgument
-        If memory does not suffice; the message names the setting with the largest effect.
+        If memory does not suffice. The message names the setting with the largest effect.
     """
     sizes = {
         **TASK_DEFAULTS,

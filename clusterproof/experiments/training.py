@@ -1,4 +1,4 @@
-"""Train networks as units, which a runner computes and stores."""
+"""Training of networks as units, which ``units`` computes and stores."""
 
 from __future__ import annotations
 
@@ -23,16 +23,16 @@ def train_network(
 ) -> dict[str, list[Any]]:
     """Train a network, and return the columns of its metrics for the evaluated rounds.
 
-    On a CPU, a killed training run continues from the last checkpoint with the same bits.
+    On a CPU, a training run that was interrupted continues from the last checkpoint, with identical results.
 
     Parameters
     ----------
     sections
         Sections of the configuration, see ``configuration_from``.
     code
-        Digests of user-supplied code; if the code changes, the unit is computed again.
+        Digests of user-supplied code. If the code changes, the unit is computed again.
     folder
-        Folder for checkpoints; None means no checkpoints. If the stored run is damaged, training starts again.
+        Folder for checkpoints, or None for no checkpoints. If the stored run is damaged, training starts again.
     """
     metrics = _trained(configuration_from(sections), folder).metrics
     evaluated = [index for index, accuracy in enumerate(metrics["accuracy"]) if accuracy is not None]
@@ -42,9 +42,10 @@ def train_network(
 
 
 def _trained(configuration: Configuration, folder: Path | None) -> TrainingResult:
-    """Continue the run in a folder.
+    """Continue the training run in a folder.
 
-    Start again if the folder is damaged or has other data; run without a folder if another process uses the folder.
+    If the folder is damaged or has other data, start again. If another process uses the folder, train without a
+    folder.
     """
     from clusterproof.neural.resumption import OTHER_SAMPLES
     from clusterproof.neural.training import train

@@ -1,4 +1,4 @@
-"""Units: parts of a table or sweep. joblib or Dask computes the units; each is stored as soon as it is finished."""
+"""Units, the parts of a table or sweep, which joblib or Dask computes. Each unit is stored when it is finished."""
 
 from __future__ import annotations
 
@@ -34,19 +34,19 @@ WORKER_SECONDS = 3.0
 
 @dataclass(frozen=True)
 class Unit:
-    """A part of a computation, which can be computed and stored separately.
+    """A part of an experiment that can be computed and stored separately.
 
     Attributes
     ----------
     name
-        Name for messages, such as ``"ifca, seed 0"``.
+        Name for messages, for example ``"ifca, seed 0"``.
     function
         Function at the top level of a module, which returns plain JSON values.
     settings
         Keyword arguments of the function, as plain JSON values.
     resumes
-        Whether the function also takes ``folder``. The function stores its progress in this folder, and a later call
-        continues.
+        Whether the function also has a parameter ``folder``. The function stores its progress in this folder, and a
+        later call continues from there.
     """
 
     name: str
@@ -56,7 +56,7 @@ class Unit:
 
     @property
     def file(self) -> str:
-        """Name of the unit's file: a digest of the function, the settings, and the source code behind the result."""
+        """Name of the unit's file: a digest of function, settings and source code that affects the result."""
         content = json.dumps([source_digest(self.function.__module__), self.settings], sort_keys=True)
         digest = hashlib.sha256(content.encode()).hexdigest()[:16]
         return f"{self.function.__name__.replace('_', '-')}.{digest}.json"
@@ -79,12 +79,12 @@ def source_digest(module: str) -> str:
 
 
 def store(path: Path, unit: Unit) -> tuple[Path, Any, str]:
-    """Compute a unit and store the result, unless the result is already stored.
+    """Compute a unit and store the result, unless a result is already stored.
 
     Parameters
     ----------
     path
-        File for the result; its name contains a digest of the source code of the process that sends the unit.
+        File for the result. Its name contains a digest of the source code in the process that sends the unit.
     unit
         The unit to compute.
 
@@ -138,7 +138,7 @@ def compute(
     dask: str | None = None,
     watch: Callable[[int, str], None] | None = None,
 ) -> tuple[list[Any], list[str]]:
-    """Compute the units that are not stored yet; compute equal units only once.
+    """Compute the units that are not stored yet. Equal units are computed once.
 
     Parameters
     ----------
@@ -149,14 +149,14 @@ def compute(
     jobs
         Number of processes on this machine.
     dask
-        Address of a Dask scheduler; its workers compute the units instead of local processes.
+        Address of a Dask scheduler, whose workers compute the units instead of local processes.
     watch
         Function to call at the start and after every unit, with the number of finished units and a text about failures.
 
     Returns
     -------
     tuple
-        The result of each unit, or None for a failed unit; and one line per failure.
+        The result of each unit, or None for a failed unit, and one line per failure.
 
     Raises
     ------
@@ -212,7 +212,7 @@ def _computed_here(
     jobs: int,
     keep: Callable[[Path, Any, str], None],
 ) -> list[Path]:
-    """Compute units in this process as long as this is faster than starting workers; return the remaining units.
+    """Compute units in this process while this is faster than starting workers, and return the remaining units.
 
     We expect each unit to take as long as the last finished unit. Units that train networks may take hours, so workers
     compute them.
@@ -273,5 +273,5 @@ def cache_folder() -> Path:
 
 
 def that_end_with_this() -> dict[str, Any]:
-    """Return arguments for joblib such that worker processes end together with this process."""
+    """Return arguments for joblib with which worker processes end together with this process."""
     return {"initializer": end_with, "initargs": (os.getpid(),)}

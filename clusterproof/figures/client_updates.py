@@ -1,4 +1,4 @@
-"""Clients for the figures about clustering, and the clients' updates from a common model."""
+"""Clients for the figures about clustering, and their updates from a common model."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ Grid: TypeAlias = Annotated[int, Meta(ge=2, le=40)]
 
 
 class OfUpdates(Illustration):
-    """Base class of figures about the updates of 60 clients in 4 clusters, after some rounds of FedAvg.
+    """Base class of figures about the updates of 60 clients in 4 clusters after some rounds of FedAvg.
 
     Parameters
     ----------
@@ -30,7 +30,8 @@ class OfUpdates(Illustration):
     samples
         Number of samples per client and round.
     step_size, local_steps
-        Step size and number of local steps of FedAvg, both in the rounds before the updates and for the updates.
+        Step size and number of local steps of FedAvg, for the rounds before the updates and for the updates
+        themselves.
     rounds
         Number of rounds of FedAvg before the updates.
     grid
@@ -67,7 +68,7 @@ class OfUpdates(Illustration):
     def train_map(
         self, stream: str, data: str = "fresh", **options: Any
     ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-        """Train SoFL's map on the updates; return neurons (grid, grid, e), updates (m, e), and winners (m,)."""
+        """Train SoFL's map on the updates, and return neurons (grid, grid, e), updates (m, e), and winners (m,)."""
         source = generator(self.seed, f"figures/{self.name}", stream)
         algorithm = SoFL(**self.chosen("step_size", "local_steps", "grid"), **options)
         neurons, vectors = algorithm.train_map(self.updates(data), source)

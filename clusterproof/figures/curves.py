@@ -1,4 +1,4 @@
-"""Draw results of commands as curves: bounds of a leaderboard, runs of a sweep, and numbers of a paper's table."""
+"""Figures of results of commands: bounds of a leaderboard, runs of a sweep, and numbers of a paper's table."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ COMPUTED: dict[str, style.Look] = {
 """Line styles for the computed columns of a leaderboard."""
 
 MARKERS = "s^DvPx<>hpd"
-"""Markers for the bounds from papers, in order; with the six colours of ``LOOKS`` there are 66 styles."""
+"""Markers for the bounds from papers, in order. With the six colours of ``LOOKS`` there are 66 styles."""
 
 
 @style.styled
@@ -76,7 +76,7 @@ def check_plot(path: Path, argument: str = "plot") -> None:
 
 
 def check_axis(plan: Sweep, runs: Sequence[Run], path: str) -> None:
-    """Raise an error, before any computation, if a sweep has no rounds and no numeric setting for the horizontal axis.
+    """Raise an error, before any computation, if a sweep has neither rounds nor a numeric setting for the x axis.
 
     Raises
     ------
@@ -93,10 +93,10 @@ def check_axis(plan: Sweep, runs: Sequence[Run], path: str) -> None:
 
 @style.styled
 def draw_sweep(frame: DataFrame, plan: Sweep) -> style.Figure:
-    """Draw the first measure: medians over seeds and replicates, with the range from smallest to largest.
+    """Draw the medians of the first measure over seeds and replicates, with the range from smallest to largest value.
 
-    The horizontal axis shows the rounds if several rounds were measured, otherwise the first swept setting that is a
-    number. There is one curve per combination of the other swept settings.
+    The horizontal axis shows the rounds if several rounds were measured, and otherwise the first swept setting that
+    is a number. There is one curve per combination of all other swept settings.
 
     Parameters
     ----------
@@ -158,12 +158,12 @@ def check_rounds(table: PaperTable, path: str) -> None:
 
 @style.styled
 def draw_table(frame: DataFrame, table: PaperTable) -> style.Figure:
-    """Draw the columns that have numbers for each round, but at most ``MOST_PANELS`` columns.
+    """Draw the columns that have numbers for each round, up to ``MOST_PANELS`` columns.
 
     Parameters
     ----------
     frame
-        Numbers of the table, see ``PaperTable.frame``; not empty.
+        Numbers of the table, not empty. See ``PaperTable.frame``.
     table
         The table, with all settings.
     """

@@ -23,7 +23,7 @@ STEPS = range(1, 65)
 STRENGTHS = np.geomspace(0.1, 5.0, 101).tolist()
 STEP_TICKS, TICKS = [1, 2, 4, 8, 16, 32, 64], [0.1, 0.3, 1, 3]
 TIME_CONSTANTS = 20
-"""Length of a run, in time constants: the slowest part decays by exp(-20) or more."""
+"""Length of a run, in time constants. The slowest component of the error decays at least by the factor exp(-20)."""
 
 LOOKS = {
     "FedAvg": (style.BLACK, "o"),
@@ -39,10 +39,10 @@ LOOKS = {
 """Colour and marker for each method."""
 
 Method: TypeAlias = tuple[Callable[..., Any], Callable[..., Algorithm[Any]]]
-"""Two functions of a parameter: one returns the fixed point (d,), for Hessians and centres; one makes the algorithm.
+"""Two functions of a parameter: the first returns the fixed point (d,), and the second makes the algorithm.
 
-The arguments of the first function are Hessians (m, d, d), centres (m, d) and the parameter. The fixed point may be the
-first entry of a tuple.
+The arguments of the first function are Hessians (m, d, d), centres (m, d) and the parameter. It may also return a
+tuple whose first entry is the fixed point.
 """
 
 
@@ -52,11 +52,11 @@ class Curve(NamedTuple):
     Attributes
     ----------
     drifts
-        Drift in closed form, for every value of the parameter.
+        Drift from the closed form, for every value of the parameter.
     ends
         Drift at the end of runs, for some values of the parameter.
     at_ends
-        Drift in closed form, for the same values as ``ends``.
+        Drift from the closed form, for the same values as ``ends``.
     """
 
     drifts: np.ndarray
@@ -65,7 +65,7 @@ class Curve(NamedTuple):
 
 
 class Drift(Illustration):
-    """Drift of algorithms on the expected losses of a regression, from fixed points and from the ends of runs.
+    """Drift of algorithms on the expected losses of a regression, from closed forms of fixed points and from runs.
 
     Parameters
     ----------
@@ -82,13 +82,13 @@ class Drift(Illustration):
     inner_step_size
         Inner step size alpha of Per-FedAvg.
     proximal
-        Proximal strength mu in the left panel.
+        Proximal coefficient mu in the left panel.
     local_steps
         Number of local steps in the right panel.
     run_steps
-        Numbers of local steps for which runs are marked in the left panel.
+        Numbers of local steps for which the left panel shows runs.
     run_strengths
-        Proximal strengths for which runs are marked in the right panel.
+        Proximal coefficients for which the right panel shows runs.
     """
 
     name = "drift"
@@ -148,7 +148,7 @@ class Drift(Illustration):
         }
 
     def by_strength(self) -> dict[str, Method]:
-        """Return the methods as functions of the proximal strength mu."""
+        """Return the methods as functions of the proximal coefficient mu."""
 
         def exact(proximal: float) -> FedProx:
             to_solve = math.ceil(TIME_CONSTANTS / (self.step_size * (1 / self.kappa + proximal)))
@@ -162,7 +162,7 @@ class Drift(Illustration):
         }
 
     def compute(self) -> list[dict[str, Curve]]:
-        """Compute the drift of each method over the number of local steps and over the proximal strength."""
+        """Compute the drift of each method as a function of the local steps, and of the proximal coefficient."""
         task = self.task()
         clients = task.covariances.matrices[task.labels], task.client_optima
 
@@ -189,7 +189,7 @@ class Drift(Illustration):
         return parts
 
     def draw(self, data: list[dict[str, Curve]]) -> style.Figure:
-        """Draw the drift against the number of local steps and against the proximal strength."""
+        """Draw the drift against the number of local steps, and against the proximal coefficient."""
         task = self.task()
         all_curves = [curve for part in data for curve in part.values()]
         gap = max(np.abs(curve.ends - curve.at_ends).max(initial=0) for curve in all_curves)

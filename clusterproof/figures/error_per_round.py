@@ -40,7 +40,7 @@ SYMBOLS = {
 }
 
 LINES: dict[Role, Any] = {role: LOOKS[role]["linestyle"] for role in ("printed", "repaired")}
-"""Line styles for bounds; the curves of runs are solid."""
+"""Line styles for bounds. The curves of runs are solid."""
 
 DRAWN: dict[str, tuple[Role, ...]] = {"all": ("printed", "repaired"), "repaired": ("repaired",), "none": ()}
 """Kinds of bounds to draw, indexed by the value of the parameter ``bounds``."""
@@ -48,7 +48,7 @@ DRAWN: dict[str, tuple[Role, ...]] = {"all": ("printed", "repaired"), "repaired"
 ONE_MODEL = ("fedavg", "scaffold", "fedlin")
 
 SAME = 0.01
-"""Largest relative difference at which two bounds share one line; it is below the line's width on a log axis."""
+"""Two bounds share one line if their relative difference is at most this number, which is below the line's width."""
 
 
 class Bound(NamedTuple):
@@ -70,7 +70,7 @@ class ErrorPerRound(Illustration):
     """The errors of ``clusterproof run cfl-mgd`` against the round, or the errors of several runs in one panel.
 
     ``algorithm`` and every number except ``clusters``, ``dimension``, ``rounds`` and ``replicates`` may be a list of
-    values; the figure then has one run per value. With several lists, it has one run per combination of values.
+    values. The figure then has one run per value, or per combination of values if there are several lists.
 
     Parameters
     ----------
@@ -99,13 +99,13 @@ class ErrorPerRound(Illustration):
     dimension
         Number of parameters of a model.
     proportions
-        Relative sizes of the clusters; by default 5, 3 and 2 for three clusters, otherwise equal.
+        Relative sizes of the clusters, by default 5, 3 and 2 for three clusters and equal sizes otherwise.
     rounds
         Number of rounds.
     replicates
-        Number of independent runs from the same start.
+        Number of independent runs from the same initial models.
     bounds
-        Bounds to draw if there are several runs: all, only valid bounds (repaired), or none.
+        Bounds to draw if there are several runs: ``all``, only valid bounds (``repaired``), or ``none``.
     """
 
     name = "error-per-round"
@@ -134,7 +134,7 @@ class ErrorPerRound(Illustration):
     bounds: Literal["all", "repaired", "none"] = "all"
 
     def __post_init__(self) -> None:
-        """Check also the combinations of values."""
+        """Validate the parameters and all combinations of values."""
         super().__post_init__()
         self.runs()
 
@@ -149,7 +149,7 @@ class ErrorPerRound(Illustration):
         Raises
         ------
         InvalidArgument
-            If there are more runs than styles of curves, or no chosen algorithm has a given parameter. If the errors of
+            If there are more runs than styles of curves, no chosen algorithm has a given parameter, or the errors of
             two algorithms are distances to different optima.
         """
         given, names = vars(self), self.algorithms
@@ -179,7 +179,7 @@ class ErrorPerRound(Illustration):
         return found
 
     def compute(self) -> dict[str, Page]:
-        """Run each algorithm, and compare the runs with the theorems; return the pages, indexed by label."""
+        """Run each algorithm, compare the runs with the theorems, and return the pages, indexed by label."""
         return {label: compare(*self._run(**settings)) for label, settings in self.runs().items()}
 
     def _run(self, *, algorithm: Name, kappa: float, proportions: Any, **settings: Any) -> Any:
@@ -194,7 +194,7 @@ class ErrorPerRound(Illustration):
         return run_with(algorithm, settings.pop("seed"), settings, task="regression", **own)
 
     def draw(self, data: dict[str, Page]) -> style.Figure:
-        """Draw the picture of the page for a single run, or the errors of several runs with bounds."""
+        """Draw the figure of the page for a single run, or the errors of several runs with bounds."""
         if len(data) == 1:
             return draw_page(next(iter(data.values())), self.caption)
         pictures: dict[str, Any] = {label: page.picture for label, page in data.items()}
@@ -217,7 +217,7 @@ class ErrorPerRound(Illustration):
         return figure
 
     def _bounds(self, pictures: dict[str, ErrorPicture]) -> list[Bound]:
-        """Return the bounds on the runs; a bound that several runs share occurs once."""
+        """Return the bounds on the runs. If several runs have the same bound, it occurs once."""
         bounds: list[Bound] = []
         for (label, picture), look in zip(pictures.items(), style.SOLID, strict=False):
             for curve in picture.curves:

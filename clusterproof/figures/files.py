@@ -18,8 +18,9 @@ DUBLIN_CORE = "http://purl.org/dc/elements/1.1/"
 def save(figure: Figure, path: str | Path, *, alt: str = "") -> None:
     """Write a figure as png, svg or pdf, according to the suffix of the path.
 
-    Equal figures give identical files. The file contains the caption (svg and png: ``Description``, pdf: ``Subject``).
-    The ``Title`` is the alternative text; browsers read the alternative text from the title of an svg.
+    Equal figures have identical files. The metadata contain the caption, as ``Description`` in svg and png files and
+    as ``Subject`` in pdf files. The ``Title`` is the alternative text, because browsers use the title of an svg as
+    its alternative text.
 
     Parameters
     ----------

@@ -1,4 +1,4 @@
-"""FPFC's results over the strength of the penalty, and the window of strengths in which FPFC finds the oracle."""
+"""Results of FPFC as functions of the penalty's strength, and the interval in which FPFC recovers the clusters."""
 
 from __future__ import annotations
 
@@ -15,18 +15,18 @@ from clusterproof.synthetic import QuadraticMixture
 from clusterproof.theory.papers.fpfc.fusion import window
 
 SMOOTHING = 1e-6
-"""Smoothing xi relative to lambda; for this value the penalty looks the same as SCAD."""
+"""Smoothing xi relative to lambda, so small that the smoothed penalty is nearly SCAD."""
 
 PENALTIES = {"l1": "$\\ell_1$", "scad": "SCAD"}
 LOOKS: dict[str, dict[str, Any]] = {
     "l1": {**style.LOOKS[1], "markersize": 5, "fillstyle": "none", "markeredgewidth": 0.9},
     "scad": {**style.LOOKS[0], "markersize": 3.2},
 }
-"""Markers of the two penalties: where both penalties agree, a circle lies in a square."""
+"""Markers of both penalties. Where the results agree, a circle lies in a square."""
 
 
 class FusionStrength(Illustration):
-    """Results of FPFC's runs on quadratic clients; the cluster optima are so far apart that the window is not empty.
+    """Results of FPFC for clients with quadratic losses, whose clusters FPFC recovers for an interval of strengths.
 
     Parameters
     ----------
@@ -45,7 +45,7 @@ class FusionStrength(Illustration):
     concavity
         Parameter a of the penalty.
     threshold
-        Distance nu below which two models belong to the same group.
+        Distance nu. Two models with a smaller distance belong to the same group.
     rounds
         Number of rounds.
     strengths
@@ -76,12 +76,12 @@ class FusionStrength(Illustration):
     )
 
     def task(self) -> QuadraticMixture:
-        """Return quadratic clients around cluster optima that are so far apart that the window is not empty."""
+        """Return clients around cluster optima that are so far apart that the interval of strengths is not empty."""
         sizes = self.chosen("clusters", "clients", "dimension", "separation", "spread", "seed")
         return QuadraticMixture.random(condition_number=self.kappa, **sizes)
 
     def outcomes(self, task: QuadraticMixture, penalty: str) -> np.ndarray:
-        """For every strength, run from zero with all clients in every round, and compare the result with the oracle.
+        """Run FPFC from 0 with all clients for every strength, and compare the results with the true clusters.
 
         Returns
         -------

@@ -26,7 +26,7 @@ Count: TypeAlias = Annotated[int, Meta(ge=1, le=100_000)]
 @dataclass_transform(kw_only_default=True, frozen_default=True)
 @dataclass(frozen=True, kw_only=True)
 class Illustration(ABC):
-    """A figure of the catalogue, such as ``ErrorPerRound(kappa=100).plot(width=12)``.
+    """A figure of the catalogue, for example ``ErrorPerRound(kappa=100).plot(width=12)``.
 
     A notebook displays the figure if it is the last expression of a cell. Subclasses define ``compute`` and ``draw``,
     and have a default for every field. They become frozen, keyword-only dataclasses automatically.
@@ -69,13 +69,13 @@ class Illustration(ABC):
 
     @property
     def description(self) -> str:
-        """Title and alternative text; the alternative text describes the figure for the default parameters."""
+        """Title and alternative text. The alternative text describes the figure for the default parameters."""
         changed = self.changed
         return f"{self.title}. {f'{changed} With the defaults: ' if changed else ''}{self.alt}"
 
     @property
     def changed(self) -> str:
-        """Sentence about the parameters that differ from the defaults; "" if there are none."""
+        """Sentence about the parameters that differ from the defaults, or "" if there are none."""
         values = ", ".join(
             f"{field.name.replace('_', ' ')} = {written(getattr(self, field.name))}"
             for field in fields(self)
@@ -113,13 +113,13 @@ class Illustration(ABC):
         Returns
         -------
         matplotlib.figure.Figure
-            The figure; ``clusterproof.figures.save`` writes it to a file.
+            The figure. Write it to a file with ``clusterproof.figures.save``.
 
         Raises
         ------
         InvalidArgument
-            If parameters contradict each other, matplotlib is not installed, or the width or the labels do not fit the
-            figure.
+            If parameters contradict each other, matplotlib is not installed, or ``width`` or ``labels`` do not fit
+            the figure.
         """
         looks = {"width": width, "caption": caption, "title": title, "labels": labels}
         return styled(lambda: self.draw(self.compute()))(**looks)
@@ -138,7 +138,7 @@ class Illustration(ABC):
 
 
 def written(value: Any) -> str:
-    """Write the value of a parameter, such as 0.5, regression, or 0, 0.5, 0.9."""
+    """Write the value of a parameter for a caption, for example "0.5", "regression" or "0, 0.5, 0.9"."""
     if isinstance(value, tuple):
         return f"({', '.join(map(written, value))})"
     return f"{value:g}" if isinstance(value, float) else "none" if value is None else f"{value}"

@@ -1,4 +1,4 @@
-"""Maps over the momentum: where Lemma 2 of CFL-MGD fails without noise, and where its option II diverges."""
+"""Maps for CFL-MGD: momenta for which Lemma 2 fails without noise, and momenta for which option II diverges."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ PAPER_MOMENTUM = 0.9
 """Momentum in the experiments of the CFL-MGD paper."""
 
 LEVELS = (1 / 64, 1 / 16, 1 / 4, 1, 4, 8, 16, 32, 64)
-"""Levels of the map: number of rounds with the printed factor that have the same effect as one observed round."""
+"""Contour levels of the map: the number of rounds with the printed factor that equal one observed round."""
 
 WIDE_EDGES = np.linspace(0, 1, 201)
 """Momenta at the edges of the cells."""
@@ -35,7 +35,7 @@ class Map(NamedTuple):
     step_fails
         Whether some run without initial momentum breaks ||e_(t+1)|| <= (1 - l mu / 8L) ||e_t||, (K, M).
     rates
-        Spectral radius, which is the factor per round that runs have in the long run, (K, M).
+        Spectral radius, the asymptotic factor per round of the runs, (K, M).
     factors
         The printed factor 1 - l mu / 8L, (K,).
     """
@@ -62,7 +62,7 @@ class ContractionMap(Illustration):
     eigenvalues
         Number of eigenvalues of the Hessian, from mu to L in geometric progression.
     rounds
-        Number of rounds of the runs in which every step is checked.
+        Number of rounds of the runs. Every step is checked.
     """
 
     name = "contraction-map"
@@ -84,17 +84,17 @@ class ContractionMap(Illustration):
 
     @property
     def step_boundary(self) -> float:
-        """Return the momentum (1 - sqrt(l_p))^2, above which the direction of the largest eigenvalue oscillates."""
+        """Return (1 - sqrt(l_p))^2. For larger momentum, the error along the largest eigenvalue oscillates."""
         return float((1 - np.sqrt(self.proportion)) ** 2)
 
     def rate_boundary(self, condition_numbers: np.ndarray) -> np.ndarray:
-        """Return the momentum (1 - l mu / 8L)^2, above which the spectral radius exceeds the printed factor."""
+        """Return (1 - l mu / 8L)^2. For larger momentum, the spectral radius exceeds the printed factor."""
         return np.asarray(self.claimed_factor(condition_numbers) ** 2)
 
     def cells(self, momenta: np.ndarray, condition_numbers: np.ndarray) -> Map:
-        """Run the recursion of every cell, one eigendirection at a time, and compute its spectral radius.
+        """Run the recursion of every cell along each eigenvector, and compute its spectral radius.
 
-        If the inequality holds in every eigendirection, it holds for every start, because the squares add up.
+        If the inequality holds along every eigenvector, it holds for every initial error, because the squares add up.
         """
         powers = np.linspace(-1, 0, self.eigenvalues)
         curvatures = self.proportion * condition_numbers[:, None] ** powers
@@ -175,7 +175,7 @@ class Rates(NamedTuple):
     Attributes
     ----------
     rates
-        Rate if the momentum is averaged and kept between rounds, (H, M).
+        Rate if the server averages the momentum and clients continue with it, (H, M).
     reset_rates
         Rate if the momentum is reset in every round, (H, M).
     """
@@ -191,13 +191,13 @@ class ModelAveragingMap(Illustration):
     Parameters
     ----------
     flat
-        Curvature of the flat client; the other client has curvature 1.
+        Curvature of the flat client. The other client has curvature 1.
     step_size
         Step size, in units of 1 / L.
     most_local_steps
         Largest number of local steps in the map.
     momentum
-        Momentum of the marked cell; the caption states the rate in this cell.
+        Momentum of the marked cell. The caption states the rate in this cell.
     local_steps
         Number of local steps of the marked cell.
     """
@@ -236,7 +236,7 @@ class ModelAveragingMap(Illustration):
         return self.cells(np.arange(0.5, 99) / 100)
 
     def draw(self, data: Rates) -> style.Figure:
-        """Draw the rate per round, once with the momentum kept and once with the momentum reset."""
+        """Draw the rate per round, with and without reset of the momentum."""
         from matplotlib.colors import TwoSlopeNorm
 
         marked = self.rate(self.momentum, self.local_steps)

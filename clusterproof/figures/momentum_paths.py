@@ -1,4 +1,4 @@
-"""Paths of gradient descent and heavy ball across a narrow valley, as in Figure 1 of the CFL-MGD paper."""
+"""Iterates of gradient descent and of heavy ball in a narrow valley, as in Figure 1 of the CFL-MGD paper."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from clusterproof.figures.illustration import Illustration, Kappa, Momentum, Pos
 from clusterproof.theory.exact.heavy_ball import propagators
 
 START = np.array([-8.0, 2.0])
-"""Coordinates of the start, on the flat axis and on the steep axis."""
+"""Coordinates of the initial point, on the flat axis and on the steep axis."""
 
 
 class Path(NamedTuple):
@@ -58,7 +58,7 @@ class MomentumPaths(Illustration):
     rounds: Annotated[int, Meta(ge=1, le=10_000)] = 40
 
     def compute(self) -> dict[str, Path]:
-        """Return the run of each method without initial momentum, from the closed form for each mode."""
+        """Return the run of each method without initial momentum, from the closed form along each eigenvector."""
         curvatures = self.step_size * np.array([1 / self.kappa, 1.0])
         runs = {"gradient descent": 0.0, rf"heavy ball, $\beta = {self.momentum:g}$": self.momentum}
         with np.errstate(all="ignore"):  # a run may diverge
@@ -98,7 +98,7 @@ class MomentumPaths(Illustration):
 
 
 def _envelope(curvatures: np.ndarray, momentum: float, rounds: int) -> np.ndarray:
-    """Return a bound on the distance to the optimum, (rounds + 1,), from the prefactor and the rate of each mode."""
+    """Return a bound on the distance to the optimum, (rounds + 1,), from prefactor and rate along each eigenvector."""
     counts = np.arange(rounds + 1)
     total = np.zeros(rounds + 1)
     for curvature, start in zip(curvatures, START, strict=True):

@@ -34,7 +34,7 @@ STORED = RESULTS / "cfl-mgd-table-2-mnist.parquet"
 
 
 class AccuracyCFLMGD(Illustration):
-    """Accuracies of stored runs; this figure has no parameters."""
+    """Accuracies of stored runs. This figure has no parameters."""
 
     name = "accuracy-cfl-mgd"
     title = "Accuracy of CFL-MGD and its rivals on images, with the paper's"
@@ -87,7 +87,7 @@ OVERLAPPING: dict[str, Algorithm[Any]] = {
 
 
 def make_task(name: str, seed: int, **options: int) -> ImageTask:
-    """Make a task: scikit-learn's digits are divided among clients, and the network is a softmax regression.
+    """Make a task in which scikit-learn's digits are divided among clients, and the network is a softmax regression.
 
     Parameters
     ----------
@@ -99,7 +99,7 @@ def make_task(name: str, seed: int, **options: int) -> ImageTask:
     Raises
     ------
     InvalidArgument
-        If torch is not installed; the message names the extra to install.
+        If torch is not installed. The message names the extra to install.
     """
     require("id", "training-loss", "torch")
     from clusterproof.neural.data.loading import load
@@ -129,7 +129,7 @@ def gradients_of(task: ImageTask, points: np.ndarray) -> np.ndarray:
 def trained(
     task: ImageTask, algorithms: dict[str, Algorithm[Any]], seed: int, rounds: int
 ) -> dict[str, np.ndarray]:
-    """Run each algorithm from the same random start; return models (rounds + 1, P, d), indexed by name."""
+    """Run each algorithm from the same random models, and return models (rounds + 1, P, d), indexed by name."""
     import torch
 
     initial = torch.as_tensor(start(task, seed))
@@ -141,13 +141,13 @@ def trained(
 
 
 def start(task: ImageTask, seed: int) -> np.ndarray:
-    """Draw the common starting models, (P, d)."""
+    """Draw the common initial models, (P, d)."""
     stream = generator(seed, "figures/training-loss", "start")
     return stream.normal(0, SPREAD, (CLUSTERS, task.dimension))
 
 
 def known_clusters(task: ImageTask, seed: int, iterations: int) -> np.ndarray:
-    """Descend with one model per true cluster, all from the same start; return models (iterations + 1, P, d)."""
+    """Run gradient descent in each true cluster, from one initial model, and return models (iterations + 1, P, d)."""
     models, labels = [start(task, seed)], np.asarray(task.labels)
     for _ in range(iterations):
         gradients = gradients_of(task, models[-1][labels])
@@ -224,7 +224,7 @@ class TrainingLoss(Illustration):
         return {"panels": (left, middle, right), "truths": truths, "one model": one_model(seed)}
 
     def draw(self, data: dict[str, Any]) -> style.Figure:
-        """Draw losses with the lower bound for a single model, and GL-CFL's losses with those of the true clusters."""
+        """Draw losses with the lower bound for a single model, and losses of GL-CFL and of the true clusters."""
         radius, least = data["one model"]
         words = (
             "Softmax regression on scikit-learn's digits in the place of networks on MNIST, so that losses are convex. "

@@ -1,4 +1,4 @@
-"""Draw the picture of a page: a run, and the theorems about the algorithm."""
+"""The figure of a page: a run, and the theorems about its algorithm."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ SPELLED = re.compile(rf"\b(?:{LETTERS.replace(' ', '|')})\b|>=|<=|\^2|\b(?P<inde
 
 @style.styled
 def page_figure(page: Page) -> style.Figure:
-    """Draw the picture of a page.
+    """Draw the figure of a page.
 
     Parameters
     ----------
@@ -49,7 +49,7 @@ def page_figure(page: Page) -> style.Figure:
 
 
 def draw_page(page: Page, caption: Callable[[str], str]) -> style.Figure:
-    """Draw the picture of a page; ``caption`` converts the page's caption."""
+    """Draw the figure of a page, where the function ``caption`` converts the caption of the page."""
     picture = page.picture
     if picture is None:
         raise InvalidArgument("page", page.title, "has no picture", "use a page from theory.compare")
@@ -91,7 +91,7 @@ def _draw_residuals(picture: ResidualPicture, words: str) -> style.Figure:
 
 
 def _draw_groups(panel: style.Axes, picture: ResidualPicture) -> None:
-    """Draw the number of groups, up to some rounds after the last change."""
+    """Draw the number of groups, until some rounds after the last change."""
     changes = (picture.groups[1:] != picture.groups[:-1]).any(axis=1)
     settled = int(np.flatnonzero(changes).max(initial=-1)) + 2  # the last round in which the number changes
     groups = picture.groups[: max(12, 3 * settled)]
@@ -107,7 +107,7 @@ def _draw_groups(panel: style.Axes, picture: ResidualPicture) -> None:
 
 
 def _draw_curve(panel: style.Axes, places: np.ndarray, curve: Curve, label: str) -> None:
-    """Draw a curve in the style of its role, with the band, and a tighter value after the last round."""
+    """Draw a curve in the style of its role, with its band and, if any, the smaller bound after the last round."""
     ends: style.Look = {"band": curve.band, "last": curve.last}
     style.draw_curve(panel, places, curve.values, LOOKS[curve.role], label, gid=curve.role, **ends)
 

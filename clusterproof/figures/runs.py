@@ -1,4 +1,4 @@
-"""Draw errors of runs against the round, for ``trace.plot``."""
+"""Figures of the errors of runs against the round, for ``trace.plot``."""
 
 from __future__ import annotations
 
@@ -33,14 +33,14 @@ BOUNDS: tuple[style.Look, ...] = (
 """Styles for the curves of bounds. No curve is solid, and no curve has the colour of one of the first four models."""
 
 MOST_MODELS = 4
-"""Largest number of models with one curve each; for more models, only the largest error is drawn."""
+"""Largest number of models for which each model has a curve. For more models, the figure shows the largest error."""
 
 BAND = (0.2, 0.5, 0.8)
 """Quantiles at the band's lower end, at the curve, and at the band's upper end."""
 
 
 def check_one_quantity(argument: str, targets: Mapping[str, str | None]) -> None:
-    """Raise an error if the errors of runs are distances to different optima, which one axis must not compare.
+    """Raise an error if the errors of runs are distances to different optima, which must not share an axis.
 
     Parameters
     ----------
@@ -68,14 +68,13 @@ def run_figure(trace: Trace, *others: Trace, bounds: Mapping[str, ArrayLike] | N
     Parameters
     ----------
     trace
-        Run with known errors. There is one curve per model; with more than four models, the only curve is the largest
-        error.
+        Run with known errors. There is one curve per model, or only the largest error for more than four models.
     others
-        Further runs with known errors. If there are further runs, there is one curve per run, with the largest error;
-        the label names the settings that differ.
+        Other runs with known errors. If there are any, each run has one curve, the largest error, and its label names
+        the settings that differ.
     bounds
-        Bounds on the errors, indexed by name. Each bound is a number, or a list of numbers: one for the
-        start and one for each round.
+        Bounds on the errors, indexed by name. Each bound is a number, or a list of numbers, one for the initial error
+        and one for each round.
 
     Raises
     ------
@@ -122,12 +121,12 @@ def run_figure(trace: Trace, *others: Trace, bounds: Mapping[str, ArrayLike] | N
 
 
 def _bounds(bounds: Mapping[str, ArrayLike] | None, times: int) -> dict[str, np.ndarray]:
-    """Convert each bound to an array with one number for the start and one for each round.
+    """Convert each bound to an array with one number for the initial error and one for each round.
 
     Raises
     ------
     InvalidArgument
-        If a bound has another number of entries, or there are more bounds than styles.
+        If a bound has the wrong number of entries, or there are more bounds than styles.
     """
     remedy = f'write, for example, {{"Lemma 1": values}} with {times} values, for the start and each round'
     if not isinstance(bounds, Mapping | None) or len(bounds or ()) > len(BOUNDS):
@@ -144,7 +143,7 @@ def _bounds(bounds: Mapping[str, ArrayLike] | None, times: int) -> dict[str, np.
 
 
 def differences(traces: Sequence[Trace]) -> list[str]:
-    """Label each run with the settings in which it differs from other runs; equal runs also get numbers.
+    """Label each run with the settings in which it differs from other runs, and number runs with equal settings.
 
     Parameters of algorithms are compared only between runs of the same algorithm.
     """
@@ -187,7 +186,7 @@ def _differing(settings: Mapping[str, Any], all_settings: Sequence[Mapping[str, 
 
 
 def _caption(traces: Sequence[Trace], runs: Sequence[int]) -> str:
-    """Describe algorithm, task, parameters and seed of the first run, and the number of runs behind each curve."""
+    """Describe algorithm, task, parameters and seed of the first run, and the number of runs that each curve shows."""
     trace = traces[0]
     algorithm, task = trace.settings["algorithm"], trace.settings["task"]
     options = {name: value for name, value in algorithm.items() if name != "algorithm"}

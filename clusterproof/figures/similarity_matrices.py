@@ -22,16 +22,17 @@ MODEL = "model of cluster"
 
 
 class Matrices(NamedTuple):
-    """Data of the figure; clients are sorted by true cluster.
+    """Data of the figure. Clients are sorted by true cluster.
 
     Attributes
     ----------
     cosines
         Cosines between the clients' updates, at the minimiser of the mean loss, (m, m).
     mean_update
-        Length of the mean update at this point, relative to the longest update. It is 0 at the exact minimiser.
+        Norm of the mean update at this minimiser, relative to the longest update. It is 0 at the exact minimiser.
     scores
-        Scores weight S - (1 - weight) L, (m, P), indexed by sign; model p started near the optimum of cluster p.
+        Scores weight S - (1 - weight) L, (m, P), indexed by sign. The initial model p is near the optimum of cluster
+        p.
     """
 
     cosines: np.ndarray
@@ -67,7 +68,7 @@ class SimilarityMatrices(Illustration):
     samples
         Number of samples per client.
     step_size
-        Step size of FedAvg, which runs before the cosines are computed.
+        Step size of FedAvg in the rounds before the cosines are computed.
     rounds_to_rest
         Number of rounds of FedAvg before the cosines are computed.
     weight
@@ -75,7 +76,7 @@ class SimilarityMatrices(Illustration):
     score_step_size
         Step size alpha of GL-CFL.
     distance
-        Distance between GL-CFL's starting models and the optima.
+        Distance between GL-CFL's initial models and the optima.
     moves
         Number of rounds of GL-CFL before the scores are computed.
     """

@@ -1,4 +1,4 @@
-"""SoFL's self-organising map of clients' updates: the U-matrix, and the elbows for clients and for winners."""
+"""SoFL's self-organising map of clients' updates: its U-matrix, and the elbows for clients and for winners."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ class Landscape(NamedTuple):
 
 
 class UMatrix(OfUpdates):
-    """Maps that are trained on the updates of 60 clients in 4 clusters, after some rounds of FedAvg."""
+    """U-matrices of maps that are trained on updates of 60 clients in 4 clusters after some rounds of FedAvg."""
 
     name = "u-matrix"
     title = "U-matrix of SoFL's self-organising map on the updates of clients"
@@ -48,16 +48,16 @@ class UMatrix(OfUpdates):
     grid: Grid = 8
 
     def landscape(self, initialisation: str) -> Landscape:
-        """Train the map on the updates after FedAvg; ``initialisation`` is a value of this parameter of ``SoFL``."""
+        """Train the map on the updates after FedAvg, where ``initialisation`` is the parameter of ``SoFL``."""
         neurons, _, winners = self.train_map(initialisation, initialisation=initialisation)
         return Landscape(neurons, distance_map(neurons), winners)
 
     def compute(self) -> dict[str, Landscape]:
-        """Train the map from each of the two starts."""
+        """Train the map with both initialisations."""
         return {start: self.landscape(start) for start in STARTS}
 
     def draw(self, data: dict[str, Landscape]) -> style.Figure:
-        """Draw the U-matrix for each of the two starts, with every client at its winning neuron."""
+        """Draw the U-matrix for both initialisations, with every client at its winning neuron."""
         labels, maps = self.task().labels, list(data.values())
         found = [f"{len(set(one.winners))} winners, purity {purity(one.winners, labels):.3g}" for one in maps]
         words = (
@@ -104,7 +104,7 @@ NOISY, EXACT = "fresh", "population"
 
 
 class Curves(NamedTuple):
-    """Sums of squares, and the numbers of clusters that follow from them.
+    """Within-cluster sums of squares, and the numbers of clusters at their elbows.
 
     Attributes
     ----------
@@ -113,7 +113,7 @@ class Curves(NamedTuple):
     winners
         The same sums for the winning neurons.
     elbows
-        Number of clusters at the elbow of each curve, as printed.
+        Number of clusters at the elbow of each curve, as in the paper.
     guarded
         Number of clusters according to the silhouette of the clients.
     neurons
@@ -128,7 +128,7 @@ class Curves(NamedTuple):
 
 
 class WinnersElbow(OfUpdates):
-    """Rules for the number of clusters, for the updates of 60 clients in 4 clusters after some rounds of FedAvg."""
+    """Number of clusters by several rules, for updates of 60 clients in 4 clusters after some rounds of FedAvg."""
 
     name = "winners-elbow"
     title = "SoFL's elbow of the clients and of the map's winners"
@@ -158,11 +158,11 @@ class WinnersElbow(OfUpdates):
         return Curves(clients, winners, chosen, int(guarded.max()) + 1, len(distinct))
 
     def compute(self) -> dict[str, Curves]:
-        """Compute both curves, once on fresh data and once on expected losses."""
+        """Compute both curves, once on random data and once on expected losses."""
         return {data: self.curves(data) for data in (NOISY, EXACT)}
 
     def draw(self, data: dict[str, Curves]) -> style.Figure:
-        """Draw both curves for two maps: with more winners than clusters, and with equally many."""
+        """Draw both curves for a map with more winners than clusters, and for a map with one winner per cluster."""
         clusters = self.task().clusters
         results = "; ".join(
             f"{panel}: {one.neurons} winners, elbow {one.elbows[1]} (of the clients {one.elbows[0]}), "

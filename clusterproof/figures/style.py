@@ -32,12 +32,12 @@ SHEET = Path(__file__).with_name("figures.mplstyle")
 NOT_LOOKS = ("figure.constrained_layout.use", "figure.autolayout", "svg.hashsalt", "backend")
 """Parameters that are not copied from ``rcParams``.
 
-We fix the first three, for the layout and for reproducible files.
+We set the first three parameters ourselves, for the layout and for reproducible files.
 """
 
 BLACK, ORANGE, SKY, GREEN = "#000000", "#E69F00", "#56B4E9", "#009E73"
 YELLOW, BLUE, VERMILLION, PURPLE = "#F0E442", "#0072B2", "#D55E00", "#CC79A7"
-"""The palette of Okabe and Ito; colour-blind readers can distinguish its colours."""
+"""The palette of Okabe and Ito, whose colours colour-blind readers can distinguish."""
 
 GREY = "#8C8C8C"
 """Grey, for curves beyond the palette."""
@@ -57,10 +57,10 @@ LOOKS: tuple[Look, ...] = (
 """Colour, marker and line style for the curves of a figure, in order."""
 
 SOLID = tuple({**look, "linestyle": "-"} for look in LOOKS)
-"""Styles for curves of runs in figures with bounds; the curves of bounds are not solid."""
+"""Styles for curves of runs in figures with bounds, whose curves are not solid."""
 
 LEVEL: Look = {"color": BLACK, "linestyle": ":"}
-"""Style for lines at a known value, such as the true value, a goal or an upper limit."""
+"""Style for lines at a known value, for example the true value, a goal or an upper limit."""
 
 CENTIMETRES = 2.54
 """Number of centimetres per inch."""
@@ -69,7 +69,7 @@ NARROWEST, WIDEST = 5.0, 60.0
 """Smallest and largest width of a figure, in centimetres."""
 
 PANEL_WIDTH = 1.8
-"""Smallest width, in inches, of panels side by side; if they would be narrower, they are stacked."""
+"""Smallest width, in inches, of panels side by side. Narrower panels are stacked."""
 
 CAPTION_SIZE, LINE_SPACING = 7.5, 1.35
 CAPTION_LETTERS, TITLE_LETTERS = 17.4, 14.5  # number of letters per inch
@@ -93,7 +93,7 @@ class Appearance:
     title
         Title of the whole figure, or None for no title.
     labels
-        New names of the curves in the legend, in order; further curves keep their names.
+        New names of the first curves in the legend, in order.
     sheet
         Parameters of matplotlib to apply even if they equal matplotlib's defaults.
 
@@ -126,7 +126,7 @@ _appearance: ContextVar[Appearance] = ContextVar("_appearance", default=Appearan
 
 
 def styled(draw: Callable[..., Figure]) -> Callable[..., Figure]:
-    """Decorate a drawing function: add the parameters of ``Appearance``, the style sheet, and the layout."""
+    """Decorate a drawing function with the parameters of ``Appearance``, the style sheet and the layout."""
 
     @wraps(draw)
     def drawn(*data: Any, **options: Any) -> Figure:
@@ -165,12 +165,12 @@ def appearing(appearance: Appearance) -> Iterator[None]:
 def new_figure(
     caption: str, *, panels: int = 1, height: float = 4.0, ratios: Sequence[float] | None = None
 ) -> tuple[Figure, list[Axes]]:
-    """Make a figure with a caption below panels, which are side by side or, in a narrow figure, stacked.
+    """Make a figure with panels, side by side or stacked in a narrow figure, and a caption below the panels.
 
     Parameters
     ----------
     caption
-        Text with all parameters of the figure, and the seed; this function breaks the text into lines.
+        Text with all parameters of the figure, and the seed. This function breaks the text into lines.
     panels
         Number of axes.
     height
@@ -209,7 +209,7 @@ def _height(caption: str) -> float:
 
 
 def wrap(text: str, letters: float) -> str:
-    """Break a text into lines, never inside a formula; the number of visible letters determines the width."""
+    """Break a text into lines of at most the given number of visible letters, and never inside a formula."""
     formulas = FORMULA.findall(text)
     stand_ins = (chr(FIRST_STAND_IN + number) * visible(formula) for number, formula in enumerate(formulas))
     hidden = FORMULA.sub(lambda _: next(stand_ins), text)
@@ -218,7 +218,7 @@ def wrap(text: str, letters: float) -> str:
 
 
 def visible(text: str) -> int:
-    """Count the visible letters of a text. A command in a formula counts as one letter; delimiters do not count."""
+    """Count the visible letters of a text. A command in a formula counts as one letter, and delimiters do not count."""
     return len(re.sub(r"[${}_^]", "", re.sub(r"\\[a-zA-Z]+ ?", "x", text)))
 
 
@@ -264,7 +264,7 @@ def label_axes(
     y_ticks: Sequence[float] = (),
     **axes: Any,
 ) -> None:
-    """Set a panel's title and axes. Long names are broken into lines; an axis of rounds has only integers.
+    """Set the title and the axes of a panel. Long names are broken into lines, and an axis of rounds has only integers.
 
     Parameters
     ----------
@@ -273,7 +273,7 @@ def label_axes(
     title, horizontal, vertical
         Title of the panel, and labels of the two axes.
     x_ticks, y_ticks
-        Positions of the numbers at the axes; by default matplotlib chooses them.
+        Positions of the numbers at the axes. By default matplotlib chooses them.
     axes
         Scales, limits and other keyword arguments for the panel's ``set``.
     """
@@ -323,13 +323,13 @@ def draw_curve(
     panel
         Axes from ``new_figure``.
     places, values, label, gid
-        Positions and values of the curve, each (n,); name in the legend; and id, by default the name.
+        Positions and values of the curve, (n,) each, its name in the legend, and its id, by default the name.
     look
         Colour, marker and line style.
     band
         Lower and upper ends of a band around the curve, each (n,), or None.
     last
-        Another value at the last position, which is drawn as a diamond; or None.
+        Another value at the last position, which is drawn as a diamond, or None.
     marks, shift
         Approximate number of markers (0 for a marker at every position), and shift of the markers in quarters of a
         step.
@@ -383,7 +383,7 @@ def add_colour_bar(mesh: Any, panels: Axes | Sequence[Axes], name: str, **option
 
 
 def _finished(figure: Figure) -> Figure:
-    """Compute the layout of a figure only once, because a second computation would move parts slightly."""
+    """Compute the layout of a figure once. A second computation would move parts of the figure slightly."""
     look = _appearance.get()
     if look.title is not None and not figure.legends:
         figure.suptitle(look.title, x=0.01, ha="left")

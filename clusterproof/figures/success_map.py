@@ -1,4 +1,4 @@
-"""Map of how often IFCA and CFL-MGD find the clusters, over separation and noise."""
+"""Map of the success probability of IFCA and CFL-MGD over separation and noise."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ class SuccessMap(Illustration):
     samples
         Number of samples per client and round.
     distance
-        Distance between each starting model and its optimum.
+        Distance between each initial model and its optimum.
     rounds
         Number of rounds of a run.
     replicates
@@ -70,7 +70,7 @@ class SuccessMap(Illustration):
         return on_simplex(corners, separation, CLIENTS, noise=noise, samples=self.samples)
 
     def directions(self) -> np.ndarray:
-        """Return unit vectors (replicates, P, d) from the optima to the starting models, the same for all cells."""
+        """Return unit vectors (replicates, P, d) from the optima to the initial models, the same for all cells."""
         source = generator(self.seed, "figures/success-map", "start")
         drawn = source.standard_normal((self.replicates, CLUSTERS, DIMENSION))
         return np.asarray(drawn / np.linalg.norm(drawn, axis=-1, keepdims=True))
@@ -95,10 +95,10 @@ class SuccessMap(Illustration):
         }
 
     def even_odds(self) -> float:
-        """Return the ratio Delta / s at which, at the true optima, all clients choose correctly with probability 1/2.
+        """Return the ratio Delta / s for which all clients choose correctly at the true optima with probability 1/2.
 
-        A client's probability of a wrong choice is at most a sum over the wrong models: the exact probabilities that
-        the wrong model has the smaller loss. These probabilities are equal, because all optima have distance Delta.
+        The probability of a wrong choice is bounded by the sum over wrong models of the exact probabilities that this
+        model has the smaller loss. These probabilities are equal, because the distance of any two optima is Delta.
         """
         from scipy.optimize import brentq
 

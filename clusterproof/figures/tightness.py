@@ -25,7 +25,7 @@ class Row(NamedTuple):
     ratios
         Bound divided by the observed quantile of the error after the last round, (P,).
     failures
-        Number of runs in which the last error of some cluster exceeds the bound.
+        Number of runs in which the final error of some cluster exceeds the bound.
     """
 
     setting: str
@@ -42,9 +42,9 @@ class Tightness(Illustration):
     replicates
         Number of runs per row.
     quantile
-        Quantile of the last errors that is compared with the bound.
+        Quantile of the final errors that is compared with the bound.
     settings
-        Names from ``clusterproof.theory.bounds.audit_settings``, each with a momentum; None stands for the tuned
+        Names from ``clusterproof.theory.bounds.audit_settings``, each with a momentum, or None for the tuned
         momentum.
     """
 
@@ -70,13 +70,13 @@ class Tightness(Illustration):
     )
 
     def compute(self) -> list[Row]:
-        """Run all settings, and compare the last errors with Theorem D."""
+        """Run all settings, and compare the final errors with Theorem D."""
         return [
             self._row(name, audit_settings.experiment(name, momentum)) for name, momentum in self.settings
         ]
 
     def _row(self, name: str, trial: Experiment) -> Row:
-        """Run one setting, and compare the last errors with Theorem D."""
+        """Run one setting, and compare the final errors with Theorem D."""
         dynamics, norms = gaussian_dynamics(trial.regression, trial.algorithm), np.array(trial.setting.start)
         bound = theorem_d(dynamics, norms, rounds=trial.rounds, failure=trial.setting.failure).last_reach
         start = audit_settings.starting_models(trial, self.seed, self.replicates, "figures/tightness")

@@ -25,54 +25,56 @@ PRINTED = {
         "FedBCD": (47.31, 1.50),
     },
 }
-"""Accuracy in percent, and standard deviation over several runs; the paper does not print the number of runs."""
+"""Accuracy in percent, and standard deviation over several runs. The paper does not print the number of runs."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class CFLMGDTable2(NetworkTable):
     """Test accuracy after 300 rounds: CFL-MGD, IFCA, FedAvg and FedBCD.
 
-    Values that the paper does not print come from IFCA's public code, because the paper uses the same sizes as this
-    code.
+    Values that the paper does not print are from IFCA's public code, because the sizes in the paper are the sizes in
+    this code.
 
     Parameters
     ----------
     data
-        Data set; the paper has mnist and cifar10.
+        Data set. The paper has mnist and cifar10.
     clusters, clients, samples
         Numbers of rotations (P), of clients (m), and of images per client (n).
     rounds
         Number of communication rounds.
     step_size, step_size_decay
-        Step size (eta), and factor of the step size after each round; the paper prints the factor only for CIFAR-10.
+        Step size (eta), and factor of the step size after each round. The paper prints the factor only for CIFAR-10.
     momentum, participation
-        Momentum (beta), and share of clients in a round; the paper prints both only for CIFAR-10.
+        Momentum (beta), and share of clients in a round. The paper prints both only for CIFAR-10.
     local_steps, local_unit, batch_size
         Number of local steps (H), unit of a local step (a gradient step, or a pass over a client's data), and number of
         images for a gradient (null: all images of the client). The paper does not print these.
     network, hidden, channels
-        Network and its widths; null means the defaults of ``clusterproof train``. The paper does not print these.
+        Network and its widths. With null, they are the defaults of ``clusterproof train``. The paper does not print
+        these.
     fedbcd_network, fedbcd_hidden
         FedBCD's network and its widths. The captions of Figures 3 and 4 state ResNet-20 for CIFAR-10 and three layers
         for MNIST, which we count as layers of weights. With another network, FedBCD's row is not compared with the
         paper. The paper does not print the widths.
     images
-        Preprocessing of images, such as {'crop': 24, 'flip': True}; see ``train --help``. The paper does not print
-        this.
+        Preprocessing of images, for example {'crop': 24, 'flip': True}, see ``train --help``. The paper does not
+        print this.
     test_assignment
         How a test client chooses a model. With test-loss, the client uses its labelled test data, as in IFCA's public
         code. The paper does not print this.
     penalty
         Coefficient mu of FedBCD's penalty. The paper does not print this.
     least_share, restarts
-        Selection of the starts of IFCA and CFL-MGD, see the parameters of ``IFCA``. The paper does not print this.
+        Selection of the initial models of IFCA and CFL-MGD, see the parameters of ``IFCA``. The paper does not print
+        this.
     methods
         Methods to compute, one per row.
     precision
-        Precision of products in local training; tf32 and bf16 are faster on a GPU, but less precise. The paper does not
-        print this.
+        Precision of products in local training. tf32 and bf16 are faster on a GPU, but less precise. The paper does
+        not print this.
     device
-        Device for the training of networks; all runs share one GPU. The paper does not print this.
+        Device for the training of networks. All runs use one GPU. The paper does not print this.
     """
 
     id: ClassVar[str] = "cfl-mgd/table-2"
@@ -152,7 +154,7 @@ class CFLMGDTable2(NetworkTable):
         }
 
     def numbers(self, results: Mapping[str, Any]) -> Iterator[tuple[str, Number]]:
-        """Return the accuracy for each round, and the share of clients that receive their cluster's model."""
+        """Return the accuracy for each round, and the share of clients that receive the model of their true cluster."""
         for method, metrics in results.items():
             columns = {"accuracy %": ("accuracy", 100.0)}
             if method in ("CFL-MGD", "IFCA"):

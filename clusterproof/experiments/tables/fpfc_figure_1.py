@@ -13,17 +13,17 @@ from clusterproof.experiments.paper_table import NetworkTable, Number, curve
 
 @dataclass(frozen=True, kw_only=True)
 class FPFCFigure1(NetworkTable):
-    """Accuracy and number of clusters of seven methods; twenty clients in four clusters, each with two labels swapped.
+    """Accuracy and number of clusters of seven methods, for twenty clients in four clusters with two swapped labels.
 
     The figure has curves but no numbers. According to the paper, FPFC outperforms all six baselines. Values that the
-    paper does not print come from the authors' public code.
+    paper does not print are from the authors' public code.
 
     Parameters
     ----------
     data
         Data set: mnist or fashion-mnist.
     network, channels, hidden, padding
-        Network and its widths; null means the defaults of ``clusterproof train``.
+        Network and its widths. With null, they are the defaults of ``clusterproof train``.
     clients
         Number of clients, a multiple of four.
     rounds
@@ -31,7 +31,7 @@ class FPFCFigure1(NetworkTable):
     local_epochs, batch_size
         Number of passes over a client's data in a round, and size of the minibatches.
     meta_steps
-        Number of steps that Per-FedAvg takes in a round. Each step needs two gradients; with the default, all methods
+        Number of steps that Per-FedAvg takes in a round. Each step needs two gradients. With the default, all methods
         use the same number of gradients.
     step_size, step_size_decay
         Step size (alpha), and factor of the step size after each round.
@@ -40,10 +40,10 @@ class FPFCFigure1(NetworkTable):
     strength
         Strength lambda of both penalties.
     precision
-        Precision of products in local training; tf32 and bf16 are faster on a GPU, but less precise. The paper does not
-        print this.
+        Precision of products in local training. tf32 and bf16 are faster on a GPU, but less precise. The paper does
+        not print this.
     device
-        Device for the training of networks; all runs share one GPU. The paper does not print this.
+        Device for the training of networks. All runs use one GPU. The paper does not print this.
     """
 
     id: ClassVar[str] = "fpfc/figure-1"

@@ -1,4 +1,4 @@
-"""FPFC's Table 1: accuracy and clusters of seven methods, some of them as the authors' public code has them."""
+"""FPFC's Table 1: accuracy and clusters of seven methods, some of them as in the authors' public code."""
 
 from __future__ import annotations
 
@@ -53,7 +53,7 @@ class FPFCTable1(PaperTable):
         Sizes of the data: number of clients, of clusters, and of features and classes of each client's softmax
         regression.
     largest
-        Largest number of samples of a client, for short runs; null means no limit.
+        Largest number of samples of a client, for short runs, or null for no limit.
     rounds
         Number of communication rounds.
     step_size, local_steps, participation
@@ -155,7 +155,7 @@ def make_algorithm(method: str, table: FPFCTable1) -> Any:
 def run_method(method: str, seed: int, settings: Mapping[str, Any]) -> dict[str, float]:
     """Run a method on one data set.
 
-    Return accuracy in percent and, if it clusters, number of clusters and Rand index.
+    Return accuracy in percent and, for methods that cluster, number of clusters and adjusted Rand index.
     """
     table = FPFCTable1.from_values(settings)
     assert isinstance(table, FPFCTable1)
@@ -205,9 +205,9 @@ class WeightedFedAvg(FedAvg):
     Parameters
     ----------
     fine_tune
-        Whether to run Per-FedAvg as in the public code. There every client takes one full gradient step from the
-        received model, and the test uses the result; a participant then continues to train. ``models`` is the server's
-        model.
+        Whether to run Per-FedAvg as in the public code. In this code, every client takes one full gradient step from
+        the received model, and its test uses the result. A participant then continues to train. ``models`` is the
+        server's model.
     """
 
     fine_tune: bool = False
@@ -254,8 +254,8 @@ class SharedIFCA(IFCA):
 class AbsentAsZeroCFL(CFL):
     """CFL in which absent clients have zero updates.
 
-    Absent clients reduce the mean update of their cluster; the weights of the mean are the numbers of samples. In a
-    split, an absent client has cosine 0 with every other client.
+    So absent clients reduce the mean update of their cluster, which has the numbers of samples as weights. In a
+    split, the cosine of an absent client with every other client is 0.
     """
 
     linkage: str = "complete"

@@ -1,4 +1,4 @@
-"""GL-CFL's Figures 4 and 5: iterations to reach a purity or an accuracy, and the share that the similarity saves."""
+"""GL-CFL's Figures 4 and 5: iterations to reach a purity or an accuracy, and the share of iterations saved."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ PRINTED = {
     **{("cifar10", network, "saved to purity 0.9 %"): 21.0 for network in ("mlp", "cnn")},
     **{("emnist", network, "saved to purity 0.9 %"): 97.0 for network in ("mlp", "cnn")},
 }
-"""The numbers of section III-B; in the paper, "up to" precedes each number.
+"""The numbers of section III-B. In the paper, "up to" precedes each number.
 
 The paper does not state lambda and the network for Fig. 5, or the network for the 14 % in Fig. 4. Here these numbers
 are in the rows with lambda = 0.2.
@@ -36,19 +36,19 @@ LAST = 10
 class GradientLossFigures(NetworkTable):
     """Iterations that GL-CFL saves, relative to IFCA, until purity 0.9 and accuracy 0.8.
 
-    IFCA is GL-CFL with lambda = 0 on the same minibatches. If a run does not reach the goal, it counts as if it reached
-    the goal one iteration after its end. The first iteration of GL-CFL equals the first iteration of IFCA. If IFCA
-    needs T iterations, GL-CFL can therefore save at most the share 1 - 2 / T.
+    IFCA is GL-CFL with lambda = 0 on the same minibatches. If a run does not reach the goal, its number of iterations
+    is one more than the number of rounds. The first iteration of GL-CFL equals the first iteration of IFCA. So if
+    IFCA needs T iterations, GL-CFL can save at most the share 1 - 2 / T.
 
     Parameters
     ----------
     data
         Data set: mnist, fashion-mnist, cifar10 or emnist.
     network, hidden, channels
-        Network (mlp or cnn) and its widths, which the paper shows only in a figure; null means the defaults of
-        ``clusterproof train``.
+        Network (mlp or cnn) and its widths, which the paper shows only in a figure. With null, they are the defaults
+        of ``clusterproof train``.
     clients_per_cluster
-        Number of clients per cluster; null means the same as in the paper.
+        Number of clients per cluster. With null, it is the paper's number.
     rounds
         Number of iterations. The paper does not print this.
     step_size, batch_size
@@ -56,15 +56,16 @@ class GradientLossFigures(NetworkTable):
     weights
         Weights lambda of GL-CFL, one per row.
     sign
-        Sign of the similarity: with descent, the true cluster has the best score; as-printed follows (3) of the paper.
+        Sign of the similarity. With descent, the true cluster has the best score. as-printed follows (3) of the
+        paper.
     empty_cluster
         Iterations in which the server assigns K clients to the K clusters: when-empty or always. The paper allows both
         readings.
     precision
-        Precision of products in local training; tf32 and bf16 are faster on a GPU, but less precise. The paper does not
-        print this.
+        Precision of products in local training. tf32 and bf16 are faster on a GPU, but less precise. The paper does
+        not print this.
     device
-        Device for the training of networks; all runs share one GPU. The paper does not print this.
+        Device for the training of networks. All runs use one GPU. The paper does not print this.
     """
 
     id: ClassVar[str] = "gradient-loss/figures-4-and-5"
@@ -99,7 +100,7 @@ class GradientLossFigures(NetworkTable):
         }
 
     def numbers(self, results: Mapping[str, Any]) -> Iterator[tuple[str, Number]]:
-        """Return the share of IFCA's iterations that is saved, the iterations, and means over the last ones."""
+        """Return the share of IFCA's iterations that GL-CFL saves, the iterations, and means over the last of them."""
         for method, metrics in results.items():
             for column, (name, goal) in SAVED.items():
                 arrival, baseline = (first_hit(found[name], goal) for found in (metrics, results["IFCA"]))
@@ -122,6 +123,6 @@ class GradientLossFigures(NetworkTable):
 def first_hit(values: Sequence[float], goal: float) -> int:
     """Return the first iteration, counted from 1, that reaches a goal.
 
-    If none does, the number of iterations plus 1.
+    If there is none, return the number of iterations plus 1.
     """
     return next((done for done, value in enumerate(values, start=1) if value >= goal), len(values) + 1)

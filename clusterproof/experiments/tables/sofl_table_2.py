@@ -27,13 +27,13 @@ METHODS = {"K-means": "K-means (K = 4)", "SOM": "SOM", "SOM + K-means": "SOM + K
 class SoFLTable2(PaperTable):
     """Clusterings of twenty clients, five per rotation of the images, from one set of updates.
 
-    The paper's numbers are the scores of the printed labels. The value for a seed is the mean over several starts of
-    the clustering.
+    The paper's numbers are the scores of the printed labels. The value for a seed is the mean over several
+    initialisations of the clustering.
 
     Parameters
     ----------
     data
-        Data set; the paper has mnist.
+        Data set. The paper has mnist.
     images
         Total number of images.
     rounds
@@ -45,13 +45,13 @@ class SoFLTable2(PaperTable):
     share
         Whether the groups divide the images (split) or each group has all images (full). The paper does not print this.
     k_means_start, k_means_attempts
-        Start of k-means (random or k-means++), and number of starts; the best result counts. The paper does not print
-        this.
+        Initialisation of k-means (random or k-means++), and number of initialisations, of which the best result is
+        used. The paper does not print this.
     grid, map_start, cluster_count
-        Side length of the map. Start of the neurons: a sample of the updates, or random vectors. Rule for the number of
+        Side length of the map. Initial neurons: a sample of the updates, or random vectors. Rule for the number of
         clusters if both methods are combined: the elbow, as printed, or the clients' silhouette.
     repetitions
-        Number of starts of each clustering.
+        Number of initialisations of each clustering.
     """
 
     id: ClassVar[str] = "sofl/table-2"
@@ -97,14 +97,14 @@ class SoFLTable2(PaperTable):
         return {"updates": Unit(f"updates, seed {seed}", cluster_updates, settings)}
 
     def numbers(self, results: Mapping[str, Any]) -> Iterator[tuple[str, Number]]:
-        """Return the scores of each clustering, as means over the starts."""
+        """Return the scores of each clustering, as means over the initialisations."""
         for method, labels in results["updates"].items():
             of_starts = [scores(start) for start in labels]
             for column in of_starts[0]:
                 yield method, Number(column, float(np.mean([start[column] for start in of_starts])))
 
     def printed(self, method: str, column: str) -> Printed | None:
-        """Return the score that the printed labels have."""
+        """Return the score of the printed labels."""
         from clusterproof.theory.papers.sofl.tables import (
             TABLE_2,
         )  # slow: imports every claim
@@ -113,7 +113,7 @@ class SoFLTable2(PaperTable):
 
 
 def scores(labels: Any) -> dict[str, float]:
-    """Return the scores of labels (20,); the true clusters have five clients each, in order."""
+    """Return the scores of labels (20,). The true clusters have five clients each, in order."""
     found, truth = np.asarray(labels), np.arange(20) // 5
     index = adjusted_rand_index(found, truth)
     return {
@@ -125,7 +125,7 @@ def scores(labels: Any) -> dict[str, float]:
 
 
 def cluster_updates(sections: Mapping[str, Any], **settings: Any) -> dict[str, list[list[int]]]:
-    """Train with FedAvg, then cluster all clients' next updates from several starts; index the labels by method."""
+    """Train with FedAvg, cluster all clients' next updates several times, and return the labels, indexed by method."""
     from clusterproof.neural.training import train
 
     configuration = configuration_from(sections)
@@ -144,7 +144,7 @@ def cluster_updates(sections: Mapping[str, Any], **settings: Any) -> dict[str, l
 def clusterings(
     method: str, updates: np.ndarray, clusters: int, seed: int, table: SoFLTable2
 ) -> list[list[int]]:
-    """Cluster the clients' updates (m, d) from independent starts; return the labels of each start."""
+    """Cluster the clients' updates (m, d) from independent initialisations, and return the labels of each."""
     from sklearn.cluster import KMeans
 
     labels = []

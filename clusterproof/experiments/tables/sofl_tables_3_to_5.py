@@ -26,7 +26,7 @@ PARTITIONS: dict[str, dict[str, Any]] = {
         for phi in (0.5, 1.0, 10.0)
     },
 }
-"""Groups of clients; the labels are shifted unless the images are rotated."""
+"""Groups of clients. In all partitions except ``rotated``, labels are shifted."""
 
 COLUMNS: dict[str, str] = {
     "Table 3, rotated": "rotated",
@@ -34,12 +34,12 @@ COLUMNS: dict[str, str] = {
     **{f"Table 4, {name}": name for name in ("K = 2", "K = 4", "K = 8")},
     **{f"Table 5, {name}": name for name in ("phi = 0.5", "phi = 1", "phi = 10")},
 }
-"""The partition for each column of the paper; the second and the fourth column are the same experiment."""
+"""The partition for each column of the paper. The second and the fourth column are the same experiment."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class SoFLTables3To5(NetworkTable):
-    """Accuracy of five methods, for the server's model and after the clients' next local training.
+    """Accuracy of five methods, for the server's model and for the clients' models after the next local training.
 
     The paper does not state which accuracy it prints. If labels are shifted, the accuracy of a single model cannot
     exceed 100 / K percent.
@@ -51,7 +51,8 @@ class SoFLTables3To5(NetworkTable):
     images
         Total number of images.
     network, hidden, channels
-        Network and its widths, which the paper does not print; null means the defaults of ``clusterproof train``.
+        Network and its widths, which the paper does not print. With null, they are the defaults of ``clusterproof
+        train``.
     local_epochs, batch_size
         Number of passes (E) over a client's data, and size of the minibatches.
     rounds
@@ -63,20 +64,21 @@ class SoFLTables3To5(NetworkTable):
     share
         Whether the groups divide the images (split) or each group has all images (full). The paper does not print this.
     grid, map_start, cluster_count
-        For SoFL: side length of the map, start of the neurons, and rule for the number of clusters. The neurons start
-        as a sample of the updates, or as random vectors. The rule is the elbow, as printed, or the clients' silhouette.
+        For SoFL: side length of the map, initial neurons, and rule for the number of clusters. The initial neurons
+        are a sample of the updates, or random vectors. The rule is the elbow, as printed, or the clients' silhouette.
     cfl_thresholds
-        CFL's eps_1 and eps_2; null means thresholds relative to the updates. The paper does not print the thresholds.
-        The defaults lie between the norms of updates that we measured for similar and for different clients on MNIST.
+        CFL's eps_1 and eps_2. With null, thresholds are relative to the updates. The paper does not print the
+        thresholds. The defaults are between the norms of updates that we measured for similar and for different
+        clients on MNIST.
     restarts
-        Number of starts that IFCA tries. The paper does not print this.
+        Number of draws of initial models that IFCA tries. The paper does not print this.
     partitions
         Experiments to compute, among rotated, K = 2, K = 4, K = 8, phi = 0.5, phi = 1 and phi = 10.
     precision
-        Precision of products in local training; tf32 and bf16 are faster on a GPU, but less precise. The paper does not
-        print this.
+        Precision of products in local training. tf32 and bf16 are faster on a GPU, but less precise. The paper does
+        not print this.
     device
-        Device for the training of networks; all runs share one GPU. The paper does not print this.
+        Device for the training of networks. All runs use one GPU. The paper does not print this.
     """
 
     id: ClassVar[str] = "sofl/tables-3-to-5"
