@@ -402,7 +402,7 @@ class ArrayClients:
     def mean_by(self, values: Any, chosen: Array, kept: Array) -> Array:
         """Return the mean of the participants' values per cluster, (..., P, d).
 
-        For a cluster without participants, it is the value in ``kept``.
+        The mean of a cluster without participants is the value in ``kept``.
         """
         if isinstance(values, Ends | Half):
             sizes = cluster_sizes(chosen, kept.shape[-2], dtype=kept.dtype, weights=self.weights)

@@ -119,7 +119,7 @@ class Task(metaclass=CheckedCalls):
     def gradients(self, points: Array, clients: Array, generator: np.random.Generator) -> Array:
         """Return the gradient of each participant's loss at the participant's own point, on a separate sample.
 
-        ``points`` is (..., k, d) and ``clients`` is (..., k); the result is (..., k, d).
+        ``points`` is (..., k, d) and ``clients`` is (..., k). The result is (..., k, d).
         """
 
     def gradient_sums(
@@ -137,7 +137,7 @@ class Task(metaclass=CheckedCalls):
     def choose_and_sum(self, models: Array, clients: Array, randomness: Randomness) -> tuple[Array, Array]:
         """Return each participant's choice, the model with the smallest loss, and ``gradient_sums`` for the choices.
 
-        ``models`` is (..., P, d) and ``clients`` is (..., k); the results are (..., k) and (..., P, d). In a tie, the
+        ``models`` is (..., P, d) and ``clients`` is (..., k). The results are (..., k) and (..., P, d). In a tie, the
         first model wins. Losses draw from ``randomness.assignment`` and gradients from ``randomness.gradient``. If
         losses and gradients use the same residuals, the task can compute the residuals once.
         """
@@ -255,7 +255,7 @@ class Task(metaclass=CheckedCalls):
         """Return the gradient of one stored sample per participant, at the participant's own point.
 
         ``points`` is (..., k, d), ``clients`` is (..., k), and ``samples`` are integers (..., k) below
-        ``stored_samples``; the result is (..., k, d).
+        ``stored_samples``. The result is (..., k, d).
         """
         raise self._lacks("sample_gradients", "leave `reshuffle` out")
 
@@ -264,7 +264,7 @@ class Task(metaclass=CheckedCalls):
     ) -> Array:
         """Return one Hessian-vector product per participant, for the loss on a separate sample.
 
-        ``points`` and ``directions`` are (..., k, d), ``clients`` is (..., k); the result is (..., k, d).
+        ``points`` and ``directions`` are (..., k, d), ``clients`` is (..., k). The result is (..., k, d).
         """
         raise self._lacks("hessian_products", "use gradient = 'first-order' on this task")
 
@@ -273,7 +273,7 @@ class Task(metaclass=CheckedCalls):
     ) -> tuple[Array, Array]:
         """Return the losses and gradients of all models, with one sample per participant for both.
 
-        ``models`` is (..., P, d) and ``clients`` is (..., k); the results are (..., k, P) and
+        ``models`` is (..., P, d) and ``clients`` is (..., k). The results are (..., k, P) and
         (..., k, P, d).
         """
         raise self._lacks("losses_and_gradients", "use ifca")
@@ -281,7 +281,7 @@ class Task(metaclass=CheckedCalls):
     def accuracies(self, points: Array, clients: Array) -> Array:
         """Return, for each client, the share of the test data that the client's model classifies correctly.
 
-        ``points`` is (..., k, d) and ``clients`` (..., k); the result is (..., k), in [0, 1].
+        ``points`` is (..., k, d) and ``clients`` (..., k). The result is (..., k), in [0, 1].
         """
         raise self._lacks("accuracies", "use a task of classification")
 

@@ -98,7 +98,7 @@ class CFL(Algorithm[RecursiveState]):
         update. This default is reasonable if the initial model is about as far from the optima as the optima are from
         each other.
     linkage
-        ``"single"`` minimises the largest similarity across the cut; the public code uses ``"complete"``.
+        ``"single"`` minimises the largest similarity across the split. The public code uses ``"complete"``.
     warm_up
         Number of rounds before the first split.
     participation

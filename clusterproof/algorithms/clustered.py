@@ -80,8 +80,8 @@ class CFLMGD(Algorithm[MomentumState]):
     participation
         Fraction of clients in a round, in (0, 1].
     normalisation
-        Divisor of the sum of gradients in option I. ``"clients"`` is m, as printed in (5); ``"participants"`` is |M_t|.
-        ``"cluster"`` is the number of participants in the cluster.
+        Divisor of the sum of gradients in option I. ``"clients"`` is m, as printed in (5). ``"participants"`` is
+        |M_t|. ``"cluster"`` is the number of participants in the cluster.
     empty_cluster
         What happens to a cluster without participants in option I. With ``"coast"``, its gradient is 0 and it
         continues with its momentum, as in (32). With ``"freeze"``, its model and its momentum stay unchanged. Option

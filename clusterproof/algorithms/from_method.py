@@ -141,7 +141,7 @@ def check_client_memory(models: Array, clients: int) -> None:
     Raises
     ------
     InvalidArgument
-        If the vectors take more memory. The message gives the required and the total memory.
+        If the vectors take more memory. The message states the required and the total memory.
     """
     size = math.prod(models.shape[:-2]) * clients * models.shape[-1] * _bytes_per_number(models)
     present = _memory(models)

@@ -278,7 +278,7 @@ class FedBCD(MethodAlgorithm[BlockState]):
     -----
     Wu, Scaglione, Wai, Karakoc, Hreinsson and Ma (2021), with one server. ``models`` contains z (P = 1), and the
     state also contains the personal models. Initially all models equal the server's model. The published code uses
-    one momentum buffer for all clients; this class has no momentum.
+    one momentum buffer for all clients, whereas this class has no momentum.
     """
 
     name: ClassVar[str] = "fedbcd"

@@ -95,7 +95,7 @@ class Sweep:
     settings
         Options with one value in all runs.
     grid
-        Options with a list of values each; the sweep runs all combinations.
+        Options with a list of values each. The sweep runs all combinations.
     """
 
     measure: tuple[str, ...]
@@ -348,7 +348,7 @@ def summarise(frame: DataFrame, by: Sequence[str], measures: Sequence[str]) -> l
     frame
         One row per observation, for example per seed.
     by
-        Columns that identify a row of the result; rows are in order of appearance.
+        Columns that identify a row of the result. Rows are in order of appearance.
     measures
         Columns with numbers. Null values are ignored.
     """

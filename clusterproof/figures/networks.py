@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 
 
 STORED = RESULTS / "cfl-mgd-table-2-mnist.parquet"
-"""The stored table. The README in the same folder gives the command that writes the table."""
+"""The stored table. The README in the same folder states the command that writes the table."""
 
 
 class AccuracyCFLMGD(Illustration):

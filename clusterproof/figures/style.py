@@ -86,8 +86,8 @@ class Appearance:
     Parameters
     ----------
     width
-        Printed width in centimetres, by default the width in the style sheet. Letters and lines keep their sizes. In
-        narrow figures, panels are stacked.
+        Printed width in centimetres, by default the width in the style sheet. The sizes of letters and lines do not
+        depend on the width. In narrow figures, panels are stacked.
     caption
         Whether to draw the caption. Files contain the caption in any case.
     title

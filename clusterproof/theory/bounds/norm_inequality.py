@@ -20,11 +20,11 @@ sqrt(q/b), so gamma <= g. The mean of theta' V theta is at most c^2 op + tr / b,
 ball about its centre shrinks its covariance. (5) The mean of <theta, S> is c ||S||; divide by c. (Catoni, Giulini
 2017; Chugg, Wang, Ramdas 2023.)
 
-*Proof of N2.* The prior restricted to ||theta|| <= r / b + sqrt(q / b) =: R gives a Z with E Z <= 1. It is even, so Z
-is an integral of cosh and increases with ||S||: on {||S|| >= r} it is at least its value at r S/||S||, which is prod (1
-+ g w_j / b)^(-1/2) exp(r^2 s' A s / 2) P(N(m, A) in the ball), A = (b I + g V)^-1 <= I / b, ||m|| <= r / b: the
-probability is at least 1 - eps. s' A s >= 1 / (b + g op) and log det(I + g V / b) <= Lambda. Markov's inequality gives
-N2.
+*Proof of N2.* The prior restricted to ||theta|| <= r / b + sqrt(q / b) =: R leads to a variable Z with E Z <= 1. It
+is even, so Z is an integral of cosh and increases with ||S||: on {||S|| >= r} it is at least its value at r S/||S||,
+which is prod (1 + g w_j / b)^(-1/2) exp(r^2 s' A s / 2) P(N(m, A) in the ball), A = (b I + g V)^-1 <= I / b, ||m|| <=
+r / b: the probability is at least 1 - eps. s' A s >= 1 / (b + g op) and log det(I + g V / b) <= Lambda. N2 follows
+from Markov's inequality.
 
 N3 is Chernoff's bound for x and -x. The bounds are valid for all admissible b, c and g, so a poor search only makes
 them looser.
@@ -52,7 +52,7 @@ FINE = np.geomspace(1 / 1.5, 1.5, 9)
 """Values of b that N2 tries, in units of sqrt(op tr / 2 u'), and factors to change the best value afterwards."""
 
 STEPS = 40
-"""Number of iterations to find the fixed point g; ten iterations are usually enough."""
+"""Number of iterations to find the fixed point g. Ten iterations are usually enough."""
 
 LEAST_SCALE = 1e-150
 """Smallest positive Gamma.

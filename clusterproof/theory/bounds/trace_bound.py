@@ -72,8 +72,8 @@ class TraceBound:
         Scale of rounding errors in the measured quantity. If None, it is an upper bound on the norms of initial
         models and optima.
     expectation
-        If the claim bounds an expectation over the replicates: the samples and the bound; ``bound`` also contains this
-        bound. None for a bound on every replicate.
+        The samples and the bound, if the claim bounds an expectation over the replicates. ``bound`` also contains
+        this bound. None for a bound on every replicate.
     """
 
     bound: np.ndarray
@@ -140,7 +140,7 @@ def as_trace_bound(allowed: Any, trace: Trace, failure_probability: float | None
     trace
         The run, with known errors.
     failure_probability
-        The requested failure probability; only a ``TraceBound`` can have one.
+        The requested failure probability. Only a ``TraceBound`` can have one.
 
     Raises
     ------

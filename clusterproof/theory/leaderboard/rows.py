@@ -31,8 +31,8 @@ MARGIN = {
 """Margins by which the value of a column must exceed a bound that it violates. Each column has three numbers:
 
 1. Relative margin of the value, because a task may be outside the setting by 1e-12.
-2. Margin of the square root, in units of D + R M. Here M = eta_g K eta zeta* is the largest move of a model if
-   gradients cancel at x* up to rounding.
+2. Margin of the square root, in units of D + R M. Here M = eta_g K eta zeta* is the largest change of a model if
+gradients cancel at x* up to rounding.
 3. Margin of the value, in units of (D + M)^2, for rounding errors in second moments and for the solver.
 """
 
@@ -96,7 +96,7 @@ def leaderboard(
         ``"strong"``: every client is L-smooth and mu-strongly convex. ``"convex"``: clients are convex and L-smooth,
         and their mean is mu-strongly convex. ``"quadratic"``: each client has one of two scalar quadratic losses.
     smoothness, strong_convexity, local_steps, step_size
-        L, mu, K and eta, as numbers or strings such as ``"1/64"``; all values are exact.
+        L, mu, K and eta, as numbers or strings such as ``"1/64"``. All values are exact.
     heterogeneity, distance
         zeta*, the root of the mean of |grad f_i(x*)|^2, and |x_0 - x*|. Control (N - S) / (S (N - 1)) if S of N
         clients take part in a round.

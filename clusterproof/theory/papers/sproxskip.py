@@ -141,8 +141,8 @@ def induction(
 ) -> Sides:
     """Check the induction step from T - 1 to T.
 
-    ``before`` is E Psi_(T-1), its bound is ``before`` + ``spare``, and ``floors`` is the part of the bound for noise.
-    ``noise`` is gamma^2 V. ``lost`` is ``rate * before + noise`` minus the result of the iteration.
+    ``before`` is E Psi_(T-1). Its bound is ``before`` + ``spare``, and ``floors`` is the term of this bound for
+    noise. ``noise`` is gamma^2 V. ``lost`` is ``rate * before + noise`` minus the result of the iteration.
     """
     start = rate * (before + spare - floors)
     return at_most(rate * before + noise - lost, start=start, noise=rate * floors + noise)

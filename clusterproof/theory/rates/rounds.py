@@ -29,7 +29,7 @@ class ClientClass(StrEnum):
     """Every f_i is L-smooth and mu-strongly convex."""
 
     CONVEX = "convex"
-    """Every f_i is L-smooth and convex; f is mu-strongly convex.
+    """Every f_i is L-smooth and convex, and f is mu-strongly convex.
 
     Proofs use the strong convexity only between x* and the model before the round.
     """

@@ -40,7 +40,7 @@ SHARPEST_FIRST: dict[str, tuple[tuple[tuple[str, ...], ...], ...]] = {
 }
 """Claims, indexed by dynamics and quantity, in groups.
 
-The group with the smallest bounds comes first; in a group, no claim always has the smallest bound.
+The group with the smallest bounds comes first. Within a group, different claims can have the smallest bound.
 """
 
 
@@ -177,7 +177,7 @@ def sharpest_bounds(task: Mixture, trace: Trace) -> list[tuple[str, TraceBound, 
 def _sharpest(
     groups: tuple[tuple[str, ...], ...], task: Mixture, trace: Trace
 ) -> tuple[str, TraceBound, np.ndarray]:
-    """Return the smallest bound in the first group in which a claim applies; raise the last error if none applies."""
+    """Return the smallest bound in the first group with a claim that applies, or raise the last error."""
     refused = InvalidArgument("trace", ..., "has no claim that bounds it", "load its algorithm's claims")
     for group in groups:
         found: list[tuple[str, TraceBound, np.ndarray]] = []

@@ -1,4 +1,4 @@
-"""Runs of methods with one model, evaluated with the text of the method; and of ProxSkip, with its coins."""
+"""Runs of methods with one model, and of ProxSkip with given coin tosses."""
 
 from __future__ import annotations
 
@@ -181,7 +181,7 @@ def law_of_coins(of: OneModelRun) -> Path:
 
 
 def second_moments(of: OneModelRun) -> np.ndarray | None:
-    """Return the exact E ||mean x_i - x*||^2 after each round, or None if it is unknown or starts differ."""
+    """Return the exact E ||mean x_i - x*||^2 after each round, or None if it is unknown or initial models differ."""
     from scipy.linalg import block_diag
 
     groups = of.groups

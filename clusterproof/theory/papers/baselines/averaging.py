@@ -152,7 +152,7 @@ def fedprox(task: Task, proximal: Fraction = STRENGTH, local_steps: int = Z[1:8]
     """FedProx's fixed point with H steps has the weights (I - (I - eta (A_i + mu I))^H) (A_i + mu I)^-1 A_i.
 
     Hypotheses
-        The hypotheses of ``baselines/fedavg``, with eta < 2 / (max L_i + mu).
+        The hypotheses of ``baselines/fedavg`` hold, with eta < 2 / (max L_i + mu).
 
     Statement
         The fixed point is (sum Q_i)^-1 sum Q_i b_i with the stated Q_i.
@@ -179,7 +179,7 @@ def fedprox_exact(task: Task, proximal: Fraction = STRENGTH) -> Sides:
     """FedProx's fixed point with exactly solved local problems has the weights (A_i + mu I)^-1 A_i.
 
     Hypotheses
-        The hypotheses of ``baselines/fedprox``, with H -> infinity.
+        The hypotheses of ``baselines/fedprox`` hold, with H -> infinity.
 
     Statement
         The fixed point is (sum Q_i)^-1 sum Q_i b_i with the stated Q_i. As mu -> infinity it tends to the optimum,
@@ -284,7 +284,7 @@ def per_fedavg_second_order(task: Task, inner: Fraction = INNER, local_steps: in
     """Per-FedAvg's fixed point with the Hessian has Q_i = I - (I - beta (I - alpha A_i) A_i (I - alpha A_i))^tau.
 
     Hypotheses
-        The hypotheses of ``baselines/fedavg``, with alpha L_i < 1.
+        The hypotheses of ``baselines/fedavg`` hold, with alpha L_i < 1.
 
     Statement
         The fixed point is (sum Q_i)^-1 sum Q_i b_i with the stated Q_i. For one local step, tau = 1, the fixed point
@@ -307,7 +307,7 @@ def per_fedavg_first_order(task: Task, inner: Fraction = INNER, local_steps: int
     """First-order Per-FedAvg's fixed point has Q_i = I - (I - beta A_i (I - alpha A_i))^tau.
 
     Hypotheses
-        The hypotheses of ``baselines/per-fedavg-hf``.
+        The hypotheses of ``baselines/per-fedavg-hf`` hold.
 
     Statement
         The fixed point is (sum Q_i)^-1 sum Q_i b_i with the stated Q_i. Per-FedAvg with the Hessian has another fixed
@@ -343,7 +343,7 @@ def per_fedavg_first_order_optimum(
     """First-order Per-FedAvg minimises the mean loss after one personal step.
 
     Hypotheses
-        The hypotheses of ``baselines/per-fedavg-fo``, with tau = 1.
+        The hypotheses of ``baselines/per-fedavg-fo`` hold, with tau = 1.
 
     Statement
         The fixed point minimises F(w) = mean phi_i(w - alpha grad phi_i(w)). The check compares the closed forms of
@@ -374,7 +374,7 @@ def fedbcd(
     """Penalised FedBCD has the fixed point of exact FedProx, for any number of local steps and any server step.
 
     Hypotheses
-        The hypotheses of ``baselines/fedprox``. Clients continue from their own models in the next round. The step
+        The hypotheses of ``baselines/fedprox`` hold. Clients continue from their own models in the next round. The step
         size of the server is in (0, 1].
 
     Statement
@@ -412,8 +412,8 @@ def fedbcd_separate(
     """FedBCD-I's fixed point has the weights (I - c M_i)^-1 (I - M_i) with M_i = (I - eta A_i)^n.
 
     Hypotheses
-        The hypotheses of ``baselines/fedavg``. A client takes n steps on the loss, and then n steps x <- x - pull (x -
-        z).
+        The hypotheses of ``baselines/fedavg`` hold. A client takes n steps on the loss, and then n steps x <- x -
+        pull (x - z).
 
     Statement
         z = (sum Q_i)^-1 sum Q_i b_i with the stated Q_i and c = (1 - pull)^n; x_i = z + c Q_i (b_i - z).
@@ -441,7 +441,7 @@ def local(task: Task, local_steps: int = Z[1:8]) -> Sides:
     """At the fixed point of LOCAL, the model of every client minimises the client's own loss.
 
     Hypotheses
-        The hypotheses of ``baselines/fedavg``.
+        The hypotheses of ``baselines/fedavg`` hold.
 
     Statement
         w_i = b_i for every client.

@@ -176,7 +176,7 @@ def stationary_cosine_anywhere(
 
 
 def least_similarity(similarities: np.ndarray) -> float:
-    """Enumerate all cuts, and return the smallest value of the largest similarity across a cut."""
+    """Enumerate all cuts, and return the minimum over cuts of the largest similarity across the cut."""
     count = len(similarities)
     cuts = (np.array([False, *bits]) for bits in product([False, True], repeat=count - 1) if any(bits))
     return min(cross_similarity(similarities, side) for side in cuts)
@@ -279,7 +279,7 @@ def complete_linkage(
 
 
 HALVES = ["".join(each) for size in range(4, 9) for each in product("01", repeat=size)]
-"""The sides of four to eight clients after the first cut, such as "0111"."""
+"""The groups of four to eight clients after the first split, for example "0111"."""
 
 
 def cut_twice(sides: str, cut: int) -> tuple[list[list[int]], list[list[int]]]:
@@ -303,10 +303,10 @@ def cut_twice(sides: str, cut: int) -> tuple[list[list[int]], list[list[int]]]:
     rank=2,
 )
 def notebook_index(sides: str = among(*HALVES), cut: int = Z[1:7]) -> Sides:
-    """The two lists of positions that a cut returns in CFL's public code are the new clusters.
+    """The two lists of positions that a split returns in CFL's public code are the new clusters.
 
     Hypotheses
-        The cluster that is cut has more than two clients, and is not the first cluster.
+        The cluster that is split has more than two clients, and is not the first cluster.
 
     Statement
         ``cluster_indices_new += [c1, c2]`` lists the clients of the new clusters. False: c1 and c2 are positions

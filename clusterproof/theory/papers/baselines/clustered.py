@@ -76,7 +76,7 @@ def cfl_mgd_model(task: Task, momentum: Fraction = MOMENTUM, local_steps: int = 
     """The fixed point z = (chi, u) of option II of CFL-MGD solves sum (I - M_i^H) (z - (b_i, 0)) = 0.
 
     Hypotheses
-        The hypotheses of ``baselines/cfl-mgd-gradient``.
+        The hypotheses of ``baselines/cfl-mgd-gradient`` hold.
 
     Statement
         z = (chi, u) of a cluster solves the stated equation with M_i = ((I - eta A_i, -eta beta I), (A_i, beta I)).
@@ -120,7 +120,8 @@ def clustered_rest(
     """If the clusters are correct, IFCA, GL-CFL and CFL have the fixed point of FedAvg in each cluster.
 
     Hypotheses
-        The hypotheses of ``baselines/fedavg``. The clusters are far apart, and CFL finds the clusters with one split.
+        The hypotheses of ``baselines/fedavg`` hold. The clusters are far apart, and CFL finds the clusters with one
+        split.
 
     Statement
         The model of a cluster is (sum Q_i)^-1 sum Q_i b_i over its clients with Q_i = I - (I - eta A_i)^H. For GL-CFL,

@@ -166,9 +166,9 @@ def assumption_3_ball(task: SomeRegression, stream: Stream) -> dict[str, Sides]:
 
     Statement
         v^2(chi_p) <= v_*^2 + v_1^2 ||e||^2 for clients of the model's own cluster, with v_*^2 = s^2 tr(Sigma) and
-        v_1^2 = L tr(Sigma) + L^2; v^2(chi_q) <= tr(Sigma) (s^2 + L (D + B)^2) + L^2 (D + B)^2 for the clients of
-        another cluster; sigma^2 <= (s^2 + L (D + B)^2)^2 / 2 for both. Here s is the standard deviation of the noise,
-        D is the diameter, and tr(Sigma) is the largest trace of a cluster's covariance.
+        v_1^2 = L tr(Sigma) + L^2. For clients of another cluster, v^2(chi_q) <= tr(Sigma) (s^2 + L (D + B)^2) + L^2
+        (D + B)^2. Moreover sigma^2 <= (s^2 + L (D + B)^2)^2 / 2 for both. Here s is the standard deviation of the
+        noise, D is the diameter, and tr(Sigma) is the largest trace of a cluster's covariance.
 
     Source
         Ours. The bound for own clients is an equality for e = 0.

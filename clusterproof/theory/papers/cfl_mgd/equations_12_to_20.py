@@ -104,7 +104,7 @@ def equations_12_to_18(identical: IdenticalClients, round_: int = Z[0:6]) -> dic
     Source
         Zhao et al. (2023), (12) to (18), and after (17): "If we take t = floor(log_2 eps_0^-1), we have eps_(t+1) <=
         eps_t, i.e., {eps_t} is monotonically decreasing." The last line of (17), M^(t+1) eps_(-1) plus further terms,
-        grows with t. Lemma H (``cfl-mgd/lemma-h``) is a true bound on the growth of an error.
+        increases with t. Lemma H (``cfl-mgd/lemma-h``) is a true bound on the growth of an error.
     """
     one, t = identical, round_
     after, now, move = abs(one.error(t + 1)), abs(one.error(t)), one.move(t - 1)
@@ -279,7 +279,7 @@ def equations_19_and_20(
 
     Source
         Zhao et al. (2023), (19), and (20), "the upper bound of the rate of convergence". Both bound eps_0, not eps_T.
-        Section 7 derives the rate O~(1/T) from (20); ``cfl-mgd/model-averaging-rate`` checks this rate.
+        Section 7 derives the rate O~(1/T) from (20), and ``cfl-mgd/model-averaging-rate`` checks this rate.
 
     Proof that they say nothing
         Both inequalities are true for every eps_0 <= 1, because the first term is not negative and A > 1. In (19), A

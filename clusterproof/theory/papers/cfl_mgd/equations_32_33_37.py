@@ -36,7 +36,7 @@ def momentum_of_the_average(
     first: Fraction = START,
     second: Fraction = START,
 ) -> dict[str, Sides]:
-    """Averaging the clients' momentum gives the same result as momentum on the average of the gradients.
+    """The average of the clients' momentum equals the momentum of the average gradient.
 
     Hypotheses
         Option I runs as printed, with full participation and without noise. The initial models are arbitrary. The
@@ -111,7 +111,7 @@ def equation_32_fixed_clusters(
     second: Fraction = PLACE,
     momentum: Fraction = Q[0 : Fraction(9, 10) : 10],
 ) -> Sides:
-    """As long as no client changes its cluster, clients' momentum and server's momentum give the same models.
+    """As long as no client changes its cluster, clients' momentum and server's momentum lead to the same models.
 
     Hypotheses
         Option I has full participation, and C_p^(t+1) = C_p^t for all p. Each u_i is the mean momentum of the cluster

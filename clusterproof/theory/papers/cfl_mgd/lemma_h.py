@@ -99,7 +99,7 @@ def per_step_region(
     """Without noise, the contraction in a round fails exactly if beta > (1 - sqrt(l_p))^2.
 
     Hypotheses
-        The hypotheses of ``cfl-mgd/per-step-contraction``, with L among the eigenvalues of cluster p.
+        The hypotheses of ``cfl-mgd/per-step-contraction`` hold, with L among the eigenvalues of cluster p.
 
     Statement
         For every kappa, some reachable round has ||chi_p^(t+1) - chi*_p|| > ||chi_p^t - chi*_p|| iff beta > (1 -

@@ -120,7 +120,7 @@ def model_averaging_drift(
     momentum: Momentum,
     local_steps: Annotated[int, integers(2, 7)],
 ) -> dict[str, Sides | Excluded]:
-    """Local steps move the limit of option II away from the optimum, and momentum multiplies this drift.
+    """Under option II, local steps move the limit away from the optimum, and momentum increases this drift.
 
     Hypotheses
         The hypotheses of ``cfl-mgd/model-averaging-recursion`` hold, H >= 2, and rho(M) < 1.
@@ -321,7 +321,7 @@ def model_averaging_rate(
     """The error of model averaging is of the order 1 / T.
 
     Hypotheses
-        The clients are L-smooth and strongly convex with the same minimiser; eta = 1/L, beta is in [0, 1), and there
+        The clients are L-smooth and strongly convex with the same minimiser, eta = 1/L, beta is in [0, 1), and there
         are H local steps.
 
     Statement

@@ -96,7 +96,7 @@ def theorem_1(
 def weaker_conclusion(
     share: Fraction = SHARE, root_of_kappa: Fraction = ROOT, separation: Fraction = SEPARATION
 ) -> Sides:
-    """The bound rho is at least 8 (L/mu)^(3/2) times the largest distance at the start."""
+    """The bound rho is at least 8 (L/mu)^(3/2) times the largest initial distance."""
     rho = conclusion(share, root_of_kappa, C_4 * share)
     return at_least(rho, start=8 * root_of_kappa**3 * separation / (4 * root_of_kappa))
 

@@ -147,17 +147,17 @@ def one_term(case: EveryPair, stream: Stream) -> Sides | Expectation:
 
         ||a||^2 + ||M||^2 - ||G||^2 - ||G - X||^2 = ||a - y||^2 / 2 + ||X||^2 / 2 + 2 <X, y>.
 
-        Let g_s be the gradients of h_i at the local steps, with g_0 = M, and w+ the last point. Convexity gives <X,
-        y> >= 0 for T = 1 and for quadratics, where X and y are M times commuting positive semidefinite matrices; for
-        T = 2 the right-hand side is at least 0. So the sum of ||G||^2 over rounds 1 to K is at most the sum of
-        ||M||^2 over rounds 0 to K, and each round decreases L_rho by at least ||M||^2 / (p A). In all other cases, y
-        = g_T + rho (w - w+) with <X, w - w+> >= 0, and the right-hand side is at least -2 ||g_T||^2. This is at least
+        Let g_s be the gradients of h_i at the local steps, with g_0 = M, and w+ the last point. By convexity, <X, y>
+        >= 0 for T = 1 and for quadratics, where X and y are M times commuting positive semidefinite matrices; for T =
+        2 the right-hand side is at least 0. So the sum of ||G||^2 over rounds 1 to K is at most the sum of ||M||^2
+        over rounds 0 to K, and each round decreases L_rho by at least ||M||^2 / (p A). In all other cases, y = g_T +
+        rho (w - w+) with <X, w - w+> >= 0, and the right-hand side is at least -2 ||g_T||^2. This is at least
         -(||g_1||^2 + ... + ||g_{T-1}||^2) and at least -(2 / T)(||g_0||^2 + ... + ||g_{T-1}||^2), because the norms
         of these gradients never increase. Each step decreases L_rho by at least alpha (1 - alpha L_h / 2) ||g_s||^2.
         The note "FPFC's theorem, repaired" has the details.
 
     Source
-        Ours; this is ``fpfc/repaired-models`` without one term.
+        Ours. This is ``fpfc/repaired-models`` without the term B.
     """
     setting, measured = case[0], averages(case, stream)
     suppose_every_pair(setting)
@@ -309,7 +309,7 @@ LargeAugmentation = Annotated[Case, drawn(draw_large_augmentation, write=write_s
 
 
 def suppose_large_augmentation(setting: Constants) -> None:
-    """Suppose the claim's hypotheses on a setting; the losses of a quadratic mixture are convex."""
+    """Suppose the claim's hypotheses on a setting, except convexity, which all quadratic losses satisfy."""
     suppose_the_hypotheses(setting)
     suppose("rho >= 8 L_g", setting.largely_augmented)
 

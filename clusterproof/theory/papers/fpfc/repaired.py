@@ -313,7 +313,7 @@ def repaired_duals(clients: int = participation.CLIENTS, rounds: int = participa
     """The mean of E||grad_v L_0||^2 is at most C_2 D_0 / (P K).
 
     Hypotheses
-        The hypotheses of ``fpfc/repaired-models``.
+        The hypotheses of ``fpfc/repaired-models`` hold.
 
     Statement
         The statement is the title, with the paper's C_2. The paper omits the factor 1 / P for partial participation.

@@ -94,7 +94,7 @@ def repaired_proof(case: Random, stream: Stream) -> dict[str, Sides]:
     """Every step in the proof of the repaired theorem is true.
 
     Hypotheses
-        The hypotheses of ``fpfc/repaired-models``, on every run.
+        The hypotheses of ``fpfc/repaired-models`` hold.
 
     Statement
         1. The T local steps lower L_rho by at least (1 - (1 - z)^(2T)) / (2 L_h) times the participants' sum of

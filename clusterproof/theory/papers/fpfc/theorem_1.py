@@ -293,9 +293,9 @@ def theorem_1_models(
         The statement is the title, for the mean over K rounds, with C_1 = (1 / p) [6 (r^2 L_h^2 + rho^2) / (rho - L_f
         - 2 r L_h) + 12 rho^3 / (rho^2 - L_g rho - 2 L_g^2)] . Here L_h = L_f + rho and L_g = max(lambda / xi, 1 / (a
         - 1)). L_0 is defined in ``fpfc/theorem-1-duals``, and c in ``fpfc/conditions``. The number r is (c^(-T/2) -
-        1)^-1 or c^(T/2), and the check takes the larger bound of the two. The check knows the root c^(T/2) only up to
-        an interval of fractions: the hypotheses hold at both ends, and the bound is the largest for all r of the
-        interval. F(w^0) replaces F(w^0) - F*, or 0 does if C_1 is negative, which makes the bound larger, as well.
+        1)^-1 or c^(T/2), and the check takes the larger bound of the two. The check encloses the root c^(T/2) between
+        two fractions. The hypotheses must hold at both ends, and the check takes the largest bound for all r between
+        the ends. F(w^0) replaces F(w^0) - F*, or 0 does if C_1 is negative, which makes the bound larger, as well.
 
     Source
         Yu et al. (2023), Theorem 1, a reading. The text has "T_i > 2 log 2 / log c", "rho > max{L_f / (1 - 2c), 2

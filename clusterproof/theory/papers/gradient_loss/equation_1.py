@@ -57,8 +57,8 @@ def equation_1(
 
     Hypotheses
         The similarity has the descent sign, no gradient is 0, and lambda is in [0.1, 0.5], as in Fig. 4. The printed
-        sign of (3) corresponds to moves with the opposite sign. The dimension is one, and the mini-batch has ``rows``
-        copies of the sample x = 1, y = 0.
+        sign of (3) is the same as the descent sign with model changes of the opposite sign. The dimension is one, and
+        the mini-batch has ``rows`` copies of the sample x = 1, y = 0.
 
     Statement
         The maximiser of lambda S_ik - (1 - lambda) L_ik is the same on the mini-batch and on its copies.

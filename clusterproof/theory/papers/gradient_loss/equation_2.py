@@ -144,9 +144,9 @@ def equations_4_7(
     """In a round, every client chooses a model and takes one gradient step, and the server averages each cluster.
 
     Hypotheses
-        The mean loss replaces the sum in (1). M_k contains the clients that chose cluster k in this round, and a
-        cluster without clients keeps its model. S = 0 in the first round and if (3) is 0 / 0. Ties go to the smallest
-        index, and alpha <= 1/L.
+        The mean loss replaces the sum in (1). M_k contains the clients that chose cluster k in this round, and the
+        model of a cluster without clients does not change. S = 0 in the first round and if (3) is 0 / 0. Ties go to
+        the smallest index, and alpha <= 1/L.
 
     Statement
         s_i = argmax_k (lambda S_ik - (1 - lambda) L_ik); w_i = w_(s_i) - alpha grad L_(i s_i);

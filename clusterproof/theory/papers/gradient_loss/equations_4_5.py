@@ -1,4 +1,4 @@
-"""Claims on (4) and (5), on (2) and (3) in the first round, and on (7); ``equation_2.py`` has (4) to (7) together."""
+"""Claims on (4) and (5), on (2) and (3) in the first round, and on (7)."""
 
 from __future__ import annotations
 

@@ -49,7 +49,7 @@ class Setting:
     rows
         Number of samples of a mini-batch.
     noise
-        Standard deviation of the noise; the separation is 1.
+        Standard deviation of the noise. The separation is 1.
     """
 
     distance: float
@@ -78,7 +78,7 @@ class Setting:
     def rounds(
         self, weight: float, seed: int, replicates: int
     ) -> Iterator[tuple[RegressionMixture, MovingState]]:
-        """Yield the task, and the state after each round of GL-CFL with this weight; the weight 0 gives IFCA.
+        """Yield the task, and the state after each round of GL-CFL with this weight. With weight 0, GL-CFL is IFCA.
 
         GL-CFL has the descent sign, the mean loss, and pinning when a cluster is empty.
         """
@@ -269,8 +269,8 @@ def reduction_ceiling(
     """The reduction of iterations is at most 1 - 2 / T for a baseline that needs T iterations.
 
     Hypotheses
-        S = 0 in the first iteration, because no model has moved. The baseline has the same data and initial models. T
-        is the first iteration with purity at least 0.9, counted from 1.
+        S = 0 in the first iteration, because no model has changed. The baseline has the same data and initial models.
+        T is the first iteration with purity at least 0.9, counted from 1.
 
     Statement
         The first iteration is the same as the baseline's, so T_new >= min(2, T_IFCA). For T_IFCA >= 2 the reduction is
@@ -356,7 +356,7 @@ def cost_of_an_iteration(clusters: Annotated[int, integers(1, 8, upwards=True)])
         already computed.
 
     Statement
-        GL-CFL needs K forward and K backward passes, K + 2 K forward passes in total; the baseline needs K forward
+        GL-CFL needs K forward and K backward passes, K + 2 K forward passes in total. The baseline needs K forward
         passes and one backward pass, K + 2 in total. So T iterations cost less than T_IFCA iterations of the baseline
         only where T / T_IFCA < (K + 2) / (3 K). This is 1/2 for K = 4 and tends to 1/3 as K grows.
 
@@ -383,7 +383,8 @@ def fewer_passes(stream: Stream, replicates: Replicates) -> Frequency:
     """Clients of GL-CFL need no more passes for purity 0.9 than clients of IFCA.
 
     Hypotheses
-        The hypotheses of ``gradient-loss/sooner``; passes are counted as in ``gradient-loss/cost-of-an-iteration``.
+        The hypotheses of ``gradient-loss/sooner`` hold. Passes are counted as in
+        ``gradient-loss/cost-of-an-iteration``.
 
     Statement
         P(12 T > 6 T_IFCA) <= 1/2.
@@ -455,7 +456,7 @@ def training_loss_in_passes(stream: Stream, replicates: Replicates) -> Frequency
     """After the same number of passes, the training loss is lower than the baseline's training loss.
 
     Hypotheses
-        The hypotheses of ``gradient-loss/training-loss``; passes are counted as in
+        The hypotheses of ``gradient-loss/training-loss`` hold. Passes are counted as in
         ``gradient-loss/cost-of-an-iteration``.
 
     Statement

@@ -160,7 +160,7 @@ def monotone_in_basin(stream: Stream, replicates: Replicates, clusters: int = CL
     """Within the papers' radius, more separation or less noise makes success more probable.
 
     Hypotheses
-        The hypotheses of ``ifca/certain-in-basin``, with any Delta and s.
+        The hypotheses of ``ifca/certain-in-basin`` hold, with any Delta and s.
 
     Statement
         For P = 2 and 4, P(success) does not decrease as Delta increases with s = 1, or as s decreases with Delta = 2.
@@ -240,7 +240,7 @@ def cfl_mgd_in_basin(
         P(some client is in a wrong cluster after 60 rounds) <= 0.05 for each beta.
 
     Source
-        Zhao et al. (2023), Assumption 4 with (3); compare ``ifca/certain-in-basin``.
+        Zhao et al. (2023), Assumption 4 with (3). Compare ``ifca/certain-in-basin``.
     """
     algorithm = CFLMGD(step_size=1.0, momentum=float(momentum))
     return fails(algorithm, Cell(8.0, 1.0, clusters=clusters), stream, replicates)

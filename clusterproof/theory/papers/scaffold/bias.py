@@ -131,7 +131,7 @@ def bias(curvature: Curvature, local_steps: LocalSteps) -> Sides:
         is only tested.
 
     Hypotheses
-        All clients have one loss f_i = f in one dimension and take part in every round with H >= 2 local steps; eta_g =
+        All clients have one loss f_i = f in one dimension and take part in every round with H >= 2 local steps. eta_g =
         1. Gradients have independent additive noise of variance sigma^2 = 1. The claim is to first order in tau =
         f'''(x*). a = f''(x*) > 0 is ``curvature``.
 
@@ -197,7 +197,7 @@ def bias_ratio(local_steps: LocalSteps, fresh: Annotated[int, integers(1, 5, upw
         FedAvg has a bias of order gamma, but SCAFFOLD does not.
 
     Hypotheses
-        All clients have one loss f_i = f in one dimension and take part in every round with H >= 2 local steps; eta_g =
+        All clients have one loss f_i = f in one dimension and take part in every round with H >= 2 local steps. eta_g =
         1. Gradients have independent additive noise of variance sigma^2 = 1. The claim is to first order in tau =
         f'''(x*). a = f''(x*) > 0 cancels.
     """
@@ -239,7 +239,7 @@ def bias_larger(
         a >= 1/2 and every H >= 2, with the formula for b in ``scaffold/bias``. We only test this formula.
 
     Hypotheses
-        All clients have one loss f_i = f in one dimension and take part in every round with H >= 2 local steps; eta_g =
+        All clients have one loss f_i = f in one dimension and take part in every round with H >= 2 local steps. eta_g =
         1. Gradients have independent additive noise of variance sigma^2 = 1. The claim is to first order in tau =
         f'''(x*). a = f''(x*) > 0 is ``curvature``, gamma a ``length``, and r = 1 - gamma a.
     """

@@ -178,8 +178,8 @@ AtLeastTwo = Annotated[Any, rationals(2, 4, 1, upwards=True)]
 def star(local_steps: AtLeastTwo, m: Share, smooth: Share, average: Share, used: Share) -> Sides:
     """The sum of sigma_n^2 / (2b - 1) is at most p^(2K) - sigma_K^2, for K >= 2 and eta L K in [m, 1].
 
-    S_K / K is at most 1 - m / 4, because p^K = 1 - m S_K / K >= (1 - m / 2)^2 (``average`` is the share of this bound).
-    The sum of sigma_n^2 is at most (1 - 1/K) S_K (``used`` is the share of this bound).
+    The average S_K / K is at most 1 - m / 4, because p^K = 1 - m S_K / K >= (1 - m / 2)^2. The sum of sigma_n^2 is at
+    most (1 - 1/K) S_K. ``average`` and ``used`` are the actual values divided by these bounds.
     """
     pace, mean_power = m + (1 - m) * smooth, (1 - m / 4) * average
     squared_shares = (1 - 1 / local_steps) * local_steps * mean_power * used

@@ -112,8 +112,8 @@ def elbow_below_chord(
         the same distance. So for z >= 3 winners, the elbow is 1 only for a regular simplex, and it is never z.
 
     Source
-        Ours on Zhang and Qiao (2024), Algorithm 1, line 14 and (6). Equality can occur. So for the winners that most
-        clearly form z clusters, the corners of a regular simplex, the elbow returns one cluster.
+        Ours, about Zhang and Qiao (2024), Algorithm 1, line 14 and (6). Equality can occur. So for the winners that
+        most clearly form z clusters, the corners of a regular simplex, the elbow returns one cluster.
 
     Proof
         Put each of k - 1 random points in a cluster of its own, and all other points in one cluster. The sum of
@@ -192,7 +192,7 @@ def guarded_count(stream: Stream, replicates: Replicates) -> Frequency:
         winners, has the largest mean cosine silhouette. It is 1 if this silhouette is below 0.25.
 
     Source
-        Ours on Zhang and Qiao (2024), Algorithm 1, line 14. The rule may merge clusters whose updates have a large
+        Ours, about Zhang and Qiao (2024), Algorithm 1, line 14. The rule may merge clusters whose updates have a large
         cosine, so the threshold 0.25 does not suit every task. The claim needs scikit-learn, the extra ``cluster``.
         This count replaces the elbow, which never returns z and hardly ever returns 1, see
         ``sofl/elbow-below-chord``.

@@ -27,7 +27,7 @@ def equation_10(
 
     Hypotheses
         eta g is in (0, 1]. The neuron and the sample are not zero, and do not have opposite directions. In (14) and
-        (15), the number of clusters is given, and an empty cluster keeps its centre.
+        (15), the number of clusters is given, and the centre of an empty cluster does not change.
 
     Statement
         The updated neuron is nu' = nu + eta g (gamma - nu).

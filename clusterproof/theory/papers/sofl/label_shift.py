@@ -19,7 +19,7 @@ def ceiling(shifts: Sequence[int], weights: Sequence[Fraction], classes: int) ->
     shifts
         Label shift of each client or cluster, taken modulo ``classes``.
     weights
-        Weight of each shift in the mean accuracy; the weights sum to 1.
+        Weight of each shift in the mean accuracy. The weights sum to 1.
     classes
         Number of labels.
     """

@@ -29,7 +29,7 @@ def points_at(length: int) -> list[Point]:
 
 
 def least_distortion(points: list[Point], *, one_direction: bool) -> Fraction:
-    """Return the smallest sum of squared distances from two neurons; ``one_direction`` gives two samples one winner."""
+    """Return the smallest sum of squared distances from two neurons, optionally with one winner for the first two."""
     two = [labels for labels in partitions(len(points)) if max(labels) < 2]
     return min(within_sum(points, each) for each in two if each[0] == each[1] or not one_direction)
 
@@ -172,12 +172,12 @@ def initialisation(stream: Stream, replicates: Replicates) -> Frequency:
 
 @initialisation.line("k-means", replicates=60)
 def initialisation_of_k_means(stream: Stream, replicates: Replicates) -> Frequency:
-    """Check the baseline: two initialisations of k-means give the same partition with probability at most 0.6."""
+    """Check the baseline: two initialisations of k-means lead to the same partition with probability at most 0.6."""
     return probability(~pairs_that_differ(by_k_means, stream, replicates), at_most=0.6)
 
 
 def pairs_that_differ(how: Clustering, stream: np.random.Generator, replicates: int) -> np.ndarray:
-    """Return whether two initialisations on the same updates give different partitions, (replicates,)."""
+    """Return whether two initialisations on the same updates lead to different partitions, (replicates,)."""
     differences = []
     for _ in range(replicates):
         data = updates_of_clients(stream)

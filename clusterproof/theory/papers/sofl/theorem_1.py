@@ -201,7 +201,7 @@ def theorem_1_robbins_monro(
     """With a Robbins-Monro rate and a radius that tends to 0, the neurons converge to the means of their cells.
 
     Hypotheses
-        Cells do not change; eta(t) = eta_0 / (1 + t / 60), sigma(t) = sigma_0 / (1 + t / 60), 60 eta_0 P(X_c) >= 1.
+        Cells do not change, eta(t) = eta_0 / (1 + t / 60), sigma(t) = sigma_0 / (1 + t / 60), 60 eta_0 P(X_c) >= 1.
 
     Statement
         E||w_c - m_c||^2 = O(1 / t): it is at most 60 eta_0 v / t plus a term for the initial error. Here v is the
@@ -213,7 +213,7 @@ def theorem_1_robbins_monro(
 
     Proof
         g decreases faster than any power of t. When g is negligible, the bias tends to 0, because sum eta = infinity.
-        For the winner, E||w - m||^2 changes by -2 eta P E||w - m||^2 + eta^2 P v; with eta = c / t the solution is c v
+        For the winner, E||w - m||^2 changes by -2 eta P E||w - m||^2 + eta^2 P v. For eta = c / t the solution is c v
         / ((2 - 1 / (c P)) t) to first order, at most c v / t for c P >= 1.
     """
     row, eta = clustered_row(stream, float(spread)), 0.1

@@ -108,8 +108,8 @@ def frozen_cell_variance(
         any mean and variance of the cell.
 
     Source
-        Ours on Zhang and Qiao (2024), Theorem 1 and (10). The claim is an identity. For SoFL's final rate eta_0 / 3 =
-        1/30, eta / (2 - eta) is 1/59.
+        Ours, about Zhang and Qiao (2024), Theorem 1 and (10). The claim is an identity. For SoFL's final rate eta_0 /
+        3 = 1/30, eta / (2 - eta) is 1/59.
 
     Proof
         w(n) is a weighted sum of independent samples with the weights eta (1 - eta)^k. So its variance is the sum of
@@ -175,13 +175,13 @@ def mean_field(neurons: int = ROW) -> dict[str, Sides]:
         The update is the mean of (10) with a constant radius sigma > 0; x is uniform on [0, 1], and neurons are sorted.
 
     Statement
-        At the fixed point w_j = sum_k g_jk P_k m_k / sum_k g_jk P_k the distance is at most |w_j - m_j| <= (sum_(k !=
-        j) g_jk P_k / sum_k g_jk P_k) max_k |m_k - m_j|, which is O(exp(-1 / 2 sigma^2)); at sigma = 0 it is zero. As
-        sigma increases, the mean error does not decrease. Here g_jk = exp(-(j - k)^2 / 2 sigma^2), and P_k and m_k
-        are the cells' probabilities and means.
+        At the fixed point w_j = sum_k g_jk P_k m_k / sum_k g_jk P_k, |w_j - m_j| <= (sum_(k != j) g_jk P_k / sum_k
+        g_jk P_k) max_k |m_k - m_j|, which is O(exp(-1 / 2 sigma^2)). For sigma = 0 it is zero. As sigma increases,
+        the mean error does not decrease. Here g_jk = exp(-(j - k)^2 / 2 sigma^2), and P_k and m_k are the cells'
+        probabilities and means.
 
     Source
-        Ours on Zhang and Qiao (2024), Theorem 1, (10) and (11). SoFL's schedule ends with sigma = 1/2, so that
+        Ours, about Zhang and Qiao (2024), Theorem 1, (10) and (11). SoFL's schedule ends with sigma = 1/2, so that
         neighbours still have the weight exp(-2) = 0.135.
 
     Proof

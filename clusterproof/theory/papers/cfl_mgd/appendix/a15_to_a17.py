@@ -79,7 +79,7 @@ def exceeded_across(
     Parameters
     ----------
     law, clients, foreign, failure
-        See ``exceeded_displacement``; no loss depends on the orthogonal directions.
+        See ``exceeded_displacement``. No loss depends on the orthogonal directions.
     noise
         Root of the total variance of the gradient in the orthogonal directions.
     directions
@@ -138,7 +138,7 @@ def false_members(
     foreign: int = CROWD,
     level: Fraction = among(Fraction(1, 2), Fraction(1, 10), Fraction(9, 10), Fraction(99, 100)),
 ) -> dict[str, Sides]:
-    """Few clients are misassigned to cluster 1, and they move model 1 by at most the sum of the two terms in (36).
+    """Few clients are misassigned to cluster 1, and they change model 1 by at most the sum of the two terms in (36).
 
     Hypotheses
         Assumptions 1-4 hold in the round, where sigma^2 is the variance of the loss at the compared models. For

@@ -63,8 +63,8 @@ def own_momentum(run: ScalarRun) -> dict[str, Sides | Excluded]:
 
     Statement
         T_3 = (beta eta / m) sum_(C_1) u_i^t is at most the noise of the past gradients, plus |C_1 n C*_1| times the
-        present gradient. Here u_i^t is the buffer with which round t starts, after line 15 of the previous round. The
-        lines use S_i = sum_(k < t) beta^(t-1-k) g_i^k, e_k = grad phi^1(chi_1^k) and C = C_1 n C*_1.
+        present gradient. Here u_i^t is the buffer before round t, after line 15 of the previous round. The lines use
+        S_i = sum_(k < t) beta^(t-1-k) g_i^k, e_k = grad phi^1(chi_1^k) and C = C_1 n C*_1.
 
     Lines
         (A18)
@@ -96,7 +96,7 @@ def own_momentum(run: ScalarRun) -> dict[str, Sides | Excluded]:
         (A23)
             The first expression is at most the last. (A24) takes the square root, and (A25) applies Markov's
             inequality to the root. False: the bias sum_k beta^(t-1-k) e_k - e_t remains, which is (1 / (1 - beta) -
-            1) e_t if the iterates do not move.
+            1) e_t if the iterates do not change.
         (A23), with noise
             (A23) along the errors 0.4 * 0.8^k of scalar regressions, where the right side is not 0.
 

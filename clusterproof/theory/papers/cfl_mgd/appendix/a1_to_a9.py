@@ -35,7 +35,7 @@ OF_CLIENTS: Any = sequences(ANY, lambda clients: clients)
 
 @dataclass(frozen=True)
 class ScalarRun:
-    """Option I as printed, in round ``round``; phi^1 = (chi - 1)^2 / 2, phi^2 = (chi + 1)^2 / 2, eta = 1 / L = 1.
+    """A run of printed option I with phi^1 = (chi - 1)^2 / 2, phi^2 = (chi + 1)^2 / 2 and eta = 1 / L = 1.
 
     Attributes
     ----------
@@ -111,7 +111,7 @@ class ScalarRun:
 
     @property
     def buffers(self) -> list[Fraction]:
-        """Buffers u_i^t of the clients at the start of round t, after line 15."""
+        """Buffers u_i^t of the clients before round t, after line 15 of the previous round."""
         return self.rounds.buffers[self.round]
 
     @property
@@ -303,7 +303,7 @@ def a7_step(one: Shares) -> dict[str, Sides]:
 
     Lines
         (at least, printed)
-            h >= p / (4 L). Elsewhere in the paper, p is the index of a cluster; (A7) itself has l.
+            h >= p / (4 L). Elsewhere in the paper, p is the index of a cluster, and (A7) has l.
         (at least)
             h >= l / (4 L), which (A7) uses. We read p as l. Equality occurs for l_1 = l.
         (at most)

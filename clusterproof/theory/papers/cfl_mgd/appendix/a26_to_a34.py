@@ -56,8 +56,8 @@ def momentum_of_a_round(run: ScalarRun) -> dict[str, Sides | Excluded]:
             has no unit.
         (A28)
             T_3p = sum over C_1 n C*_p of S_i = sum over C_1 n C*_p of (S_i - grad phi_p(chi_1)) + |C_1 n C*_p| grad
-            phi_p(chi_1), S_i = sum_(k < t) beta^(t-1-k) g_i^k; here p = 2. The next line, T_32 = (beta eta / m) sum_(p
-            >= 2) T_3p, is (A21).
+            phi_p(chi_1), where S_i = sum_(k < t) beta^(t-1-k) g_i^k. Here p = 2. The next line of the paper, T_32 =
+            (beta eta / m) sum_(p >= 2) T_3p, is (A21).
         (A34)
             (38) holds with probability at least 1 - lambda_2 - lambda_3 - P lambda_4 - 2 exp(-clm). This line repeats
             the mistake of (A27), and is false for every c_4: with l_1 = 1 - l the left side of round 1 tends to beta

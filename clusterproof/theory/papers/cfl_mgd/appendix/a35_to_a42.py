@@ -21,7 +21,7 @@ SHARE = Q[Fraction(1, 10**6) : Fraction(1, 2) : 10]
 SEPARATION = Q[0:2:4]
 """The separation Delta of the optima."""
 PART = Q[0:1:4]
-"""A share of the radius, or of the largest floor that (A38) allows."""
+"""A share of the radius, or of the largest rho_0 that (A38) allows."""
 
 
 @claim(

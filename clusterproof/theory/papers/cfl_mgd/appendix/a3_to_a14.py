@@ -126,7 +126,7 @@ def false_member_norms(one: Round) -> tuple[np.ndarray, np.ndarray, float]:
 def false_members(
     task: ExtremeTask, level: Level, place: Place, stream: Stream, replicates: Replicates
 ) -> dict[str, Sides | Excluded]:
-    """Misassigned clients move model 1 by at most 3 L eta times their share, plus noise.
+    """Misassigned clients change model 1 by at most 3 L eta times their share, plus noise.
 
     Hypotheses
         The hypotheses of (A10) hold. Batches are independent of each other and of the choice of clusters, and

@@ -78,13 +78,13 @@ def record(
     Parameters
     ----------
     task
-        A mixture, or a ``RecordedTask``-like object with the attribute ``drawn``.
+        A mixture, or a task with the attribute ``drawn`` of ``RecordedTask``.
     algorithm
         The algorithm, with ``momentum_owner="client"``.
     rounds
         Number of rounds T, at least 1.
     initial
-        Starting models, (P, d) or (replicates, P, d).
+        Initial models, (P, d) or (replicates, P, d).
     seed
         Seed of the run.
     """
@@ -163,7 +163,7 @@ Place = Annotated[str, among("random", "apart", "towards", "optima")]
 
 
 def basin_models(task: Mixture, stream: np.random.Generator, place: str = "random") -> np.ndarray:
-    """Return models in the paper's basin, (P, d); half of the random models are on the boundary."""
+    """Return models in the paper's basin, (P, d). Half of the random models are on its boundary."""
     if place == "optima":
         return task.optima
     if place == "random":
@@ -182,7 +182,7 @@ Level = Annotated[Fraction, among(*map(Fraction, ("1/10", "1/2", "9/10", "2/5"))
 
 @dataclass(frozen=True)
 class Round:
-    """Replicates of one round of option I from given models; the paper's cluster 1 has index 0.
+    """Replicates of one round of option I from given models, where the paper's cluster 1 has index 0.
 
     Attributes
     ----------

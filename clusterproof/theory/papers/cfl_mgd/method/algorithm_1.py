@@ -43,7 +43,7 @@ def algorithm_line_3_participation(
 
     Statement
         Line 3 draws M_t, line 8 uses u_i^(t-1) and g_i^(t-1), and line 15 divides the sum over M_t by m. The claim
-        compares the first move of two models at distance 1/2 from their optima, for both divisors.
+        compares the first changes of two models at distance 1/2 from their optima, for both divisors.
 
     Source
         Zhao et al. (2023), Algorithm 1, lines 3, 8 and 15. A client that was absent in the previous round has no
@@ -165,8 +165,8 @@ def algorithm_rounds_and_samples(rows: int = Z[1000:3000]) -> dict[str, Sides]:
         n' = n / 2T and T = (8L / l mu) log(Delta / 2 rho), where rho is a function of n'.
 
     Source
-        Zhao et al. (2023), Section 5 and Theorem 1. The formula for T need not give an integer, and T and n' are
-        defined by each other. In our reading T and n' are independent inputs, and T is rounded up.
+        Zhao et al. (2023), Section 5 and Theorem 1. The value of the formula for T need not be an integer, and T and
+        n' are defined by each other. In our reading T and n' are independent inputs, and T is rounded up.
     """
     implied = [(rounds, implied_rounds(rounds, rows)) for rounds in range(1, 200)]
     rounded = sum(rounds == math.ceil(value) for rounds, value in implied)
@@ -291,7 +291,7 @@ def second_models(momentum: Fraction) -> list[Fraction]:
     places="after (6)",
 )
 def algorithm_line_15_momentum_of_switchers(momentum: Fraction = MOMENTUM) -> Sides:
-    """A client that changes its cluster keeps its momentum.
+    """A client that changes its cluster continues with its own momentum.
 
     Hypotheses
         Option I.
@@ -419,7 +419,7 @@ def division_by_clients(
 
     Statement
         chi_p - (eta/m) sum_(i in C_p) g_i = chi_p - eta l_p grad phi_p(chi_p). So step size eta with divisor m and
-        step size eta l_p with divisor |C_p| give the same run. Without momentum the number of rounds to a given
+        step size eta l_p with divisor |C_p| lead to the same run. Without momentum the number of rounds to a given
         accuracy is proportional to 1 / l_p.
 
     Source
@@ -445,7 +445,8 @@ CONDITION_NUMBER, TOLERANCE = 10.0, 1e-6
 def rounds_to_tolerance(clusters: int, normalisation: str, most: int) -> int:
     """Count the rounds without momentum until every error is at most 10^-6 of its initial value, up to ``most`` + 1.
 
-    The task has ``clusters`` equal clusters. At the start, each model is displaced along the flattest direction.
+    The task has ``clusters`` equal clusters. Each initial model is displaced from its optimum along the flattest
+    direction.
     """
     spectrum = np.diag([1 / CONDITION_NUMBER, 1.0])
     centers = np.arange(clusters)[:, None] * np.array([0.0, 4.0])

@@ -231,7 +231,7 @@ def equation_10_line_16(
     """Option II runs H local steps from the cluster's mean model and momentum, and then averages both.
 
     Hypotheses
-        All clients take part, and an empty cluster keeps its model and momentum.
+        All clients take part. The model and the momentum of an empty cluster do not change.
 
     Statement
         Set chi_i^0 = chi_p and u_i^0 = u_p, and run H steps of (4). Then chi_p and u_p become the means of chi_i^H

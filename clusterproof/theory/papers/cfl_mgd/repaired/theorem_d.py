@@ -240,7 +240,7 @@ def covariance(task: SmallTask, rounds: Rounds, stream: Stream) -> dict[str, Sid
 def domination(
     clients: Clients, exceeded: Exceeded, most: Share, a: Share, b: Share, c: Share, d: Share
 ) -> Sides:
-    """Step D8: the number of wrong choices exceeds a count with at most the probability that Bin(n, pi) exceeds it."""
+    """Step D8: the number of wrong independent choices is stochastically dominated by Bin(n, pi)."""
     suppose("the count can be exceeded", exceeded < clients)
     chances = [most * share for share in (a, b, c, d)[:clients]]
     return at_most(_exceeds(chances, exceeded), binomial=_exceeds([most] * clients, exceeded))
