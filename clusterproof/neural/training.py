@@ -315,7 +315,10 @@ def divergence(losses: Sequence[float | None], classes: int) -> list[str]:
 
 
 def _start(seed: int, run: Assembly) -> Checkpoint:
-    """Draw the initial models. For equal seeds, all algorithms have the same models, participants and samples."""
+    """Draw the initial models.
+
+    For equal seeds, all algorithms have the same initial models, participants and samples.
+    """
     algorithm, task, guard = run.algorithm, run.task, run.guard
     randomness = Randomness.from_seed(seed, "image")
     models = algorithm.draw_models(task, (), randomness)

@@ -48,11 +48,11 @@ class Claim(Generic[P, R]):
     label
         The place of the claim in the paper.
     source
-        The source of the claim: ``printed``, ``reading`` or ``ours``, as for ``claim``. A line can have a source of its
-        own.
+        The source of the claim: ``printed``, ``reading`` or ``ours``, as for ``claim``. A line can override this
+        source.
     error_kind
-        What a counterexample shows: a ``false statement``, a ``misprint``, or ``wording``. A line can have another
-        kind.
+        What a counterexample shows: a ``false statement``, a ``misprint``, or ``wording``. A line can override this
+        kind of error.
     title, text
         First line of the docstring, and the text below it.
     statements

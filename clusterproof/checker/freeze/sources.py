@@ -251,7 +251,7 @@ class Writer(ast.NodeTransformer):
         return self.function(node, "")
 
     def function(self, node: Any, name: str) -> Any:
-        """Convert a function, with a new name; its defaults belong to the outer scope."""
+        """Convert a function to source code under a new name; convert its default values in the outer scope."""
         own = node.args
         own.defaults = [self.visit(each) for each in own.defaults]
         own.kw_defaults = [each and self.visit(each) for each in own.kw_defaults]

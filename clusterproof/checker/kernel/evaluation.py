@@ -128,8 +128,8 @@ class Evaluation:
         Largest number of symbols in use at the same time.
     own
         Objects that may change inside code that runs an unknown number of times (possibly never): the lists,
-        dictionaries and generators created in this code, indexed by identity. In all other code it is None, and every
-        object may change.
+        dictionaries and generators created in this code, indexed by identity. In all other code, ``own`` is None, and
+        every object may change.
     """
 
     now: Context = field(default_factory=Context)

@@ -32,7 +32,7 @@ class Abstract:
         raise Refused("whether symbols are equal is not decided: state it as a hypothesis, or as a line")
 
     def is_zero(self) -> Any:
-        """Return the fact that the number is 0."""
+        """Return the statement that the number is 0, as a ``Fact``."""
         raise Refused("an equation of values that are no numbers")
 
     def differs(self) -> bool:
@@ -40,7 +40,7 @@ class Abstract:
         raise Refused("!= of symbols is no hypothesis: state <, <=, == or their like")
 
     def exact(self) -> int | Fraction:
-        """Raise an error, because a symbol has no value; in an export, numbers with a formula also have a value."""
+        """Raise an error, because a symbol has no value; the export of proofs overrides this method."""
         raise Refused("a symbol stands where a number must be, such as a number of rounds")
 
     def __abs__(self) -> Any:

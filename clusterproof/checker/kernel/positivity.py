@@ -4,8 +4,9 @@ The module uses three theorems.
 
 *Bernstein's test* (S. Bernstein, 1915): substitute x = (low + high s) / (1 + s), which maps s >= 0 onto low <= x <
 high, and multiply by (1 + s)^degree > 0. If no coefficient is negative, the polynomial is nonnegative on this range,
-and by continuity also at high. An end may be a quotient of polynomials in earlier symbols whose denominator has a sign
-on the box; all terms are multiplied by this denominator. If the range has no upper end, substitute x = low + s.
+and by continuity also at high. An end may be a quotient of polynomials in earlier symbols whose denominator has one
+strict sign on the box; all terms are multiplied by this denominator. If the range has no upper end, substitute x = low
++ s.
 
 *LDL'*: a symmetric matrix is positive semidefinite if and only if elimination without pivoting meets no negative pivot,
 and no zero pivot with a nonzero row.
@@ -99,8 +100,8 @@ def on_box(p: Polynomial, box: Sequence[Ends]) -> tuple[Polynomial, list[set[int
 def is_nonnegative(p: Polynomial, box: Sequence[Ends], *, strictly: bool = False) -> bool:
     """Return whether the coefficients prove that a polynomial is >= 0 on a box (or > 0, if ``strictly``).
 
-    The polynomial is positive if the coefficients of all corners are positive. At each point of the box, ends included,
-    one of these coefficients contributes.
+    The polynomial is positive if the coefficients of all corners are positive. At each point of the box, including its
+    boundary, at least one term with such a coefficient is positive.
     """
     found = on_box(p, box)
     if found is None or any(numerator < 0 for numerator in found[0].numerators.values()):

@@ -131,7 +131,7 @@ class Quotient(Abstract):
         return found
 
     def is_zero(self) -> Fact:
-        """Return the fact that the quotient is 0."""
+        """Return the statement that the quotient is 0, as a ``Fact``."""
         return Fact(self, equation=True)
 
 

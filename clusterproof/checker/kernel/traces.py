@@ -107,7 +107,7 @@ class Trace(World):
         return Form(self, {pair: value for pair, value in total.items() if not is_zero(value)})
 
     def is_zero(self, point: Point) -> Fact:
-        """Return the fact that a point is 0."""
+        """Return the statement that a point is 0, as a ``Fact``."""
         return Fact(point, equation=True)
 
     def decide(self, form: Form, strict: bool) -> bool | None:

@@ -125,7 +125,7 @@ class Form(Linear):
         return Fact(self - other, strict=True)
 
     def is_zero(self) -> Fact:
-        """Return the fact that the number is 0."""
+        """Return the statement that the number is 0, as a ``Fact``."""
         return Fact(self, equation=True)
 
     def decide(self, *, strict: bool, equation: bool) -> bool | None:
@@ -294,5 +294,5 @@ class World(ABC):
         raise Refused("a symbol stands where a number must be")
 
     def decide(self, form: Form, strict: bool) -> bool | None:
-        """Raise an error, because only a trace has forms."""
+        """Raise an error, because a comparison can depend on functions only on a trace."""
         raise Refused("a comparison of another world")

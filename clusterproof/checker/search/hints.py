@@ -14,9 +14,9 @@ no multipliers and are not counted. A hint has one of two forms:
   number of previous rounds (only for a part ``round``), then the numeric states of the loop.
 
 Conditions have the same names as in evidence. ``0:1,2:0`` is condition 0 on points 1 and 2 of function 0; points are
-numbered in the order in which the claim requests them. ``0:1:0`` is condition 0 on point 1 alone. ``hypothesis 0`` is
-the first hypothesis or branch condition about functions. ``squares`` have the format that ``require_multipliers``
-describes, with quotients that a function returns.
+numbered in the order in which the claim requests them. ``0:1:0`` is condition 0 on point 1 of function 0 alone.
+``hypothesis 0`` is the first hypothesis or branch condition about functions. ``squares`` have the format that
+``require_multipliers`` describes, with quotients that a function returns.
 """
 
 from __future__ import annotations

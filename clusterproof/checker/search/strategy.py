@@ -103,7 +103,7 @@ def search(
     *,
     frozen: Frozen | None = None,
 ) -> Tried:
-    """Evaluate a statement at its examples, and at all or at random instances, up to a number of evaluations.
+    """Evaluate a statement at its examples, then at all instances or random ones, up to a number of evaluations.
 
     Parameters
     ----------
