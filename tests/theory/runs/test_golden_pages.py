@@ -47,11 +47,7 @@ SETTINGS = {
         "--task logistic --rounds 10 --replicates 5",
         "--rounds 0",
         "--participation 0.5 --replicates 20 --rounds 20",
-        "--momentum 0.9",
-        "--samples 30",
-        "--replicates 1 --rounds 20",
         "--task quadratic --spread 0",
-        "--clusters 1 --replicates 30",
     ],
     "cfl": [
         "--linkage complete --spread 0.5",
@@ -69,10 +65,8 @@ SETTINGS = {
         "--task regression --rounds 10 --replicates 3",
         "--step-size 2.5 --rounds 20",
         "--condition-number 1",
-        "--participation 0.5",
         "--task noisy-quadratic",
         "--task logistic",
-        "--step-size 2.5",
     ],
     "fedbcd": [
         "--variant separate --pull 0.5",
@@ -101,10 +95,6 @@ SETTINGS = {
         "--rounds 0",
         "--task logistic --rounds 5",
         "--pair-rule both --participation 0.5 --rounds 5",
-        "--participation 0.5",
-        "--augmentation 3",
-        "--replicates 20 --rounds 50",
-        "--start own",
     ],
     "gradient-loss": [
         "--replicates 3",
@@ -113,15 +103,12 @@ SETTINGS = {
         "--task quadratic --empty-cluster when-empty --clusters 4 --rounds 10 --seed 2",
         "--data fixed --rounds 5",
         "--rounds 0",
-        "--replicates 3 --rounds 4",
     ],
     "ifca": [
         "--data population --replicates 3 --rounds 30",
         "--data population --step-size 1.5 --rounds 10",
         "--clusters 4 --rounds 10 --replicates 30 --samples 20 --separation 0.3 --clients 20",
         "--task log-cosh --rounds 10",
-        "--samples 30",
-        "--clusters 2",
         "--participation 0.5 --replicates 20",
         "--task quadratic",
     ],
@@ -161,7 +148,6 @@ SETTINGS = {
         "--schedule robbins-monro --clusters 1",
         "--task regression --rounds 30",
         "--rounds 5",
-        "--rounds 3",
     ],
 }
 """Further settings of each algorithm, in which its theorems say other things."""
