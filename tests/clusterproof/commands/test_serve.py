@@ -181,7 +181,9 @@ def test_a_session_of_twenty_calls_of_which_five_are_wrong(tmp_path: Path) -> No
 
 
 @pytest.mark.slow(reason="proves a lemma")
-def test_the_session_of_the_page_is_answered_as_the_page_says(tmp_path: Path) -> None:
+def test_the_session_of_the_page_is_answered_as_the_page_says(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
     page = (ROOT / "docs/how-to/agent.md").read_text(encoding="utf-8")
     steps = re.findall(r"```python\n(.*?)```\n\n```text\n(.*?)\n```", page, flags=re.DOTALL)
     (false, wrong, right), printed = zip(*steps, strict=True)
@@ -196,6 +198,9 @@ def test_the_session_of_the_page_is_answered_as_the_page_says(tmp_path: Path) ->
         assert [answer.is_error for answer in answers] == [False, True, False]
 
     session(visit, tmp_path)
+    monkeypatch.chdir(tmp_path)
+    assert main(["check", "contraction.py", "--replay", "--evidence", "evidence"]) == 0
+    assert "evidence for 1 line: 1 certified" in capsys.readouterr().out
 
 
 BUSY = """
