@@ -423,5 +423,5 @@ def resolve_clusters(clusters: int | None, task: Task) -> int:
     count = task.clusters if clusters is None else clusters
     if count > task.clients:
         rule = f"must be at most the number of clients ({task.clients})"
-        raise InvalidArgument("clusters", count, rule, "lower the number of clusters or add clients")
+        raise InvalidArgument("clusters", count, rule, "use fewer clusters or more clients")
     return count

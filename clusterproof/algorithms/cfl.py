@@ -163,7 +163,7 @@ class CFL(Algorithm[RecursiveState]):
         elif small is not large:
             missing = "mean_threshold" if small is None else "client_threshold"
             rule = "must be given with the other threshold"
-            raise InvalidArgument(missing, None, rule, "give both or neither")
+            raise InvalidArgument(missing, None, rule, "give both thresholds or neither")
 
     def model_count(self, task: Task) -> int:
         """Return 1, because all clients start from one model."""

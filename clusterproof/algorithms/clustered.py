@@ -149,7 +149,7 @@ class CFLMGD(Algorithm[MomentumState]):
                     argument,
                     getattr(self, argument),
                     f"does not apply with averaging = {self.averaging!r}",
-                    "leave it out or choose the other averaging",
+                    "leave the argument out, or choose the other averaging",
                 )
 
     def model_count(self, task: Task) -> int:

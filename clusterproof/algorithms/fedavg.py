@@ -67,7 +67,10 @@ class FedAvg(MethodAlgorithm[State]):
         check_server_step_size(self.server_step_size)
         if not isinstance(self.reshuffle, bool):
             raise InvalidArgument(
-                "reshuffle", self.reshuffle, "must be True or False", "leave it out to get False"
+                "reshuffle",
+                self.reshuffle,
+                "must be True or False",
+                "write reshuffle=True or reshuffle=False",
             )
 
 

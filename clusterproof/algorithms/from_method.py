@@ -150,7 +150,12 @@ def check_client_memory(models: Array, clients: int) -> None:
             f"needs a state of {size / 2**30:.3g} GiB, one vector of {models.shape[-1]} numbers per client, "
             f"which must be at most half of the memory of {present / 2**30:.3g} GiB"
         )
-        raise InvalidArgument("clients", clients, rule, "use fewer clients, a smaller model or fedavg")
+        raise InvalidArgument(
+            "clients",
+            clients,
+            rule,
+            "use fewer clients, a smaller model, or fedavg, which stores no vectors of clients",
+        )
 
 
 def _bytes_per_number(models: Array) -> int:

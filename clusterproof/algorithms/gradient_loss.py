@@ -119,7 +119,7 @@ class GradientLoss(Algorithm[MovingState]):
                 "empty_cluster",
                 self.empty_cluster,
                 f"assigns one participant to each of {count} clusters, and only {participants} take part",
-                "raise participation or use 'never'",
+                "use a larger participation, or empty_cluster='never'",
             )
         self._samples(task)
         return count
@@ -201,8 +201,8 @@ class GradientLoss(Algorithm[MovingState]):
             raise InvalidArgument(
                 "loss_reduction",
                 "sum",
-                "needs a task that has a number of samples",
-                "use 'mean' on this task",
+                "needs a task with an attribute samples",
+                "use loss_reduction='mean' on this task",
             )
         return samples
 

@@ -95,7 +95,7 @@ class Penalty(ABC):
                 augmentation,
                 f"must be greater than 1 / (concavity - 1) = {self.weakest_augmentation:.6g}, below which the "
                 "proximal step has two minima",
-                "raise the augmentation or the concavity",
+                "use a larger augmentation or concavity",
             )
 
     def prox(self, points: Array, augmentation: float) -> Array:
@@ -249,7 +249,7 @@ class SmoothedSCAD(SCAD):
                 self.smoothing,
                 f"must be below strength = {self.strength:g}: at this length SCAD is no longer linear, and the "
                 "smoothed penalty would jump",
-                "lower it; FPFC's public code uses 0.001",
+                "use a smaller smoothing; FPFC's public code uses 0.001",
             )
 
     @property

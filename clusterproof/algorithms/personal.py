@@ -316,7 +316,7 @@ class FedBCD(MethodAlgorithm[BlockState]):
                     argument,
                     getattr(self, argument),
                     f"does not apply with variant = {self.variant!r}",
-                    "leave it out or choose the other variant",
+                    "leave the argument out, or choose the other variant",
                 )
         if self.proximal is not None:
             check_proximal(self.proximal)

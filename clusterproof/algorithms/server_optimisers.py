@@ -97,7 +97,7 @@ class FedAvgM(MethodAlgorithm[BufferState]):
         check_number("momentum", self.momentum, at_least=0, below=1, remedy="0.9 is common")
         if not isinstance(self.nesterov, bool):
             raise InvalidArgument(
-                "nesterov", self.nesterov, "must be True or False", "leave it out for False"
+                "nesterov", self.nesterov, "must be True or False", "write nesterov=True or nesterov=False"
             )
 
 

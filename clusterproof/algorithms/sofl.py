@@ -157,11 +157,14 @@ class SoFL(Algorithm[DoubleState]):
         check_weighting(self.weighting)
         if self.proximal and self.method != "fedprox":
             raise InvalidArgument(
-                "proximal", self.proximal, f"does not apply with method = {self.method!r}", "choose 'fedprox'"
+                "proximal",
+                self.proximal,
+                f"does not apply with method = {self.method!r}",
+                "use method='fedprox'",
             )
         if self.trigger == "stationary" and self.participation < 1:
             rule = "needs every client's update in each round, and participation is below 1"
-            raise InvalidArgument("trigger", self.trigger, rule, "use 'round' or full participation")
+            raise InvalidArgument("trigger", self.trigger, rule, "use trigger='round', or participation=1")
 
     def model_count(self, task: Task) -> int:
         """Return 1, because all clients start from one model."""

@@ -108,7 +108,7 @@ def _draw(
     raise InvalidArgument(
         "least_share",
         starts.least_share,
-        f"was not reached for every model in any of {MOST_DRAWS} draws of the start",
+        f"was not reached for every model in any of {MOST_DRAWS} draws of initial models",
         "lower it",
     )
 

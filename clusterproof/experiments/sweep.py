@@ -45,7 +45,7 @@ MOST_RUNS = 1_000_000
 def _errors(trace: Trace, done: int) -> np.ndarray:
     """Return the errors after the given number of rounds, (R, P)."""
     if trace.errors is None:
-        raise InvalidArgument("measure", "error", "needs a task with known optima", "choose another")
+        raise InvalidArgument("measure", "error", "needs a task with known optima", "choose another measure")
     return np.atleast_2d(trace.errors[done])
 
 
@@ -268,7 +268,7 @@ def _training_run(sweep: Sweep, chosen: Mapping[str, Any], seed: int, code: Coll
             "replicates",
             sweep.replicates,
             "must be left out for training, which repeats runs with seeds",
-            "give more seeds",
+            "use more seeds instead",
         )
     for section in DEFAULTS:
         _check_choice(section, str(chosen.get(section, "")), code)

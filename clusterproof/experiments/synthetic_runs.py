@@ -137,7 +137,7 @@ def make_task(name: str, options: Mapping[str, Any], seed: int) -> Mixture:
     numbers = {key: value for key, value in arguments.items() if isinstance(value, float)}
     extreme = max(numbers, key=lambda key: abs(np.log(abs(numbers[key]) + 1e-320)), default="task")
     rule = f"is too extreme for a {name} task in double precision ({reason})"
-    raise InvalidArgument(extreme, numbers.get(extreme, name), rule, "choose a value nearer to 1")
+    raise InvalidArgument(extreme, numbers.get(extreme, name), rule, "use a value nearer to 1")
 
 
 def make_algorithm(name: str, options: Mapping[str, Any], task: Mixture) -> Algorithm[Any]:
@@ -280,7 +280,7 @@ def check_memory(
             largest,
             sizes[largest],
             f"needs at least {needed / 2**30:.3g} GiB of memory; this machine has {present / 2**30:.3g}",
-            "lower it or another of rounds, replicates, clients, clusters and dimension",
+            "use a smaller value, or fewer rounds, replicates, clients, clusters or dimensions",
         )
 
 

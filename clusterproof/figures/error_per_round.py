@@ -175,7 +175,7 @@ class ErrorPerRound(Illustration):
             found.setdefault(label.removeprefix("algorithm = "), settings)
         if not 1 <= len(found) <= len(style.LOOKS):
             rule = f"must make 1 to {len(style.LOOKS)} runs, and these values make {len(found)}"
-            raise InvalidArgument(", ".join(lists), ..., rule, "give fewer values")
+            raise InvalidArgument(", ".join(lists), ..., rule, "give fewer values in these lists")
         return found
 
     def compute(self) -> dict[str, Page]:

@@ -87,7 +87,7 @@ def run_figure(trace: Trace, *others: Trace, bounds: Mapping[str, ArrayLike] | N
         check_instance("others", one, Trace, "give runs, that is, results of run(...)")
         if one.errors is None:
             raise InvalidArgument(
-                "trace", one, "must record the distances to the optima", "choose a task with known optima"
+                "trace", one, "must contain the distances to the optima", "choose a task with known optima"
             )
         errors.append(np.reshape(one.errors, (one.rounds + 1, -1, one.errors.shape[-1])))
     if any(one.labels.max() > 0 for one in traces):  # with a single cluster, there is only one optimum

@@ -115,7 +115,7 @@ class Appearance:
         if width is not None and not (isinstance(width, int | float) and NARROWEST <= width <= WIDEST):
             rule = f"must lie between {NARROWEST:g} and {WIDEST:g} centimetres"
             raise InvalidArgument(
-                "width", width, rule, "a column of text is 8.5 wide, the text of a page 14 to 18"
+                "width", width, rule, "for a column of text use 8.5, for the width of a page 14 to 18"
             )
         if not isinstance(self.title, str | None):
             raise InvalidArgument("title", self.title, "must be a string", "write it in quotes")
@@ -389,7 +389,7 @@ def _finished(figure: Figure) -> Figure:
         figure.suptitle(look.title, x=0.01, ha="left")
     if look.labels and not figure.legends:
         rule = "must name curves, and this figure has no curves with names"
-        raise InvalidArgument("labels", list(look.labels), rule, "leave them out")
+        raise InvalidArgument("labels", list(look.labels), rule, "leave labels out")
     for _ in range(2):  # the numbers at the axes depend on the first pass of the layout
         if layout := figure.get_layout_engine():
             layout.execute(figure)

@@ -25,8 +25,8 @@ class AnyNumber:
     average
         Function that returns the mean of a value over the clients.
     count
-        A method divides sums over the clients by their number. Here sums are means and this number is 1, so that the
-        quotient is the same.
+        A method divides sums over the clients by their number. Here sums are replaced by means, and this number by 1,
+        which leads to the same quotient.
     """
 
     client: Any

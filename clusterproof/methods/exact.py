@@ -179,7 +179,7 @@ class ExactClients:
     count
         Number of all clients (N).
     weights
-        Weights p_i in a mean, with sum 1; None stands for equal weights.
+        Weights p_i in a mean, with sum 1, or None for equal weights.
     """
 
     participants: Any
@@ -269,7 +269,7 @@ def exact_clients(
     steps
         Number of local steps of each participant (K_i).
     weights
-        Weights p_i in a mean, with sum 1; None stands for equal weights.
+        Weights p_i in a mean, with sum 1, or None for equal weights.
     count
         Number of all clients (N). If None, all clients take part.
     losses, products

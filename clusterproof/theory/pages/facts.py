@@ -308,7 +308,7 @@ class Law:
         First round in which the run differs from the path, and the distance in this round. If there is no such round,
         the largest distance.
     coins, heads
-        Number of coins that the models determine, and number of these coins that lead to communication.
+        Number of coin tosses that the models reveal, and number of these tosses that lead to communication.
     reason
         Why there is no comparison, if all hypotheses are satisfied.
     unmet

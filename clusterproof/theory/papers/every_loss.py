@@ -226,7 +226,7 @@ def proxskip_every_loss(
 
     Statement
         E Psi+ <= rate Psi for every rate of at least (1 - gamma mu)^2 and 1 - p^2, with Psi = mean ||x_i - x*||^2 +
-        (gamma / p)^2 mean ||h_i - grad f_i(x*)||^2, . The number N of clients and the x_i are arbitrary, the sum of
+        (gamma / p)^2 mean ||h_i - grad f_i(x*)||^2. The number N of clients and the x_i are arbitrary, the sum of
         the h_i is 0, 0 < gamma <= 2 / (L + mu), 0 < p <= 1 and mu < L.
 
     Source

@@ -5,8 +5,9 @@ inner product is mean <x_i, y_i>. F belongs to the class of the clients' losses,
 The vectors of all clients together are one point of the product space. A vector of the server is a point with equal
 components. Each point is the sum of its mean over clients and its deviation, and deviations are orthogonal to all
 means. So a claim on a round quantifies over all functions of the class, and over all orthogonal decompositions of the
-gradients into means and deviations. If the claim is true, the bound holds for any number of clients. N >= 2 enters
-only through theta = (N - S) / (S (N - 1)), the share of the variance that remains when S of N clients are sampled.
+gradients into means and deviations. If the claim is true, the bound holds for any number of clients. The bound
+depends on N >= 2 only through theta = (N - S) / (S (N - 1)), the share of the variance that remains if S of N clients
+are sampled.
 
 All vectors are differences from x* in units of the step size, (x - x*) / eta. So L becomes eta L, and eta becomes 1
 (for FedProx, eta = 1 / m).

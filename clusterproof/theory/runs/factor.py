@@ -28,7 +28,7 @@ class MeasuredFactor:
     Attributes
     ----------
     rounds
-        Last round tau of the rounds 0 to tau over which the factor is measured. For tau below 5, ``value`` is None.
+        The last round tau. The factor is measured over the rounds 0, ..., tau. For tau below 5, ``value`` is None.
     value
         ((M_tau - N^2) / M_0)^(1 / 2 tau), where M_t is the mean of ||e_t||^2, and N^2 estimates the contribution of
         noise to M_tau. It is the larger of F^2 and the variance of e_tau over the runs. The value is None if there is

@@ -121,7 +121,7 @@ class CorrectedRun(MethodRun):
 
 
 SIGNIFICANCE = 1e-6
-"""Significance of the test for the share of heads: the largest probability that correct coins fail the test."""
+"""Significance of the test for the share of heads: the probability of rejecting correct coin tosses."""
 
 LARGEST_SQUARE = 400
 """Largest number of rows in the matrix of second moments for which we compute this matrix."""
@@ -132,15 +132,15 @@ class RunOfCoins(OneModelRun):
 
     @cached_property
     def law(self) -> Path:
-        """The comparison of the run with ProxSkip's exact path for the same coin flips."""
+        """The comparison of the run with ProxSkip's exact models for the same coin tosses."""
         return law_of_coins(self) if self.random is None else Path("not compared", unmet=self.random)
 
 
 def law_of_coins(of: OneModelRun) -> Path:
-    """Compare the runs with ProxSkip's exact path, for the coin flips that explain the models of the runs best.
+    """Compare the runs with ProxSkip's exact models, for the coin tosses that explain the models of the runs best.
 
-    The mean model after a round does not depend on the coin of this round, but the mean after the next round does.
-    Clients with the same loss have the same state.
+    The mean model after a round does not depend on the coin toss of this round, but the mean model after the next
+    round does. Clients with the same loss have the same state.
     """
     step, p = of.algorithm.step_size, of.algorithm.probability
     _, first, counts = np.unique(of.kinds, return_index=True, return_counts=True)

@@ -62,7 +62,8 @@ class Path:
         First round in which the run differs from the path, and the distance in this round. If there is no such round,
         the largest distance.
     coins, heads
-        Number of ProxSkip's coins that the models determine, and number of these coins that lead to communication.
+        Number of ProxSkip's coin tosses that the models reveal, and number of these tosses that lead to
+        communication.
     unmet
         The hypothesis that is not satisfied, so that the path is unknown.
     diverges

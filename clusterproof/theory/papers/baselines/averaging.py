@@ -19,7 +19,7 @@ TOLERANCE = 1e-10
 """Largest allowed distance between the last state of a run and the closed form of its fixed point."""
 
 STILL = 1e-14
-"""Largest change of a state's arrays in a round, relative to their size, at which a run counts as converged."""
+"""A run counts as converged if the relative change of its state's arrays in a round is at most this number."""
 
 LONGEST = 20000
 """Largest number of rounds of a run."""
@@ -371,7 +371,7 @@ def fedbcd(
     local_steps: int = Z[1:8],
     server: Fraction = among(Fraction(1), Fraction(1, 2)),
 ) -> Sides:
-    """Penalised FedBCD has the fixed point of exact FedProx, for any number of local steps and any server step.
+    """Penalised FedBCD has the fixed point of exact FedProx, for all numbers of local steps and server step sizes.
 
     Hypotheses
         The hypotheses of ``baselines/fedprox`` hold. Clients continue from their own models in the next round. The step

@@ -275,7 +275,7 @@ def equations_19_and_20(
         (17), and A = (M^(t+2) - 1) / (M - 1) in (19), A = M^(T+3) / (M - 1) in (20).
 
     Proved for
-        t = 0, ..., 11, where any number of at least 0 stands for the first term.
+        t = 0, ..., 11, where the first term is replaced by an arbitrary number of at least 0.
 
     Source
         Zhao et al. (2023), (19), and (20), "the upper bound of the rate of convergence". Both bound eps_0, not eps_T.

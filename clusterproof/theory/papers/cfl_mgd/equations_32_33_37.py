@@ -118,7 +118,7 @@ def equation_32_fixed_clusters(
         (line 15), or the client's own momentum (A19).
 
     Statement
-        The statement is (32).
+        Equation (32) holds.
 
     Source
         Ours, based on Zhao et al. (2023), (32).

@@ -71,7 +71,7 @@ def fails(proportion: float, momentum: float) -> bool:
 def resonant(proportion: float, momentum: float) -> bool:
     """Return whether the phase of an underdamped recursion is nearly periodic, so that it may miss an arc.
 
-    With cos(theta) = (1 + beta - l_p) / (2 q), q = sqrt(beta), the phase of e_t advances by theta modulo pi. The
+    Let cos(theta) = (1 + beta - l_p) / (2 q) with q = sqrt(beta). The phase of e_t advances by theta modulo pi. The
     contraction fails if the phase is in an arc whose length is a share w of pi. By the three-distance theorem,
     HORIZON phases can miss the arc only if ||k theta / pi|| < 1 / HORIZON for some k <= 2 / w.
     """

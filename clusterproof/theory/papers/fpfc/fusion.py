@@ -207,7 +207,7 @@ def bipartition(stream: Stream, clients: int = Z[2:9]) -> Sides:
         on CFL.
 
     Statement
-        The statement is the title. The smallest cosine in a maximum spanning tree equals the largest cosine across
+        The title states the claim. The smallest cosine in a maximum spanning tree equals the largest cosine across
         the best cut.
 
     Proof

@@ -135,7 +135,7 @@ def one_term(case: EveryPair, stream: Stream) -> Sides | Expectation:
         every round: all clients take part, or ``pair_rule`` is "all".
 
     Statement
-        The statement is the title, with A = 2 L_h / (p (1 - (1 - alpha L_h)^(2T))). The bound does not contain the
+        The title states the claim, with A = 2 L_h / (p (1 - (1 - alpha L_h)^(2T))). The bound does not contain the
         term B of ``fpfc/repaired-models``. If the losses are not quadratic and T >= 3, the smaller of A_1 = 2 /
         (alpha p (2 - alpha L_h)) and A + 2 A_1 / T replaces A.
 
@@ -330,7 +330,7 @@ def one_term_large_augmentation(case: LargeAugmentation, stream: Stream) -> Side
         the same probability, and rho >= 8 L_g.
 
     Statement
-        The statement is the title, with A_1 = 2 / (alpha p (2 - alpha L_h)). This is the constant A of
+        The title states the claim, with A_1 = 2 / (alpha p (2 - alpha L_h)). This is the constant A of
         ``fpfc/repaired-models`` for one local step. The bound does not contain the term B, even if pairs wait for an
         update.
 
@@ -459,7 +459,7 @@ def one_term_waiting(
         ``share`` is alpha L_h. A pair waits if it is not updated in every round.
 
     Statement
-        The statement is the title, with A = 2 L_h / (p (1 - (1 - alpha L_h)^(2T))). The bound does not contain the
+        The title states the claim, with A = 2 L_h / (p (1 - (1 - alpha L_h)^(2T))). The bound does not contain the
         term B of ``fpfc/repaired-models``.
 
     Source

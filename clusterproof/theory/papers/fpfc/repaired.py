@@ -193,7 +193,7 @@ def repaired_models(case: Random, stream: Stream) -> Sides | Expectation:
         arbitrary.
 
     Statement
-        The statement is the title, with A = 2 L_h / (p (1 - (1 - alpha L_h)^(2T))), T = min T_i, B = 4 rho L_g^2 (m -
+        The title states the claim, with A = 2 L_h / (p (1 - (1 - alpha L_h)^(2T))), T = min T_i, B = 4 rho L_g^2 (m -
         1) / (m P den), D_0 = F(w^0) - F* + (m - 1) xi lambda / 4, den = rho^2 - L_g rho - 2 L_g^2, L_h = L_f + rho.
 
     Proof
@@ -270,7 +270,7 @@ def repaired_mapping(
         and xi = ``share`` lambda.
 
     Statement
-        The statement is the title: each of the m (m - 1) ordered pairs contributes at most (lambda xi / (lambda +
+        The title states the claim: each of the m (m - 1) ordered pairs contributes at most (lambda xi / (lambda +
         xi))^2. The statement does not imply convergence. It is true for every theta for which v is the gradient of
         the smoothed penalty, and depends only on the smoothing.
 
@@ -316,7 +316,7 @@ def repaired_duals(clients: int = participation.CLIENTS, rounds: int = participa
         The hypotheses of ``fpfc/repaired-models`` hold.
 
     Statement
-        The statement is the title, with the paper's C_2. The paper omits the factor 1 / P for partial participation.
+        The title states the claim, with the paper's C_2. The paper omits the factor 1 / P for partial participation.
 
     Proof
         As in ``fpfc/repaired-models``, the sum of ||d v||^2 is at most L_g^2 times the sum of ||d theta||^2, and each

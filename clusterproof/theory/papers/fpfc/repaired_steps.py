@@ -161,7 +161,7 @@ CURVATURES = [" ".join(each) for steps in range(1, 5) for each in product(FIVE, 
 
 @repaired_proof.line("1: scalar functions", evaluations=3120)
 def scalar_functions(curvatures: str = among(*CURVATURES), quarters: int = Z[1:4]) -> Sides:
-    """Check the steps on a scalar function, convex or not, with L_h = 1 and alpha = z, in ``quarters``.
+    """Check the steps on a scalar function, convex or not, with L_h = 1 and alpha = z = ``quarters`` / 4.
 
     For z <= 1 the points of the steps are in order, so each curvature is the second derivative of the function
     between two neighbouring points.

@@ -290,8 +290,8 @@ def theorem_1_models(
         1), L_-).
 
     Statement
-        The statement is the title, for the mean over K rounds, with C_1 = (1 / p) [6 (r^2 L_h^2 + rho^2) / (rho - L_f
-        - 2 r L_h) + 12 rho^3 / (rho^2 - L_g rho - 2 L_g^2)] . Here L_h = L_f + rho and L_g = max(lambda / xi, 1 / (a
+        The title states the claim, for the mean over K rounds, with C_1 = (1 / p) [6 (r^2 L_h^2 + rho^2) / (rho - L_f
+        - 2 r L_h) + 12 rho^3 / (rho^2 - L_g rho - 2 L_g^2)]. Here L_h = L_f + rho and L_g = max(lambda / xi, 1 / (a
         - 1)). L_0 is defined in ``fpfc/theorem-1-duals``, and c in ``fpfc/conditions``. The number r is (c^(-T/2) -
         1)^-1 or c^(T/2), and the check takes the larger bound of the two. The check encloses the root c^(T/2) between
         two fractions. The hypotheses must hold at both ends, and the check takes the largest bound for all r between
@@ -355,7 +355,7 @@ def theorem_1_mapping(
         The hypotheses of ``fpfc/theorem-1-models`` hold, and a > 2, as in the definition of SCAD (Fan and Li, 2001).
 
     Statement
-        The statement is the title, for G = theta - prox(theta + v) with the proximal map of unsmoothed SCAD and unit
+        The title states the claim, for G = theta - prox(theta + v) with the proximal map of unsmoothed SCAD and unit
         step size. Only this reading leads to the printed bound. The check has lambda, xi and a - 2 of at least 1/4.
 
     Proof that it says nothing
@@ -413,7 +413,7 @@ def theorem_1_duals(clients: int = Z[2:4], rounds: int = among(1000, 2000)) -> S
         and stay unchanged otherwise.
 
     Statement
-        The statement is the title, for the mean over K rounds and any participation probabilities, with C_2 = L_g^2 /
+        The title states the claim, for the mean over K rounds and any participation probabilities, with C_2 = L_g^2 /
         (m rho (rho^2 - L_g rho - 2 L_g^2)). L_0 is the augmented Lagrangian without its quadratic term. It contains
         the sum over ordered pairs, divided by 2m.
 

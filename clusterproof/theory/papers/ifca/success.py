@@ -82,7 +82,7 @@ def succeeds(algorithm: IFCA | CFLMGD, cell: Cell, replicates: int, seed: int) -
 ALGORITHM = IFCA(step_size=1.0)
 
 ALLOWED = 0.05
-"""Largest failure probability with which success still counts as certain."""
+"""Largest failure probability for which we call success certain."""
 
 NARROW = 8000
 """Number of runs that makes the interval narrow enough if the failure probability is near the allowed value."""

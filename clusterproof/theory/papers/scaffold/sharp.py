@@ -65,7 +65,7 @@ def certificates(
     """The multipliers in the proofs certify the rate (1 - eta mu)^(2K) exactly, for K up to 16.
 
     Statement
-        Psi+ <= (1 - eta mu)^(2K) Psi with Psi = ||x - x*||^2 + a mean ||c_i - c - g_i*||^2, . Here a = (K eta)^2 for
+        Psi+ <= (1 - eta mu)^(2K) Psi with Psi = ||x - x*||^2 + a mean ||c_i - c - g_i*||^2. Here a = (K eta)^2 for
         SCAFFOLD II, and a = (K eta)^2 / 3 for SCAFFOLD I. K is in {1, 2, 3, 4, 6, 8, 12, 16}, eta L K in {1, 1/2,
         1/10}, and L / mu in {1.01, 2, 10, 100}. The number of clients and the dimension are arbitrary.
 
