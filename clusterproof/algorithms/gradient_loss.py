@@ -201,7 +201,7 @@ class GradientLoss(Algorithm[MovingState]):
             raise InvalidArgument(
                 "loss_reduction",
                 "sum",
-                "needs a task with an attribute samples",
+                "needs a task with the attribute `samples`",
                 "use loss_reduction='mean' on this task",
             )
         return samples

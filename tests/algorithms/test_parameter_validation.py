@@ -180,7 +180,7 @@ OF_TASKS = [
         GradientLoss,
         {"loss_reduction": "sum"},
         QUADRATIC,
-        "loss_reduction is 'sum', but it needs a task that has a number",
+        "loss_reduction is 'sum', but it needs a task with the attribute",
     ),
     (GradientLoss, {}, Bare(), "task is 'Bare', but it must have `losses_and_gradients`"),
     (

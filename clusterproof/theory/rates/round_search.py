@@ -50,7 +50,7 @@ def prove_round(
     round_
         The round.
     distance, disagreement
-        D^2 and G , for which the bound should be as small as possible.
+        D^2 and G, for which the bound should be as small as possible.
     rate
         The rate. If None, it is the rate with the smallest bound.
     weight
