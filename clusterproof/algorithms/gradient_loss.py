@@ -42,9 +42,10 @@ class MovingState(State):
 
 @dataclass(frozen=True, kw_only=True)
 class GradientLoss(Algorithm[MovingState]):
-    """IFCA, but each client also compares its gradients with the last updates of the models.
+    """IFCA, but each client also compares its gradients with the last changes of the models.
 
-    Client i has one mini-batch with losses L_ik and gradients G_ik. With the last update D_k of model k, it computes::
+    Client i has one mini-batch with losses L_ik and gradients G_ik. With the last change D_k of model k, the client
+    computes::
 
         s_i = argmax_k  weight * S_ik - (1 - weight) * L_ik        w_i = w_{s_i} - step_size * G_{i s_i}
 
@@ -59,10 +60,12 @@ class GradientLoss(Algorithm[MovingState]):
     weight
         Weight of the similarity (lambda), in [0, 1]. With 0, this is IFCA with model averaging and one local step.
     similarity
-        ``"cosine"`` is the cosine of the angle between gradient and update; ``"euclidean"`` is the negative distance.
+        ``"cosine"`` is the cosine of the angle between gradient and model change. ``"euclidean"`` is the negative
+        distance.
     sign
         ``"descent"`` compares the gradient with -D_k / alpha, which is an average gradient: S = cos(-G, D) or -||G +
-        D / alpha||. ``"as-printed"`` uses S = cos(G, D) or -||G - D||; so that the true cluster has the lowest score.
+        D / alpha||. ``"as-printed"`` uses S = cos(G, D) or -||G - D||, for which the true cluster has the lowest
+        score.
     loss_reduction
         Reduction over the mini-batch: ``"mean"``, or ``"sum"`` as in (1). The sum affects only the score, in which
         the as-printed Euclidean distance uses the gradient of the sum. The gradient step always uses the mean.
@@ -83,7 +86,8 @@ class GradientLoss(Algorithm[MovingState]):
     Notes
     -----
     Lin, Chen, Yang, Wu and Liu (2023), (1)-(7) and Algorithm 1. The rule for empty clusters is in section II-C. In
-    the first round S = 0, so clients choose the smallest loss. The cosine is 0 if the gradient or the update is 0.
+    the first round S = 0, so clients choose the smallest loss. The cosine is 0 if the gradient or the model change is
+    0.
     """
 
     name: ClassVar[str] = "gradient-loss"

@@ -157,7 +157,7 @@ class TheoremA:
         Parameters
         ----------
         task, trace
-            The run.
+            The task and the run.
         failure_probability
             Probability that a replicate may break the bound. If None, it is 0.03.
 

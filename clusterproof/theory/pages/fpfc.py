@@ -24,7 +24,7 @@ from clusterproof.theory.runs.bound import FAILURE, bound
 from clusterproof.theory.runs.fpfc import FusionRun
 
 SETTLED = 0.1
-"""If the second half of the rounds contributes at most this share to a sum, the first rounds dominate the mean."""
+"""The first rounds dominate a mean if the second half of the rounds contributes at most this share to the sum."""
 
 MOST_STEPS = 1000
 """Largest number of local steps that the page proposes."""
@@ -57,7 +57,7 @@ OPTIONS = {
 def held(run: FusionRun, quantity: str, values: np.ndarray, bounds: np.ndarray) -> tuple[Outcome, int]:
     """Compare means over rounds of values (rounds + 1, R) with bounds (R,).
 
-    Return outcome and index of the nearest run.
+    The function returns the outcome, and the index of the run that is nearest to its bound.
     """
     means = values[1:].mean(axis=0)
     outside, nearest = int((~(means <= bounds * (1 + 1e-9))).sum()), int(np.argmax(means / bounds))
@@ -208,7 +208,7 @@ def _fall(values: np.ndarray) -> float | None:
 
 
 def _last_round(run: FusionRun) -> list[Told]:
-    """Return the last round's value if the first rounds dominate the mean, or how expectations are bounded."""
+    """Return a note on bounds of expectations, or on the last round if the first rounds dominate the mean."""
     if not run.sure:
         return [Told("bounds of expectations", {"times": round(1 / FAILURE), "failure": FAILURE})]
     values = run.series.models[1:]

@@ -116,8 +116,8 @@ def two_clusters(
     """At a stationary point the updates of two clusters have exactly opposite directions.
 
     Hypotheses
-        There are two clusters of any sizes and minimisers. All clients share one Hessian A, and FedAvg is at its fixed
-        point.
+        There are two clusters with arbitrary sizes and minimisers. All clients share one Hessian A, and FedAvg is at
+        its fixed point.
 
     Statement
         The cosine of two updates is -1 for clients in different clusters, and 1 for clients in the same cluster.

@@ -51,14 +51,14 @@ def lemma_2(
     """Every round multiplies the error by at most 1 - l mu / 8L, and adds at most rho_0.
 
     Hypotheses
-        Assumptions 1-5 hold (two or more clusters whose clients share their expected loss, new samples in every round).
-        Option I uses all clients and divides gradients by m, and eta = 1/L. The printed probability 1 - P lambda_5 is
-        positive: lambda_5 >= 4 exp(-clm) by (A36), so for two clusters 8 exp(-l m / 8) < 1, that is, 17 clients in the
-        smaller cluster.
+        Assumptions 1-5 hold: there are two or more clusters, all clients of a cluster have the same expected loss,
+        and every round draws new samples. Option I uses all clients and divides gradients by m, and eta = 1/L. The
+        printed probability 1 - P lambda_5 is positive: lambda_5 >= 4 exp(-clm) by (A36), so for two clusters 8 exp(-l
+        m / 8) < 1, that is, 17 clients in the smaller cluster.
 
     Statement
         With probability at least 1 - P lambda_5, for all p, ||chi_p^(t+1) - chi*_p|| <= (1 - l mu / 8L) ||chi_p^t -
-        chi*_p|| + rho_0, where l = min l_p. ``cfl-mgd/theorem-1`` writes rho_0 out; the appendix has c_4 = 1/4.
+        chi*_p|| + rho_0, where l = min l_p. ``cfl-mgd/theorem-1`` states rho_0 in full. The appendix has c_4 = 1/4.
 
     Lines
         every c_4

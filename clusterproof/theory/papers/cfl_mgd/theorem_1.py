@@ -51,12 +51,13 @@ def theorem_1(
     Hypotheses
         There are at least two clusters (Assumptions 1-5). All clients of a cluster have the same expected loss, with
         curvatures between mu and L, and draw new samples in every round. chi_p^t is the model of cluster p after t
-        rounds, and chi*_p its optimum. The optima are at least Delta apart. By Assumption 4, the model of cluster p
-        starts within (Delta/4) sqrt(mu/L) of chi*_p, and max ||chi*_p|| <~ 1, where <~ hides a constant. We read this
-        as max ||chi*_p|| <= 1, which the proof of (A10) uses. Then Delta <= 2, because points of the unit ball are at
-        most 2 apart. ``cfl-mgd/theorem-1-large-separation`` allows larger Delta. Option I (averaging of gradients) uses
-        all m clients and divides gradients by m; eta = 1/L. The paper's proof needs (A38), so the reading adds it:
-        rho_0 <= (l/32) (mu/L)^(3/2) Delta, where l is the share of the smallest cluster.
+        rounds, and chi*_p its optimum. The optima are at least Delta apart. By Assumption 4, the initial model of
+        cluster p is within (Delta/4) sqrt(mu/L) of chi*_p, and max ||chi*_p|| <~ 1, where <~ omits a constant. We
+        read the last condition as max ||chi*_p|| <= 1, which the proof of (A10) uses. Then Delta <= 2, because points
+        of the unit ball are at most 2 apart. ``cfl-mgd/theorem-1-large-separation`` allows larger Delta. Option I
+        (averaging of gradients) uses all m clients and divides gradients by m, and eta = 1/L. The paper's proof needs
+        (A38), so the reading adds it: rho_0 <= (l/32) (mu/L)^(3/2) Delta, where l is the share of the smallest
+        cluster.
 
     Statement
         With probability at least 1 - lambda, ||chi_p^T - chi*_p|| <= rho = (16 L/(mu l)) rho_0 for all p, where
@@ -64,23 +65,23 @@ def theorem_1(
                     + c_3 M v sqrt(l)/(lambda_3 L sqrt(m n'))
                     + (c_1 + c_5 beta) W/lambda_2
                     + (c_2/lambda_1 + c_6 M/lambda_4) R/sqrt(lambda_2)
-        with W = sigma^2/(mu^2 Delta^4 n'), R = v sigma sqrt(P)/(mu L Delta^2 n' sqrt(m)), M = beta/(1 - beta).
-        There are P clusters, a client draws n' samples, and beta is the momentum. sigma^2 and v^2 bound the variances
-        of a sample's loss and gradient. lambda_0, ..., lambda_4 are failure probabilities, and lambda is computed from
-        them. The appendix has c_4 = 1/4, and no summand is negative. So rho_0 is at least l/4: this is all that the
-        check uses.
+        with W = sigma^2/(mu^2 Delta^4 n'), R = v sigma sqrt(P)/(mu L Delta^2 n' sqrt(m)), M = beta/(1 - beta). There
+        are P clusters, a client draws n' samples, and beta is the momentum. sigma^2 and v^2 bound the variances of a
+        sample's loss and gradient. lambda_0, ..., lambda_4 are failure probabilities, and lambda is computed from
+        them. The appendix has c_4 = 1/4, and no summand is negative. So rho_0 is at least l/4. The check uses only
+        this fact.
 
     Proof
-        The theorem is vacuous, with (A38) and without it. With (A38), no instance remains: l/4 exceeds the largest
-        rho_0 that (A38) allows (line "(A38)"). Without (A38), the theorem adds nothing to its hypotheses: rho exceeds
-        the largest distance at which a model may start (line "conclusion"), and T is negative (line "rounds"). The
-        checked ranges have l >= 10^-6; share is l, separation is Delta, and root_of_kappa is sqrt(L/mu).
+        The theorem is vacuous, with (A38) and without it. With (A38), no instance satisfies the hypotheses: l/4
+        exceeds the largest rho_0 that (A38) allows (line "(A38)"). Without (A38), the hypotheses already imply the
+        conclusion: rho exceeds the largest initial distance (line "conclusion"), and T is negative (line "rounds").
+        The check uses l >= 10^-6. Here share is l, separation is Delta, and root_of_kappa is sqrt(L/mu).
 
     Source
         Zhao et al. (2023), Theorem 1 and Appendix B. The paper prints: "Suppose Assumptions 1-5 hold. We choose eta =
-        1/L, with a probability of at least 1 - lambda ... After T = (8L/(l mu)) log(Delta/(2 rho)) parallel iterations,
-        constants c_1, ..., c_6 > 0 exist, and we have for all p in [P]" the bound with rho = (16 L/(mu p)) rho_0. The
-        reading replaces p, the number of a cluster, by l, as (A42) in the appendix does.
+        1/L, with a probability of at least 1 - lambda ... After T = (8L/(l mu)) log(Delta/(2 rho)) parallel
+        iterations, constants c_1, ..., c_6 > 0 exist, and we have for all p in [P]" the bound with rho = (16 L/(mu
+        p)) rho_0. The reading replaces p, the index of a cluster, by l, as (A42) in the appendix does.
         ``cfl-mgd/theorem-1-small-constant`` treats other constants, because the theorem states only that constants
         exist.
     """

@@ -199,7 +199,7 @@ def bias_ratio(local_steps: LocalSteps, fresh: Annotated[int, integers(1, 5, upw
     Hypotheses
         All clients have one loss f_i = f in one dimension and take part in every round with H >= 2 local steps. eta_g =
         1. Gradients have independent additive noise of variance sigma^2 = 1. The claim is to first order in tau =
-        f'''(x*). a = f''(x*) > 0 cancels.
+        f'''(x*). The ratio does not depend on a = f''(x*) > 0.
     """
     sums = sums_of(Fraction(1), local_steps, without_a_step)
     variances = 0, control_variance(sums, local_steps), Fraction(1) / fresh

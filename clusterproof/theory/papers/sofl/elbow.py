@@ -192,9 +192,9 @@ def guarded_count(stream: Stream, replicates: Replicates) -> Frequency:
         winners, has the largest mean cosine silhouette. It is 1 if this silhouette is below 0.25.
 
     Source
-        Ours, about Zhang and Qiao (2024), Algorithm 1, line 14. The rule may merge clusters whose updates have a large
-        cosine, so the threshold 0.25 does not suit every task. The claim needs scikit-learn, the extra ``cluster``.
-        This count replaces the elbow, which never returns z and hardly ever returns 1, see
+        Ours, about Zhang and Qiao (2024), Algorithm 1, line 14. The rule may merge clusters whose updates have a
+        large cosine, so the threshold 0.25 does not suit every task. The claim needs scikit-learn, the extra
+        ``cluster``. This count replaces the elbow, which never returns z and almost never returns 1, see
         ``sofl/elbow-below-chord``.
     """
     wrong = []

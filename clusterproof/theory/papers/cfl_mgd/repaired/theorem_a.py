@@ -61,11 +61,11 @@ def theorem_a(place: Place, replicates: Replicates, stream: Stream) -> dict[str,
         Take binomial quantiles n_in and n_out at level delta_1 / 2TP, s^2 = (l_p m v_*^2 + n_in v_x^2) / (m^2 n'),
         tau^2 = l_p v_1^2 / (m n'), r_bar = r + C_1 eta L n_out / m < 1, b_bar = C_1 eta (n_in / m) L (D + B), R_t =
         r_bar^t C_0 ||e_0|| + b_bar (1 - r_bar^t) / (1 - r_bar), gamma = 1 if V is a squared norm and 1 - r_bar
-        otherwise, and x > 0 the root of x^2 = (P C_1^2 eta^2 / (gamma delta_2)) sum_(k<T) [s^2 + tau^2 (R_k + x)^2]. If
-        max_t R_t + x <= B, then with probability at least 1 - delta_1 - delta_2, for all t <= T and all p, ||chi_p^t -
-        chi*_p|| <= R_t + x; and with probability at least 1 - delta_1 - delta_2 - delta_3, for all p, ||chi_p^T -
-        chi*_p|| <= sqrt(P / delta_3) y_T, y_0 = C_0 ||e_0||, y_(t+1)^2 = (r_bar y_t + b_bar)^2 + C_1^2 eta^2 (s^2 +
-        tau^2 y_t^2).
+        otherwise, and x > 0 the root of x^2 = (P C_1^2 eta^2 / (gamma delta_2)) sum_(k<T) [s^2 + tau^2 (R_k + x)^2].
+        If max_t R_t + x <= B, then with probability at least 1 - delta_1 - delta_2, for all t <= T and all p,
+        ||chi_p^t - chi*_p|| <= R_t + x. With probability at least 1 - delta_1 - delta_2 - delta_3, for all p,
+        ||chi_p^T - chi*_p|| <= sqrt(P / delta_3) y_T, y_0 = C_0 ||e_0||, y_(t+1)^2 = (r_bar y_t + b_bar)^2 + C_1^2
+        eta^2 (s^2 + tau^2 y_t^2).
 
     Remarks
         The kernel does not prove this theorem. It certifies the rates in the theorem: ``heavy_ball_rate(...,
