@@ -3,6 +3,7 @@
 import ast
 import itertools
 import re
+import sys
 from pathlib import Path
 
 import pytest
@@ -56,6 +57,7 @@ def test_a_lesson_refutes_its_false_statement_and_its_sliders_give_what_its_plan
     """Its functions are those of the run, which keep what they have computed; it is converted in this process."""
     from marimo.__main__ import main as marimo
 
+    monkeypatch.setattr("marimo._cli.utils.stdout", sys.__stdout__)  # its own is that of the first test
     monkeypatch.setattr(
         lessons, "_marimo", lambda *words: marimo(["-q", *map(str, words)], standalone_mode=False)
     )
