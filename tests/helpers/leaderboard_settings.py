@@ -1,8 +1,11 @@
-"""The three settings of the published table of bounds, at L = zeta* = D = 1."""
+"""Settings of leaderboards, and claims of rates, that several tests use."""
 
 from __future__ import annotations
 
 from typing import Any
+
+from clusterproof.checker import Kind
+from clusterproof.theory.rates.outcome import ClaimsFile
 
 A: dict[str, Any] = {
     "smoothness": 1,
@@ -14,3 +17,12 @@ A: dict[str, Any] = {
 }
 B = {**A, "strong_convexity": "0.01", "local_steps": 8, "step_size": "1/128"}
 C = {**A, "sampling": "1/9"}
+
+
+def why_not(file: ClaimsFile) -> str:
+    """Return why the kernel does not certify all claims; empty if it does."""
+    return "; ".join(
+        f"{each.claim} is {each.verdict}: {each.reason}"
+        for each in file.verdicts()
+        if each.verdict is not Kind.CERTIFIED
+    )

@@ -181,8 +181,8 @@ def test_the_given_start_is_neither_changed_nor_aliased():
         ({"rounds": 1, "seed": -3}, "seed", "non-negative integer"),
         ({"rounds": 1, "seed": 0.5}, "seed", "non-negative integer"),
         ({"rounds": 1, "replicates": 0}, "replicates", "single run"),
-        ({"rounds": 1, "initial": np.zeros((3, 3))}, "initial", "one start for each"),
-        ({"rounds": 1, "initial": np.zeros((4, 2, 3))}, "initial", "one start for each"),
+        ({"rounds": 1, "initial": np.zeros((3, 3))}, "initial", "one initial model for each"),
+        ({"rounds": 1, "initial": np.zeros((4, 2, 3))}, "initial", "one initial model for each"),
         ({"rounds": 1, "initial": np.array([[0, 1, 2], [0, 1, np.inf]])}, "initial", "remove NaN"),
     ],
 )

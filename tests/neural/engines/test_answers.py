@@ -6,8 +6,7 @@ from functools import cache
 import numpy as np
 import pytest
 import torch
-from plain_training import drawn_batches
-from small_images import client_data, flat, load, module, plain_gradient, random_partition
+from small_images import client_data, drawn_batches, flat, load, module, plain_gradient, random_partition
 
 from clusterproof.common import InvalidArgument
 from clusterproof.neural.networks import CNN, MLP, ResNet20

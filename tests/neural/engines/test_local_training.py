@@ -5,8 +5,7 @@ import pytest
 import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from plain_training import drawn_batches, plain_training
-from small_images import random_partition
+from small_images import drawn_batches, plain_training, random_partition
 from tiers import examples
 from torch.utils._python_dispatch import TorchDispatchMode
 from torch.utils._pytree import tree_leaves

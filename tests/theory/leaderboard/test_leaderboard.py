@@ -12,8 +12,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from claims_of_rates import why_not
-from leaderboard_settings import A, B, C
+from leaderboard_settings import A, B, C, why_not
 
 from clusterproof import NoisyQuadraticMixture, QuadraticMixture
 from clusterproof.theory.leaderboard import Row, leaderboard, violations, worst_cases

@@ -4,9 +4,9 @@ from fractions import Fraction
 
 import numpy as np
 import pytest
-from claims_of_rates import why_not
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
+from leaderboard_settings import why_not
 from tiers import examples
 
 from clusterproof.common import InvalidArgument

@@ -7,7 +7,7 @@ from fractions import Fraction
 from typing import Any
 
 import pytest
-from claims_of_rates import why_not
+from leaderboard_settings import why_not
 
 from clusterproof.common import InvalidArgument
 from clusterproof.theory.rates import RoundRate, round_rate

@@ -8,7 +8,7 @@ from types import SimpleNamespace
 import clarabel
 import numpy as np
 import pytest
-from claims_of_rates import why_not
+from leaderboard_settings import why_not
 from tiers import slow_after
 
 from clusterproof.checker.search.semidefinite import minimum

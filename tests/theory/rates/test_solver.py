@@ -8,7 +8,7 @@ from typing import Any
 import clarabel
 import numpy as np
 import pytest
-from claims_of_rates import why_not
+from leaderboard_settings import why_not
 
 from clusterproof.theory.rates import HeavyBallRate, NoRate, heavy_ball_at, heavy_ball_rate
 from clusterproof.theory.rates.lyapunov_search import Search
