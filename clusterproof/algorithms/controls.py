@@ -183,8 +183,8 @@ class FedDyn(MethodAlgorithm[LinearState]):
 
     Notes
     -----
-    Acar, Zhao, Navarro, Mattina, Whatmough and Saligrama (2021), Algorithm 1, restated. The server has one model (P =
-    1).
+    Acar, Zhao, Navarro, Mattina, Whatmough and Saligrama (2021), Algorithm 1. We did not compare the equations with
+    the paper's text. The server has one model (P = 1).
     """
 
     name: ClassVar[str] = "feddyn"

@@ -150,8 +150,8 @@ class FedNova(MethodAlgorithm[State]):
 
     Notes
     -----
-    Wang, Liu, Liang, Joshi and Poor (2020), with plain gradient steps, for which the paper's a_i is K_i; restated. The
-    server has one model (P = 1).
+    Wang, Liu, Liang, Joshi and Poor (2020), with plain gradient steps, for which the paper's a_i is K_i. We did not
+    compare the equations with the paper's text. The server has one model (P = 1).
     """
 
     name: ClassVar[str] = "fednova"

@@ -73,8 +73,8 @@ class Ditto(MethodAlgorithm[PersonalState]):
 
     Notes
     -----
-    Li, Hu, Beirami and Smith (2021), Algorithm 1, restated. ``models`` contains x (P = 1). The field ``personal`` of
-    the state contains the personal models, which are initially x.
+    Li, Hu, Beirami and Smith (2021), Algorithm 1. We did not compare the equations with the paper's text. ``models``
+    contains x (P = 1). The field ``personal`` of the state contains the personal models, which are initially x.
     """
 
     name: ClassVar[str] = "ditto"
@@ -153,8 +153,8 @@ class PFedMe(MethodAlgorithm[PersonalState]):
 
     Notes
     -----
-    T. Dinh, Tran and Nguyen (2020), Algorithm 1, restated. ``models`` contains x (P = 1). The field ``personal`` of
-    the state contains the last theta_i.
+    T. Dinh, Tran and Nguyen (2020), Algorithm 1. We did not compare the equations with the paper's text. ``models``
+    contains x (P = 1). The field ``personal`` of the state contains the last theta_i.
     """
 
     name: ClassVar[str] = "pfedme"

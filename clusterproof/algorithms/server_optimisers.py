@@ -75,7 +75,7 @@ class FedAvgM(MethodAlgorithm[BufferState]):
 
     Notes
     -----
-    Hsu, Qi and Brown (2019), restated. The server has one model (P = 1).
+    Hsu, Qi and Brown (2019). We did not compare the equations with the paper's text. The server has one model (P = 1).
     """
 
     name: ClassVar[str] = "fedavgm"
@@ -163,8 +163,8 @@ class FedAdam(_Adaptive):
 
     Notes
     -----
-    Reddi, Charles, Zaheer, Garrett, Rush, Konecny, Kumar and McMahan (2021), Algorithm 2, restated. The server has one
-    model (P = 1).
+    Reddi, Charles, Zaheer, Garrett, Rush, Konecny, Kumar and McMahan (2021), Algorithm 2. We did not compare the
+    equations with the paper's text. The server has one model (P = 1).
     """
 
     name: ClassVar[str] = "fedadam"
@@ -209,8 +209,8 @@ class FedYogi(_Adaptive):
 
     Notes
     -----
-    Reddi, Charles, Zaheer, Garrett, Rush, Konecny, Kumar and McMahan (2021), Algorithm 2, restated. The server has one
-    model (P = 1).
+    Reddi, Charles, Zaheer, Garrett, Rush, Konecny, Kumar and McMahan (2021), Algorithm 2. We did not compare the
+    equations with the paper's text. The server has one model (P = 1).
     """
 
     name: ClassVar[str] = "fedyogi"

@@ -31,7 +31,9 @@ def fedprox(clients: Any, model: Any, *, step_size: Real, proximal: Real, server
 
 @method("fednova")
 def fednova(clients: Any, model: Any, *, step_size: Real, server_step_size: Real = 1) -> Any:
-    """FedNova: Wang, Liu, Liang, Joshi and Poor (2020), with plain gradient steps, for which a_i is K_i; restated.
+    """FedNova: Wang, Liu, Liang, Joshi and Poor (2020), with plain gradient steps, for which a_i is K_i.
+
+    We did not compare the equations with the paper's text.
 
     The clients' changes are divided by their K_i and multiplied by tau, the mean of all K_i.
     """
@@ -63,6 +65,9 @@ def per_fedavg(
     first_order: bool = False,
     server_step_size: Real = 1,
 ) -> Any:
-    """Per-FedAvg: Fallah, Mokhtari and Ozdaglar (2020), with Hessians or to first order; restated."""
+    """Per-FedAvg: Fallah, Mokhtari and Ozdaglar (2020), with Hessians or to first order.
+
+    We did not compare the equations with the paper's text.
+    """
     ends = clients.each(lambda client: meta_steps(client, model, step_size, inner_step_size, first_order))
     return model + server_step_size * (clients.mean(ends) - model)

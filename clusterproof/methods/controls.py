@@ -49,7 +49,7 @@ def scaffold(
 def feddyn(clients: Any, model: Any, offset: Any, linear: Any, *, step_size: Real, alpha: Real) -> Any:
     """FedDyn: Algorithm 1 of Acar, Zhao, Navarro, Mattina, Whatmough and Saligrama (2021), with gradient steps.
 
-    Restated.
+    We did not compare the equations with the paper's text.
 
     The server stores h, and each client stores the gradient of its linear term.
     """

@@ -27,7 +27,9 @@ def fedbcd(
     penalised: bool = True,
     server_step_size: Real = 1,
 ) -> Any:
-    """FedBCD: Wu, Li, Wang, Chang and Ding (2021), with one server; restated.
+    """FedBCD: Wu, Li, Wang, Chang and Ding (2021), with one server.
+
+    We did not compare the equations with the paper's text.
 
     The server stores the mean of the last x_i of all clients, and moves z towards this mean. If ``penalised`` is
     True, local losses have the penalty mu / 2 ||x_i - z||^2. Otherwise the local steps are followed by equally many
@@ -57,7 +59,9 @@ def ditto(
     personal_steps: Any = 1,
     server_step_size: Real = 1,
 ) -> Any:
-    """Ditto: Algorithm 1 of Li, Hu, Beirami and Smith (2021), where x is updated as in FedAvg; restated.
+    """Ditto: Algorithm 1 of Li, Hu, Beirami and Smith (2021), where x is updated as in FedAvg.
+
+    We did not compare the equations with the paper's text.
 
     Clients update v_i with gradient steps on their losses plus a penalty on the distance from the received x.
     """
@@ -83,7 +87,9 @@ def pfedme(
     mix: Real,
     theta: str = "continues",
 ) -> Any:
-    """pFedMe: Algorithm 1 of T. Dinh, Tran and Nguyen (2020), with gradient steps for the proximal points; restated.
+    """pFedMe: Algorithm 1 of T. Dinh, Tran and Nguyen (2020), with gradient steps for the proximal points.
+
+    We did not compare the equations with the paper's text.
 
     In the next outer step, the initial theta is its last value, or w if ``theta`` is ``"restarts"``.
     """

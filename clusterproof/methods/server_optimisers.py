@@ -18,7 +18,9 @@ def fedavgm(
     nesterov: bool = False,
     server_step_size: Real = 1,
 ) -> Any:
-    """FedAvgM: Hsu, Qi and Brown (2019), which adds momentum on the server to FedAvg; restated.
+    """FedAvgM: Hsu, Qi and Brown (2019), which adds momentum on the server to FedAvg.
+
+    We did not compare the equations with the paper's text.
 
     With ``nesterov`` the server moves along Delta + beta v.
     """
@@ -40,7 +42,10 @@ def fedadam(
     beta2: Real,
     tau: Real,
 ) -> Any:
-    """FedAdam: Algorithm 2 of Reddi, Charles, Zaheer, Garrett, Rush, Konecny et al. (2021); restated."""
+    """FedAdam: Algorithm 2 of Reddi, Charles, Zaheer, Garrett, Rush, Konecny et al. (2021).
+
+    We did not compare the equations with the paper's text.
+    """
     delta = clients.mean(clients.each(lambda client: client.descend(model, step_size))) - model
     square = delta * delta
     m = beta1 * m + (1 - beta1) * delta
@@ -61,7 +66,10 @@ def fedyogi(
     beta2: Real,
     tau: Real,
 ) -> Any:
-    """FedYogi: Algorithm 2 of Reddi, Charles, Zaheer, Garrett, Rush, Konecny et al. (2021); restated."""
+    """FedYogi: Algorithm 2 of Reddi, Charles, Zaheer, Garrett, Rush, Konecny et al. (2021).
+
+    We did not compare the equations with the paper's text.
+    """
     delta = clients.mean(clients.each(lambda client: client.descend(model, step_size))) - model
     square = delta * delta
     m = beta1 * m + (1 - beta1) * delta
