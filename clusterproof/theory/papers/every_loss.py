@@ -156,7 +156,7 @@ def fedavg_every_loss(
     expected="certified",
 )
 def fedlin_every_loss(f: Losses, steps: int = among(1, 2, 3)) -> Sides:
-    """A round of FedLin contracts by more than (1 - eta mu)^(2K), by a term for the disagreement of the gradients.
+    """A FedLin round multiplies the squared distance by at most (1 - eta mu)^(2K), and subtracts a disagreement term.
 
     Statement
         ||x+ - x*||^2 <= rho ||x - x*||^2 - (1/3) (eta K)^2 (1 - rho) mean ||grad f_i(x) - grad f(x) - g_i*||^2 with
@@ -222,7 +222,7 @@ def proxskip_every_loss(
     rate: Annotated[Fraction, rationals(lambda curvature, length: (1 - length * curvature) ** 2, 1, 12)],
     f: CurvedLosses,
 ) -> Sides:
-    """One iteration of ProxSkip contracts Psi by max{(1 - gamma mu)^2, 1 - p^2} on all losses, for every N.
+    """An iteration of ProxSkip multiplies Psi by at most max{(1 - gamma mu)^2, 1 - p^2}, for all losses and every N.
 
     Statement
         E Psi+ <= rate Psi for every rate of at least (1 - gamma mu)^2 and 1 - p^2, with Psi = mean ||x_i - x*||^2 +
@@ -279,7 +279,7 @@ def of_scaffold(curvature: Any, steps: int) -> dict[str, Any]:
     multipliers={"line 0": of_scaffold},
 )
 def scaffold_every_loss(curvature: Curvature, f: CurvedLosses, steps: int = among(1, 2, 3)) -> Sides:
-    """A round of SCAFFOLD II with K <= 3 contracts Psi by (1 - eta mu)^(2K) on all losses, for every N and mu.
+    """A round of SCAFFOLD II with K <= 3 multiplies Psi by at most (1 - eta mu)^(2K), for all losses, N and mu.
 
     Hypotheses
         Any number N of clients take part, with L-smooth losses that are mu-strongly convex (convex for mu = 0). The

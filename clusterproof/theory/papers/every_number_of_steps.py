@@ -194,7 +194,7 @@ def fedlin_every_number_of_steps(
     f: Losses,
     steps: int = Z[1:],
 ) -> Sides:
-    """A round of FedLin contracts by 1 - eta K mu / 2 on all losses of any number N of clients, for every K.
+    """A FedLin round multiplies the squared distance by at most 1 - eta K mu / 2, for all losses, N and K.
 
     Hypotheses
         Any number N of clients have exact gradients and L-smooth, mu-strongly convex losses with mu < L; eta K <= 1 /
@@ -246,7 +246,7 @@ def scaffold_every_number_of_steps(
     f: Losses,
     steps: int = Z[1:],
 ) -> Sides:
-    """A round of SCAFFOLD II contracts Psi by 1 - eta K mu / 2 on all losses of any number N of clients, for every K.
+    """A round of SCAFFOLD II multiplies Psi by at most 1 - eta K mu / 2, for all losses, N and K.
 
     Hypotheses
         Any number N of clients have exact gradients and L-smooth, mu-strongly convex losses with mu < L; eta K <= 1 /

@@ -47,7 +47,7 @@ SHARP = contraction_theorem(
     ),
 )
 def sharp(clients: PlanarClients, x: Coordinate, y: Coordinate, pace: Pace, local_steps: LocalSteps) -> Sides:
-    """A round of FedLin contracts by more than (1 - eta mu)^(2K), by a multiple of the gradients' disagreement.
+    """A FedLin round multiplies the squared distance by at most (1 - eta mu)^(2K), and subtracts a disagreement term.
 
     Hypotheses
         The f_i are L-smooth and mu-strongly convex with 0 <= mu < L, and eta L K <= 1. Any number of clients take part,

@@ -73,7 +73,7 @@ def momentum_of_a_round(run: ScalarRun) -> dict[str, Sides | Excluded]:
             B L m / |C_q|. Moreover, 128 is at least twice the constant that Chebyshev's inequality needs. For
             hundreds of clusters the bound is nearly attained.
         (A33), regressions
-            The last round of random runs, where the models are in the basin.
+            The line checks the last round of random runs, where the models are in the basin.
 
     Source
         Zhao et al. (2023), (A27) to (A34) = (38). The proof of Theorem D does not divide the momentum into such
@@ -142,7 +142,7 @@ def momentum_on_regressions(
     stream: Stream,
     replicates: Replicates,
 ) -> Sides:
-    """The last round of random runs, where the models are in the basin."""
+    """Check the last round of random runs, where the models are in the basin."""
     suppose_units(task)
     start, seed, t = basin_models(task, stream), int(stream.integers(2**31)), round_
     algorithm = CFLMGD(step_size=1 / task.smoothness, momentum=momentum, momentum_owner="client")

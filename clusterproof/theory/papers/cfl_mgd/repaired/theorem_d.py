@@ -260,7 +260,7 @@ def _exceeds(chances: list[Fraction], exceeded: int) -> Fraction:
 
 @theorem_d.step("union", evaluations=8)
 def union(place: Place, tuned_momentum: Tuned) -> dict[str, Sides]:
-    """Steps D7 and D8: the failure probabilities of all uses of the bounds sum to at most the stated probabilities."""
+    """Steps D7 and D8: the failure probabilities of all uses of a bound sum to at most delta_1, delta_2, delta_3."""
     setting = experiment_at(place, tuned_momentum)
     task: RegressionMixture = setting.regression
     norms = np.array(setting.setting.start)
