@@ -250,7 +250,9 @@ def _theorem_d(run: ClusterRun) -> tuple[Outcome, TraceBound | None, list[Compar
         count("at the end", compared, probability, slice(-1, None)),
     )
     found = judged(compared, above)
-    twice = named(D, replace(found, constants={"failure at the end": probability}))
+    twice = named(
+        D, replace(found, constants={"failure of the first bound": early, "failure at the end": probability})
+    )
     return of_another_law(twice) if run.law_differs else twice, allowed, compared
 
 

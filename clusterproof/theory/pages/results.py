@@ -172,14 +172,15 @@ def _rate(one: Rate, facts: Facts) -> list[str]:
         if not one.of_all:
             said.append("Other clusters are too fast to be measured.")
         if one.exact is not None:
-            said.append(f"Computed for these rounds without noise: {one.exact:.4f}.")
+            late = f", and {one.limit:.4f} in the limit of many rounds" if one.limit is not None else ""
+            said.append(f"Computed without noise: {one.exact:.4f} for these rounds{late}.")
     elif one.unmet is not None:
         said.append(f"No factor is measured: {need_words(one.unmet)}.")
     else:
         known = {"cluster": one.cluster, "next": one.last + 1}
         said.append(filled(word("rates", one.reason), known))
-    if one.limit is not None:
-        said.append(f"Computed for late rounds: {one.limit:.4f}.")
+    if one.limit is not None and (one.value is None or one.exact is None):
+        said.append(f"Computed in the limit of many rounds: {one.limit:.4f}.")
     if one.root_mean_square is not None:
         said.append(
             f"The factor of the root mean square error, including rare coins, is exactly {one.root_mean_square:.4f}."
@@ -203,7 +204,8 @@ def _floor(one: Rate, facts: Facts) -> list[str]:
         return []
     if one.computed_floor is not None:
         computed = short(one.computed_floor, 2)
-        return [f"In the end, noise keeps this error near {short(one.floor, 2)} (computed: {computed})."]
+        whose = "this cluster's error" if len(facts.task.sizes) > 1 else "the error"
+        return [f"Noise keeps {whose} near {short(one.floor, 2)} (computed: {computed})."]
     if one.floor_reached and one.exact is None:
         return [f"Over the last {one.window} rounds its error is {short(one.floor, 2)}."]
     return [f"The noise floor is not reached in {many(facts.run.rounds, 'round')}."]
@@ -235,9 +237,9 @@ def _law(one: Law, facts: Facts) -> list[str]:
 
 def _followed(one: Law, its: str) -> str:
     if one.kind == "law":
-        how = "its distance from the mean path" if its == "its" else "their standard deviation"
-        ratio = f"{one.noise or 0.0:.3f} times the computed one"
-        return f"the distribution that is computed from the settings: {how} is {ratio}"
+        ratio = f"{one.noise or 0.0:.3f} times the computed standard deviation"
+        how = "its distance from the mean path is" if its == "its" else "models vary between runs with"
+        return f"the distribution computed from the settings: {how} {ratio}"
     if one.kind == "coins":
         heads = f"; {one.heads} of {one.coins} coins communicate" if one.coins else ""
         return f"the exact path of the coins{heads}"

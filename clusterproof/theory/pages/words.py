@@ -44,7 +44,12 @@ def page(facts: Facts) -> str:
 
 def parts(facts: Facts, told: Told) -> Iterator[str]:
     """Yield the blocks of a page, with paragraphs about the given theorems."""
-    yield from (paragraph(title(facts)), "", paragraph(answer(facts)), "", *_about(facts))
+    sources = {one.source for one in facts.theorems}
+    legend = " ".join(words for source, words in table("sourcewords").items() if source in sources)
+    yield from (paragraph(title(facts)), "", paragraph(answer(facts)))
+    if legend:
+        yield paragraph(legend)
+    yield from ("", *_about(facts))
     if facts.theorems:
         yield from ("", *_theorems(facts, told))
     if facts.next:
@@ -162,11 +167,9 @@ def _setting(name: str, value: Value, run: RunFacts) -> str:
 def _theorems(facts: Facts, told: Told) -> Iterator[str]:
     yield theorem_table(facts.theorems)
     legend = ["An outcome is about these runs; `check` judges the theorem itself."]
-    sources = {one.source for one in facts.theorems}
-    legend += [words for source, words in table("sourcewords").items() if source in sources]
     if any(one.ratio is not None for one in facts.theorems):
         legend += ["Measured: 95 % of the runs end below this value."] * (facts.run.runs >= FEWEST_RUNS)
-        legend.append("Ratio: allowed/measured.")
+        legend.append("Ratio: allowed/measured, before rounding.")
     legend.append(table("abouts").get(facts.run.algorithm, ""))
     legend += ["--verbose explains every theorem and symbol."] * (told != "all")
     if any(legend):
