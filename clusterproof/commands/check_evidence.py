@@ -237,8 +237,8 @@ def print_replay(chosen: Sequence[str], ids: Sequence[str], folders: Mapping[str
         Ids of the claims.
     ids
         The names that the user typed: lines of claims, claims, patterns and files. If they contain lines of a claim,
-        only these lines of the claim are replayed. Claims without evidence are listed if there are names, and otherwise
-        only counted.
+        only these lines of the claim are replayed. Claims without evidence are listed if the user typed names, and
+        otherwise only counted.
     folders
         Folder of the evidence file of each claim's paper, indexed by claim.
     """

@@ -108,7 +108,7 @@ def _why(code: int | None) -> str:
 
 
 def _carry_out(tokens: Sequence[str], folder: str) -> None:
-    """Run a command line in this process, and write its output to files."""
+    """Run a command line in this process, and write its output to files of a folder."""
     if hasattr(os, "setsid"):
         os.setsid()  # `stop` ends the group
     for name, stream, number in ((OUTPUT, sys.stdout, 1), (ERRORS, sys.stderr, 2)):

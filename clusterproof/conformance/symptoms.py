@@ -91,9 +91,9 @@ def distinction(compared: Sequence[Compared]) -> str | None:
     """Return the only property that all differing runs and no other runs have, or None if there is no such property.
 
     No run may differ before it has the property. If several properties qualify, the rounds are compared as well: each
-    run must differ from exactly that round on in which it first has the property. The runs must also be sufficient
-    evidence. Either a differing run and an agreeing run are equal in all other properties, or there are at least two
-    differing and two agreeing runs.
+    run must differ from exactly that round on in which it first has the property. In addition, the runs must
+    distinguish the property from others. Either a differing run and an agreeing run are equal in all other properties,
+    or there are at least two differing and two agreeing runs.
     """
     whole = [len(one.run.states) - 1 for one in compared]
     if all(one.since is not None for one in compared):

@@ -22,7 +22,7 @@ DEFINITIONS: dict[str, type[Definition]] = {
 
 
 def held(name: str) -> str:
-    """Return the name of a run's attribute with a state of a method.
+    """Return the name of the attribute in which a run stores a given state of a method.
 
     A user's method may have other names for states.
     """
