@@ -42,7 +42,7 @@ def online(large: int, alpha: Fraction, cycles: int, keep_maximum: bool) -> tupl
     "known-to-be-wrong/adam-converges",
     label=(
         "Kingma and Ba 2015, Theorem 4.1: Adam's regret is at most a sum of three terms, which is O(sqrt "
-        "T); here T = 3 cycles, with the losses large x, -x and -x in each cycle"
+        "T); here T = 3 * cycles, and each cycle has the losses large * x, -x and -x"
     ),
     evaluations=300,
     repaired_by="known-to-be-wrong/adam-converges-corrected",
@@ -237,8 +237,8 @@ def feedback(rounds: int, kept: Fraction, ratios: Sequence[Fraction], gradients:
     "known-to-be-wrong/error-feedback",
     label=(
         "Zheng, Huang and Kwok 2019: SGD with error feedback that keeps the share c = kept of each vector has "
-        "a bounded error e_t for all learning rates eta_t, with the ratios eta_t/eta_(t-1); here e_t^2 <= 1000 "
-        "(1/c - 1)^2"
+        "a bounded error e_t for all learning rates eta_t, with the ratios eta_t/eta_(t-1); as such a bound we "
+        "try e_t^2 <= 1000 (1/c - 1)^2"
     ),
     source="reading",
     evaluations=300,
@@ -296,7 +296,8 @@ CONVEX = functions(strong_convexity=1, smoothness=4)
     "known-to-be-wrong/gradient-flow",
     label=(
         "Geshkovski et al. 2024, section 3.2: gradient flow of E from u to v has 2 c |u - v|^2 <= E(u) - E(v), "
-        "where E is gradient dominated with constant c; here E = f, c = 1, u is the start and v the minimiser"
+        "where E is gradient dominated with constant c; here f = E is 1-strongly convex, so c = 1, u is the start "
+        "and v the minimiser"
     ),
     source="reading",
     evaluations=200,
@@ -317,7 +318,10 @@ def gradient_flow(f: Function = CONVEX) -> Sides:
 
 @claim(
     "known-to-be-wrong/gradient-flow-corrected",
-    label="A formalisation of the same paper: gradient flow from u to v has c |u - v|^2/2 <= E(u) - E(v)",
+    label=(
+        "A formalisation of the same paper: gradient flow from u to v has c |u - v|^2/2 <= E(u) - E(v); here the "
+        "class of f = E is the 1-strongly convex, 4-smooth functions"
+    ),
     evaluations=200,
 )
 def gradient_flow_corrected(f: Function = CONVEX) -> Sides:
@@ -410,7 +414,8 @@ def fuzzy_cycle(data: Sequence[int], centres: Pair) -> Pair:
     "known-to-be-wrong/fuzzy-means",
     label=(
         "Bezdek 1980: fuzzy c-means converges to a local minimum of its objective, so minus the "
-        "curvature at a fixed point is at most 0 (0.001 allows for an error of the computed curvature)"
+        "curvature at a fixed point is at most 0 (0.001 allows for an error of the computed curvature); "
+        "here two cluster centres start at centre and centre + gap, and rest after one cycle"
     ),
     source="reading",
     evaluations=300,
@@ -493,7 +498,8 @@ def coin_cycle(heads: Sequence[int], coins: Pair) -> tuple[Pair, list[Fraction]]
     label=(
         "Dempster, Laird and Rubin 1977: the EM algorithm converges to a local maximum of the "
         "likelihood, so the curvature at a fixed point is at most 0 (0.001 allows for an error of the "
-        "computed curvature)"
+        "computed curvature); here one of two coins, with probabilities of heads that start at coin and coin + "
+        "apart and rest after one step, is tossed four times in each of three series"
     ),
     source="reading",
     evaluations=300,
@@ -566,8 +572,9 @@ def displaced(first: int, second: int, inner: int, outer: int) -> tuple[Any, Any
 @claim(
     "known-to-be-wrong/direct-rotation",
     label=(
-        "Davis and Kahan 1970, Proposition 4.4: of all orthogonal W with W U = V, the direct rotation has the "
-        "least norm of I - W; here the trace norm, with angles in twelfths of pi"
+        "Davis and Kahan 1970, Proposition 4.4: of all orthogonal W that map a subspace U onto V, the direct "
+        "rotation has the least norm of I - W; here planes U and V of R^4 with the principal angles first and "
+        "second, the trace norm, and a W that first turns U by inner and its complement by outer, in twelfths of pi"
     ),
     evaluations=300,
     repaired_by="known-to-be-wrong/direct-rotation-corrected",
@@ -624,8 +631,10 @@ def right_angle(
 @claim(
     "known-to-be-wrong/singular-subspaces",
     label=(
-        "Yu, Wang and Samworth 2015, Theorem 3 with its convention as printed: the squared sine between two "
-        "right singular vectors is at most a bound, which is 0 here"
+        "Yu, Wang and Samworth 2015, Theorem 3 with the printed convention that sigma_(s+1)^2 is minus infinity for "
+        "s = rank A: the squared sine between the right singular vectors of two matrices is at most a bound, which "
+        "is 0 here, because it divides by sigma_s^2 - sigma_(s+1)^2; the matrices are left right' and left_hat "
+        "right_hat'"
     ),
     repaired_by="known-to-be-wrong/singular-subspaces-corrected",
 )

@@ -34,6 +34,8 @@ if TYPE_CHECKING:  # another process searches a file's claims, so this one need 
 
 MOST_SEEDS = 1024
 
+LANGUAGE = "The kernel, which checks proofs, reads a part of Python: docs/explanation/kernel.md calls it the language."
+
 
 def _next(given: Sequence[str], files: Sequence[str], shown: Sequence[Verdict]) -> str:
     """Return the commands to suggest after a check of the ``given`` names."""
@@ -201,6 +203,10 @@ def check(
             used = seed if seeds == 1 else f"{seed} to {seed + seeds - 1}"
             seconds = time.perf_counter() - started
             print(reports.summary(shown, len(failures), used, seconds, width))
+            for meaning in reports.legend(shown):
+                print(reports.wrap(meaning, width))
+            if any(heard.remarks.values()):
+                print(reports.wrap(LANGUAGE, width))
             for sentence in heard.sentences:
                 print(reports.wrap(sentence, width))
             given = [*ids, *(["--paper", paper] if paper else []), *(["--all"] if all_claims else [])]
@@ -368,10 +374,7 @@ def remark(verdict: Verdict) -> str:
     own = verdict.paper != "falsify" and file_of(checker.find_claim(verdict.claim).module) is not None
     if not own or verdict.verdict is not Kind.CONSISTENT or not may_be_rewritten(verdict.outside):
         return ""
-    return (
-        f"not certified, because the kernel, which checks proofs, cannot read it: {verdict.outside} "
-        "(docs/explanation/kernel.md describes its language)"
-    )
+    return f"not certified, because the kernel cannot read it: {verdict.outside}"
 
 
 def _compare(ids: Sequence[str], folder: Path) -> int:

@@ -160,8 +160,9 @@ class Recorded:
             first, further = self.old[:NAMED], len(self.old) - NAMED
             named = ", ".join(first) + (f" and {further} more" if further > 0 else "")
             said.append(
-                f"The files of {plural('claim', len(self.old))} have changed since the stored search: {named}. "
-                "To search them again: clusterproof check --all --search --evidence FOLDER"
+                f"The verdicts on {plural('claim', len(self.old))} may be out of date: {named}. They are not "
+                "fully proved, and program files on which they depend have changed since the stored search. To search "
+                "again, and store the results in a new folder: clusterproof check --all --search --evidence new-evidence"
             )
         said += [f"{claim} was searched again: {why}." for claim, why in self.stale.items()]
         return said

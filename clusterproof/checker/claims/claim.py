@@ -386,9 +386,10 @@ def _is_same(function: Any, known: Any) -> bool:
 
 
 def heading_of(label: str, source: str, error_kind: str = "false statement") -> str:
-    """Return the label, followed by the source and the kind of error if they differ from the defaults."""
+    """Return the label, with the source and the kind of error after the name if they differ from the defaults."""
+    name, colon, statement = label.partition(": ")
     word = {"printed": "", "reading": ", reading", "ours": " (ours)"}[source]
-    return f"{label}{word}" + ("" if error_kind == "false statement" else f" ({error_kind})")
+    return f"{name}{word}{'' if error_kind == 'false statement' else f' ({error_kind})'}{colon}{statement}"
 
 
 # ---- the catalogue

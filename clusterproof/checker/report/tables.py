@@ -166,7 +166,7 @@ def tightness_words(tightness: Mapping[str, Tightness] | None, *, tight: bool = 
             words.append(f"{what}tight {TIMES}{ratio:.3g}")
         if "only_at" in numbers:
             at = ", ".join(f"{quantity} = {value}" for quantity, value in numbers["only_at"].items())
-            words[-1] += f", attained only at {at}"
+            words[-1] += f" (only instances with {at} attain it; they are left out)"
         elif name == "all" and tight and ratio is not None and ratio > 1 / ATTAINED:
             words.append("not attained")
     return words
@@ -327,6 +327,19 @@ def summary(
             f"{close[1]} tight {TIMES}10"
         )
     return "\n".join(wrap(each, width) for each in (line, refuted_words(verdicts)) if each)
+
+
+def legend(verdicts: Sequence[Verdict]) -> list[str]:
+    """Explain the words of the summary that say more than a verdict, as one text per word."""
+    said = []
+    if any(verdict.word == FLOATS for verdict in verdicts):
+        said.append(f"{FLOATS.capitalize()}: it fails by more than rounding explains; this is no proof.")
+    if any(verdict.verdict in HOLDS and verdict.tightness for verdict in verdicts):
+        said.append(
+            f"Tight {TIMES}2: the bound is at best 2 times the left side; if a term of the bound is named, it can at "
+            "best be halved. Loose: no instance reaches 1 % of it."
+        )
+    return said
 
 
 def read_kinds(text: str, option: str = "fail_on") -> frozenset[str]:

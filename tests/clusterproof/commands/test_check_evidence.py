@@ -200,8 +200,8 @@ def test_a_check_says_what_its_author_can_change(
     place = printed.index(next(line for line in printed if line.startswith("mine/tried")))
     assert [line for line in printed if "not certified" in line] == [printed[place + 1]]
     assert printed[place + 1] == (
-        "  not certified, because the kernel, which checks proofs, cannot read it: mine.py, line 7, in tried: "
-        "0.5 is a float: write Fraction(1, 2) (docs/explanation/kernel.md describes its language)"
+        "  not certified, because the kernel cannot read it: mine.py, line 7, in tried: "
+        "0.5 is a float: write Fraction(1, 2)"
     )
 
 
