@@ -161,8 +161,8 @@ class Recorded:
             named = ", ".join(first) + (f" and {further} more" if further > 0 else "")
             said.append(
                 f"The verdicts on {plural('claim', len(self.old))} may be out of date: {named}. They are not "
-                "fully proved, and program files on which they depend have changed since the stored search. To search "
-                "again, and store the results in a new folder: clusterproof check --all --search --evidence new-evidence"
+                "fully proved, and program files on which they depend have changed since the stored search. To "
+                "search again, and store the results in a new folder: clusterproof check --all --search --evidence new-evidence"
             )
         said += [f"{claim} was searched again: {why}." for claim, why in self.stale.items()]
         return said

@@ -119,9 +119,9 @@ def evidence(verdict: Verdict) -> str:
     parts = [" ".join(verdict.reason.split())]
     if verdict.counterexample is not None and verdict.instances:
         tried = f"the simplest of {verdict.instances} instances that were tried"
-        parts.append(tried if verdict.instances > 1 else "the first that was tried")
+        parts.append(tried if verdict.instances > 1 else "the first instance that was tried")
         if any(isinstance(value, dict) and "triplets" in value for value in verdict.counterexample.values()):
-            parts.append("`show` prints its values")
+            parts.append("`show` prints the values of the function")
     if verdict.verdict in HOLDS:
         words = tightness_words(verdict.tightness, tight=verdict.tight)
         where = f" in {verdict.name}" if verdict.name and words else ""
