@@ -162,7 +162,8 @@ class Recorded:
             said.append(
                 f"The verdicts on {plural('claim', len(self.old))} may be out of date: {named}. They are not "
                 "fully proved, and program files on which they depend have changed since the stored search. To "
-                "search again, and store the results in a new folder: clusterproof check --all --search --evidence new-evidence"
+                "search again, and store the results in a new folder: clusterproof check --all --search --evidence "
+                "new-evidence"
             )
         said += [f"{claim} was searched again: {why}." for claim, why in self.stale.items()]
         return said
