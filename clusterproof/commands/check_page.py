@@ -193,15 +193,15 @@ def _judged(verdicts: Sequence[Verdict], others: Sequence[Verdict], columns: int
     sources = len({verdict.paper for verdict in every})
     text = (
         f"Clusterproof judges {len(every)} claims about federated learning, from {sources} sources. A claim is a "
-        f"theorem, lemma or step of an algorithm, written as a function: {whose['printed']} are printed in papers, "
+        f"theorem, lemma or line of an algorithm, written as a function: {whose['printed']} are printed in papers, "
         f"{whose['reading']} are readings (one meaning of an ambiguous sentence), and {whose['ours']} are our own. An "
         "instance is one value for each quantity in a claim."
     )
     if others:
         text += (
-            f" The table counts all verdicts. The list names some of the {len(verdicts)} main claims, and no others, "
-            "such as steps of proofs. To list all: clusterproof check --all. To check all evidence: clusterproof check "
-            "--replay"
+            f" The first table counts all verdicts. Of the {len(verdicts)} claims that have a sentence for this page, "
+            "the list below the tables names the most important. To list all: clusterproof check --all. To check all "
+            "evidence: clusterproof check --replay"
         )
     return _wrapped(text, columns, "")
 
@@ -216,7 +216,7 @@ def _meanings(verdicts: Sequence[Verdict], columns: int) -> list[str]:
             continue
         whose = ", ".join(report.refuted_parts(verdicts)) if word == Kind.VIOLATED else ""
         if whose and any(each.source == "ours" for each in verdicts if each.word == word):  # listed last
-            whose += " (variants that we tried)"
+            whose += " (false variants, which we tried)"
         text = f"{meaning}: {whose}" if whose else meaning
         lines += _wrapped(f"{counts[word]:>4} {word:<{longest}}  {text}", columns, " " * (longest + 7))
     return lines
@@ -243,9 +243,9 @@ def _sections(found: Sequence[Finding], columns: int) -> list[list[str]]:
     if not found:
         return []
     explained = (
-        f'The most important findings of each source. "Tight {report.TIMES}1.02" means that at some instance the bound '
-        f"is 1.02 times what it bounds. At {report.TIMES}1 it is attained. A repair replaces a wrong claim. "
-        "A misprint is an error of a text, or of published code, that the context corrects."
+        f'The most important findings of each source. "Tight {report.TIMES}1.02" means that the bound is 1.02 '
+        f"times what it bounds at its tightest instance. At {report.TIMES}1 it is attained. A repair replaces a wrong "
+        "claim. A misprint is an error of a text, or of published code, that the context corrects."
     )
     blocks = [_wrapped(explained, columns, "")]
     for heading in dict.fromkeys([*FALSE.values(), *OTHERS.values()]):
@@ -270,10 +270,7 @@ def _paragraph(finding: Finding, columns: int) -> list[str]:
 def _repaired(repairs: Sequence[Repair]) -> list[str]:
     """Return sentences about the repairs: true repairs with their tightness, and repairs that are only proposed."""
     good = [each for each in repairs if each.word in HOLDS]
-    words = []
-    for each in good:
-        facts = ["certified"] * (each.word == Kind.CERTIFIED) + _tight(each.tightness)
-        words.append(f"{each.claim} ({', '.join(facts)})" if facts else each.claim)
+    words = [f"{each.claim} ({', '.join([each.word, *_tight(each.tightness)])})" for each in good]
     said = [f"Repaired by {' and '.join(words)}."] if words else []
     return said + [
         f"Proposed repair, {each.word} so far: {each.claim}." for each in repairs if each not in good

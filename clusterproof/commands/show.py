@@ -48,9 +48,9 @@ EVIDENCE = SHOWN | {
 }
 """For each rule of the kernel, a sentence that describes the evidence for a line."""
 TEXT = """The text that the kernel, the checker of proofs, reads
-    A `statement` lists its name, its function, the ranges of its quantities, the
-    types of its records, the names of its lines, and its role. The name '' stands
-    for the claim itself, or for the only line of a statement."""
+    A statement has this form: statement(name, function, ranges of quantities,
+    types of records, names of lines, role). The statement named '' is the claim
+    itself. A line named '' is the only line of its statement."""
 """The explanation above the text of a claim."""
 AT_A_POINT = {"function": "gradient", "operator": "image", "set": "normal vector"}
 """For each kind of class, the name of the vector at a point in the evidence."""
@@ -256,7 +256,7 @@ def _rests_on(line: Line, text: str) -> str:
     """Describe the evidence for a line, or state why the kernel can replay no evidence."""
     if line.evidence is not None:
         rule, digest = line.evidence["rule"], hashlib.sha256(text.encode()).hexdigest()[:12]
-        what = f"rule {rule} of the kernel, {size_of(line.evidence)} bytes, text {digest}"
+        what = f"the kernel's rule {rule}; size {size_of(line.evidence)} bytes; checksum of the text {digest}"
         return f"evidence: {EVIDENCE[rule]} ({what})"
     if line.outside:
         return f"not in the kernel's language: {line.outside}"

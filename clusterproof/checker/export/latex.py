@@ -36,8 +36,8 @@ WIDEST = 130
 """Largest number of characters in a row of multipliers."""
 SHOWN = {
     "exhausted": "Every instance of the finite space was computed in fractions.",
-    "signs": "The right side minus the left side is a quotient of polynomials. It has no negative coefficient in the "
-    "ranges (Bernstein's test), and no divisor is zero there.",
+    "signs": "The right side minus the left side is a quotient of polynomials. In the distances "
+    "from the ends of the ranges, it has no negative coefficient (Bernstein's test), and no divisor is zero there.",
     "squares": "The right side minus the left side is a sum of squares, and of squares times ranges and hypotheses.",
     "induction": "The invariant of the loop holds at its start. If it holds for a state, it holds after one more "
     "round. The conclusion follows from it. Each of these steps is proved with coefficients in the ranges (Bernstein's "

@@ -173,14 +173,16 @@ def tightness_words(tightness: Mapping[str, Tightness] | None, *, tight: bool = 
 
 
 def _line_words(verdict: Verdict) -> list[str]:
-    """Describe the first false line, all lines that are false only together with it, and all false potentials."""
+    """Describe the first wrong line, all lines that are wrong only together with it, and all wrong potentials."""
     words = [f"{line.verdict}: {line.reason}" for line in verdict.lines if line.role == kernel.POTENTIAL]
     lines = [line for line in verdict.lines if line.role != kernel.POTENTIAL]
     false = [line for line in lines if line.verdict not in HOLDS and line.name]
     if len(lines) < 2 or not false:
         return words
     if false[0].verdict in (Kind.VIOLATED, Kind.ILL_POSED):
-        words.append(f"the first false line is {false[0].name}{kind_of_line(verdict, false[0])}")
+        words.append(
+            f"the first line that is {false[0].verdict} is {false[0].name}{kind_of_line(verdict, false[0])}"
+        )
     for cause in dict.fromkeys(line.only_where for line in false if line.only_where):
         echoes = [line.name + kind_of_line(verdict, line) for line in false if line.only_where == cause]
         fail, where = "fails" if len(echoes) == 1 else "fail", "it" if cause == false[0].name else cause

@@ -45,7 +45,7 @@ def test_the_first_false_line_decides_and_a_later_one_says_whether_it_is_false_a
     assert [line.counterexample["x"] for line in found.lines[2:] if line.counterexample] == [9, 1]
     said = evidence(found)
     for words in (
-        "the first false line is second",
+        "the first line that is violated is second",
         "third fails only where it does, at 10 instances",
         "also fourth",
     ):
@@ -252,7 +252,7 @@ def test_a_line_may_have_a_kind_and_a_repair_of_its_own() -> None:
     assert kinds(found)["fourth"] == "ill-posed"
     assert replay("toy/one", {"x": 1, "line": "fourth"}).verdict is Kind.ILL_POSED
     assert (found.source, found.error_kind, found.repaired_by) == ("printed", "misprint", made.repaired_by)
-    assert "the first false line is second (misprint); third (reading) fails" in evidence(found)
+    assert "the first line that is violated is second (misprint); third (reading) fails" in evidence(found)
     written = {record["claim"]: record for record in records(found)}
     assert written["toy/one#third"]["repaired_by"] == ("toy/one", "toy/other")
     # the claim has no label

@@ -195,7 +195,7 @@ def test_lines_that_fail_only_where_the_first_does_are_told_apart() -> None:
     ]
     told = evidence(verdict_with(verdict=Kind.VIOLATED, lines=tuple(found), instances=90))
     assert told == (
-        "why; the first false line is (2); (3) fails only where it does, at 90 instances; "
+        "why; the first line that is violated is (2); (3) fails only where it does, at 90 instances; "
         "(5) fails only where (4) does, at 90 instances; also (4)"
     )
 

@@ -327,7 +327,7 @@ def test_show_says_what_the_lines_are_and_rest_on(
         assert line.evidence is not None
         size, rule = len(json.dumps(line.evidence, separators=(",", ":"))), line.evidence["rule"]
         digest = hashlib.sha256(verdict.text.encode()).hexdigest()
-        said = f"(rule {rule} of the kernel, {size} bytes, text {digest[:12]})"
+        said = f"(the kernel's rule {rule}; size {size} bytes; checksum of the text {digest[:12]})"
         assert said in " ".join(pages["p/mixed"].split())
     # the title of a step stands beside its name
     assert main(["show", "cfl-mgd/lemma-2"]) == 0

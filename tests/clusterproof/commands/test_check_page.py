@@ -124,10 +124,9 @@ def test_a_sentence_is_printed_only_with_its_verdict_and_a_repair_only_if_it_hol
     pair = ("cfl-mgd/lemma-2", "cfl-mgd/theorem-d")
     lemma, repair = stored(pair)
     ratio = (repair.tightness or {})["all"]["ratio"]
-    assert (
-        f"{SENTENCES[pair[0]].headline} Repaired by {pair[1]} (tight \N{MULTIPLICATION SIGN}{ratio:.3g})."
-        in as_one_line(page([lemma, repair], [], None))
-    )
+    tight = f"{repair.word}, tight \N{MULTIPLICATION SIGN}{ratio:.3g}"
+    said = f"{SENTENCES[pair[0]].headline} Repaired by {pair[1]} ({tight})."
+    assert said in as_one_line(page([lemma, repair], [], None))
     assert "theorem-d" not in "\n".join(page([lemma], [], None))
     (broken,) = stored(pair[1:], verdict="violated", reason="no", basis="exact")
     assert f"Proposed repair, violated so far: {pair[1]}." in as_one_line(page([lemma, broken], [], None))

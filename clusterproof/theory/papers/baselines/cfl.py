@@ -297,8 +297,8 @@ def cut_twice(sides: str, cut: int) -> tuple[list[list[int]], list[list[int]]]:
     evaluations=3472,
     expected="violated",
     headline=(
-        "The public code confuses positions with clients. It lists the clusters [0], [1], [2, 3] "
-        "as [0], [0], [1, 2]."
+        "The public code numbers a client by its position in the cluster that was cut, not in the list "
+        "of all clients. After two cuts it lists the clusters [0], [1], [2, 3] as [0], [0], [1, 2]."
     ),
     rank=2,
 )

@@ -32,9 +32,9 @@ def after_a_round(
     example=BY_HAND,
     expected="violated",
     headline=(
-        "Lemma 2 is false. With 34 clients, 17 in each cluster, momentum 2/3 and no noise, a "
-        "round ends with an error of 0.215. With the appendix's constant c_4 = 1/4, 0.164 is allowed. "
-        "Every other c_4 > 0 also has a counterexample."
+        "Lemma 2 is false: it allows 1 - l mu/(8L) times the error before a round, plus c_4 l. With two "
+        "clusters of 17 clients (l = 1/2), momentum 2/3, no noise and c_4 = 1/4, an error is "
+        "0.215 > 0.164. Every other c_4 > 0 fails, too."
     ),
     rank=2,
     places="(31); after (38)",

@@ -206,7 +206,7 @@ def clients(flat: Fraction, center: Fraction) -> tuple[tuple[Fraction, Fraction]
     repaired_by="cfl-mgd/model-averaging-reset",
     expected="violated",
     headline=(
-        "Option II, which averages models, can diverge although each client alone converges. With "
+        "Option II of the algorithm, which averages models, can diverge although each client alone converges. With "
         "curvatures 1/100 and 1, momentum 4/5 and 5 local steps, a round multiplies the error by "
         "1.058."
     ),

@@ -46,7 +46,7 @@ def conclusion(share: Fraction, root: Fraction, floor: Fraction) -> Fraction:
 def theorem_1(
     share: Fraction = SHARE, root_of_kappa: Fraction = ROOT, separation: Fraction = SEPARATION
 ) -> Sides:
-    """After T = (8 L / (l mu)) log(Delta / (2 rho)) rounds, every model is within rho of its optimum.
+    """After a stated number of rounds, every model is near its optimum.
 
     Hypotheses
         There are at least two clusters (Assumptions 1-5). All clients of a cluster have the same expected loss, with
@@ -60,7 +60,8 @@ def theorem_1(
         cluster.
 
     Statement
-        With probability at least 1 - lambda, ||chi_p^T - chi*_p|| <= rho = (16 L/(mu l)) rho_0 for all p, where
+        The check uses only that rho_0 contains c_4 l. With probability at least 1 - lambda, after T = (8L/(l mu))
+        log(Delta/(2 rho)) rounds, ||chi_p^T - chi*_p|| <= rho = (16 L/(mu l)) rho_0 for all p, where
             rho_0 = 2 v/(lambda_0 L sqrt(l m n')) + c_4 l
                     + c_3 M v sqrt(l)/(lambda_3 L sqrt(m n'))
                     + (c_1 + c_5 beta) W/lambda_2
@@ -68,8 +69,8 @@ def theorem_1(
         with W = sigma^2/(mu^2 Delta^4 n'), R = v sigma sqrt(P)/(mu L Delta^2 n' sqrt(m)), M = beta/(1 - beta). There
         are P clusters, a client draws n' samples, and beta is the momentum. sigma^2 and v^2 bound the variances of a
         sample's loss and gradient. lambda_0, ..., lambda_4 are failure probabilities, and lambda is computed from
-        them. The appendix has c_4 = 1/4, and no summand is negative. So rho_0 is at least l/4. The check uses only
-        this fact.
+        them (``cfl-mgd/theorem-1-probability``). The appendix has c_4 = 1/4, and no summand is negative. So rho_0 is at
+        least l/4.
 
     Proof
         The theorem is vacuous, with (A38) and without it. With (A38), no instance satisfies the hypotheses: l/4
@@ -281,8 +282,8 @@ def theorem_1_large_separation(
     example={"exponent": 7, "constant": Fraction(10**6)},
     expected="violated",
     headline=(
-        "Remark 1 is false: the error bound rho does not vanish with more clients (m) and samples "
-        "(n'), because it contains 4 kappa, four times the condition number. At m = n' = 10^7 and "
+        "Remark 1 is false: the error bound rho of Theorem 1 does not vanish with more clients (m) and "
+        "samples (n'), because it contains 4 kappa, four times the condition number. At m = n' = 10^7 and "
         "kappa = 1, rho is 4."
     ),
     rank=6,

@@ -283,8 +283,8 @@ def second_models(momentum: Fraction) -> list[Fraction]:
     ill_posed=True,
     expected="ill-posed",
     headline=(
-        "By line 15, (A19) and (32), a client that changes its cluster takes along its old "
-        "cluster's momentum, its own, or none. From the same four clients the second model becomes "
+        "A client that changes its cluster takes along its old cluster's momentum by line 15, its own "
+        "by (A19), and none by (32). With four clients in two clusters, the second model then becomes "
         "5/8, 23/32 or 11/16."
     ),
     rank=5,

@@ -45,7 +45,7 @@ def experiment_at(place: str) -> Experiment:
     headline=True,
 )
 def theorem_a(place: Place, replicates: Replicates, stream: Stream) -> dict[str, Sides]:
-    """On smooth, strongly convex losses, the error of option I is at most an explicit bound with a certified rate.
+    """On smooth, strongly convex losses, the error of option I is at most an explicit bound with a proved rate.
 
     Hypotheses
         Option I has the server's momentum and full participation, step_size <= 1/L, and momentum in [0, 1). Each

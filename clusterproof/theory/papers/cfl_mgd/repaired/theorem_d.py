@@ -49,7 +49,7 @@ def experiment_at(place: str, tuned_momentum: bool) -> Experiment:
 def theorem_d(
     place: Place, tuned_momentum: Tuned, replicates: Replicates, stream: Stream
 ) -> dict[str, Sides]:
-    """On Gaussian regression, a run stays near the noise-free run, at a distance that depends on log(1 / delta).
+    """On Gaussian regression, a run stays within a computed radius of the noise-free run, with probability 1 - delta.
 
     Hypotheses
         The server updates its momentum before the models. Samples are Gaussian and new in every round. A client uses
