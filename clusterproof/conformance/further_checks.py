@@ -112,7 +112,10 @@ def _absent(report: Report, run: Run) -> Outcome:
     one = {one.probe.name: one for one in report.runs}.get("participation")
     names = [name for name in ("controls", "personal") if name in report.runs[0].states[0]]
     if one is None or not names:
-        return "skipped", "only for runs with states of clients (controls, personal)"
+        return (
+            "skipped",
+            "a client that misses rounds; only for runs with states of clients (controls, personal)",
+        )
     for before, after, participants in zip(one.states, one.states[1:], one.probe.schedule, strict=False):
         absent = [i for i in range(one.probe.task.clients) if i not in participants]
         for name in names:

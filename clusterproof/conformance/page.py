@@ -78,6 +78,7 @@ def _checks(report: Report) -> Iterator[str]:
         names = [check.name for check in report.checks if check.outcome == outcome]
         if names:
             yield from _entry(label, [", ".join(names)])
+    yield from _entry("meanings", ["docs/how-to/compare-code-with-a-paper.md"])
     skipped = [f"{check.name}: {check.sentence}" for check in report.checks if check.outcome == "skipped"]
     if skipped:
         yield from _entry("skipped", skipped)
@@ -125,7 +126,9 @@ def describe(definition: type[Definition]) -> str:
 def _origin(source: str, equation: str, paper_was_read: bool) -> Iterator[str]:
     yield from _entry("source", [source])
     checked = "We checked it against the paper."
-    unchecked = "We did not have the paper, so we could not check the definition against it."
+    unchecked = (
+        "We did not have the paper. The definition follows other texts or the named code, so it may differ."
+    )
     yield from _entry("", [checked if paper_was_read else unchecked])
     yield from _entry("round", equation.split("; "))
     used = [

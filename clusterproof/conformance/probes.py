@@ -112,7 +112,7 @@ def make_probes(
         The probes, and (name, reason) of the skipped probes.
     """
     reasons = {
-        name: f"{FIXED[name]}, as its `supports` declares, also in the run everything"
+        name: f"{FIXED[name]}, as its attribute `supports` declares; also in `everything`"
         for name in set(SUPPORTS) - set(supports)
     }
     if loss == "cross-entropy":

@@ -63,7 +63,7 @@ def file(tmp_path: Path) -> str:
             0,
             "all clients always take part",
         ),
-        ("Right", "scaffold", ("--supports", ""), 0, "as its `supports` declares"),
+        ("Right", "scaffold", ("--supports", ""), 0, "as its attribute `supports` declares"),
     ],
 )
 def test_exit_statuses(

@@ -120,7 +120,7 @@ FIRST = [
             "stay at 0",
         ),
         ("scaffold", {"K": "1"}, "K is missing in the control's update."),
-        ("fedavg", {"steps": "[local_epochs for _ in {}]"}, "an epoch is one step, for every batch_size"),
+        ("fedavg", {"steps": "[local_epochs for _ in {}]"}, "an epoch takes one step for every batch_size"),
     ],
 )
 def test_what_is_said_of_a_cause_is_true_of_states_that_never_move(
