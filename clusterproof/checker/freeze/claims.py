@@ -154,6 +154,10 @@ def _written(claim: Claim[..., Any], found: Lines, outside: dict[str, str]) -> s
                     outside[each.name] = str(refused)
                 except RecursionError:
                     outside[each.name] = "it is nested too deeply"
+                except (
+                    ValueError
+                ) as error:  # Python cannot write a long number, or some strings within strings
+                    outside[each.name] = f"Python cannot write its source ({error}): write it otherwise"
         if not text.asked & text.left_out:
             break
         used |= text.asked

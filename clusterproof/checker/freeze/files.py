@@ -123,6 +123,11 @@ class File:
                     found.setdefault(each.asname or each.name, []).append((module, each.name))
         return found
 
+    @property
+    def postpones_annotations(self) -> bool:
+        """Whether Python leaves the annotations of the file unevaluated."""
+        return ("__future__", "annotations") in self.imports.get("annotations", ())
+
     @cached_property
     def classes(self) -> dict[str, list[ast.ClassDef]]:
         """The classes of the file, indexed by name."""
@@ -134,7 +139,16 @@ class File:
 
     def change_of(self, name: str) -> int | None:
         """Return the number of a line that changes the value of a name, or None if no such line is found."""
-        return self._changes.get(name)
+        return self._changes.get(name) or self.rebound.get(name)
+
+    @cached_property
+    def rebound(self) -> dict[str, int]:
+        """The names that functions assign outside themselves, each with the line of ``global`` or ``nonlocal``."""
+        found: dict[str, int] = {}
+        for node in self.all:
+            if isinstance(node, ast.Global | ast.Nonlocal):
+                found |= dict.fromkeys(node.names, node.lineno)
+        return found
 
     @cached_property
     def _changes(self) -> dict[str, int]:
@@ -147,9 +161,6 @@ class File:
                 target = node.func.value if node.func.attr in CHANGING else None
             elif isinstance(node, ast.AugAssign):
                 target = node.target
-            elif isinstance(node, ast.Global):
-                for name in node.names:
-                    found.setdefault(name, node.lineno)
             while isinstance(target, ast.Subscript | ast.Attribute):
                 target = target.value
             if isinstance(target, ast.Name):

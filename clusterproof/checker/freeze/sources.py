@@ -15,7 +15,6 @@ from typing import Any
 from clusterproof.checker.freeze.files import SCOPES, File
 from clusterproof.checker.kernel import Refused
 from clusterproof.checker.kernel.evaluation import spend
-from clusterproof.checker.kernel.grammar import INERT
 
 WORDED = ("at_most", "at_least", "equal")
 """Functions whose argument ``words``, a sentence for the report, is removed in a text."""
@@ -260,9 +259,13 @@ class Writer(ast.NodeTransformer):
         arguments = [
             each for each in (*own.posonlyargs, *own.args, *own.kwonlyargs, own.vararg, own.kwarg) if each
         ]
-        for said in (*(each.annotation for each in arguments), returns) if is_nested else ():
-            if said and not all(isinstance(each, INERT) for each in ast.walk(said)):
-                raise Refused(f"line {said.lineno}: an annotation is a name, or names with brackets and |")
+        is_evaluated = is_nested and not (self.scope.file and self.scope.file.postpones_annotations)
+        for said in (*(each.annotation for each in arguments), returns) if is_evaluated else ():
+            if not isinstance(said, ast.Name | ast.Constant | None):
+                raise Refused(
+                    f"line {said.lineno}: Python evaluates this annotation in each call: write a name, or begin the "
+                    "file with from __future__ import annotations"
+                )
         keys = ", ".join(each.arg for each in arguments)
         for each in arguments:
             if each.annotation is not None:

@@ -27,7 +27,7 @@ from typing import Any
 from clusterproof.checker.claims.claim import Claim
 from clusterproof.checker.claims.sides import WORDS
 from clusterproof.checker.freeze.classes import class_node, function_of, require_own_fields
-from clusterproof.checker.freeze.files import node_of
+from clusterproof.checker.freeze.files import File, node_of
 from clusterproof.checker.freeze.origins import expression_of, file_of_module, origin
 from clusterproof.checker.freeze.sources import (
     Scope,
@@ -187,6 +187,8 @@ class Text:
         """Return source code for a constant: the expression from its own source, or a literal of its value."""
         own = self.free(name)
         file = file_of_module(home)
+        if file is not None:
+            _require_one_value(file, name)
         bound = file.bound(name) if file else []
         if file is not None and len(bound) == 1 and (said := expression_of(bound[0], name)) is not None:
             scope = Scope(file)
@@ -307,6 +309,10 @@ class Text:
 
         def name(own: str) -> str:
             if own in cells:
+                if scope.file is not None and (line := scope.file.change_of(own)) is not None:
+                    raise Refused(
+                        f"{own} is changed in {scope.file.name}, line {line}: pass it as an argument"
+                    )
                 return self.name(cells[own], own, None)
             if own not in known:
                 raise Refused(f"the name {own} is not of the language")
@@ -441,6 +447,12 @@ class Text:
             text = f"def {node.name}(*values, **named):\n    raise  # its source is not of the language"
         decorator = "property" if shared else "" if type(member) is FunctionType else type(member).__name__
         return f"@{decorator}\n{text}" if decorator else text
+
+
+def _require_one_value(file: File, name: str) -> None:
+    """Require that no function assigns another value to a variable outside it, because it may do so during a call."""
+    if name in file.rebound:
+        raise Refused(f"{name} is changed in {file.name}, line {file.rebound[name]}: pass it as an argument")
 
 
 def _placed(made: ast.expr, said: ast.expr) -> ast.expr:

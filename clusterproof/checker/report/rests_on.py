@@ -32,20 +32,18 @@ PURE = {
     *("random", "re", "statistics", "textwrap", "types", "typing", "warnings"),
 }
 """Modules of the standard library that neither read files nor execute strings. All other modules may do so."""
-LIBRARIES_WITHOUT_FILES = {OWN, "numpy", "scipy", "sklearn"}
+LIBRARIES_WITHOUT_FILES = {OWN, "numpy", "scipy"}
 """Libraries that read files only through functions whose names are listed below. Other libraries may read any file."""
 UNKNOWN = {
     *("eval", "exec", "compile", "globals", "__import__", "__builtins__", "__loader__", "__spec__"),
     *("builtins", "importlib", "io", "os", "_os", "posix", "pathlib", "sys", "_sys", "environ", "getenv"),
     *("getattr", "vars", "attrgetter", "methodcaller", "format", "format_map"),
-    *("ForwardRef", "get_type_hints", "singledispatch", "singledispatchmethod"),
+    *("CodeType", "FunctionType", "ForwardRef", "get_type_hints", "singledispatch", "singledispatchmethod"),
     *("fromfile", "fromregex", "genfromtxt", "memmap", "DataSource", "datasets", "ctypeslib"),
 }
 """Names with which a user's file can execute other code, read other files, or read the environment."""
 PLAIN = {
-    "__annotations__",
     "__doc__",
-    "__file__",
     "__init__",
     "__name__",
     "__post_init__",
@@ -118,11 +116,10 @@ class _File:
         named = {name for _, _, names in self.imports for name in names}
         leads_elsewhere = False
         for node in ast.walk(ast.parse(self.content)):
-            if isinstance(node, ast.Name):
-                named.add(node.id)
-            elif isinstance(node, ast.Attribute):
-                named.add(node.attr)
-                leads_elsewhere |= node.attr.startswith("__") and node.attr not in PLAIN
+            if isinstance(node, ast.Name | ast.Attribute):
+                own = node.id if isinstance(node, ast.Name) else node.attr
+                named.add(own)
+                leads_elsewhere |= own.startswith("__") and own not in PLAIN
             elif isinstance(node, ast.MatchClass):
                 named.update(node.kwd_attrs)
         named.update(*(said.split(".") for _, said, _ in self.imports))

@@ -187,6 +187,9 @@ def test_no_library_is_loaded_to_know_its_version(folder: Path) -> None:
         "import random; '{0._os.environ}'.format(random)",
         "import random, string; string.Formatter().get_field('0._os.environ', (random,), {})",
         "import typing; typing.get_type_hints(half)",
+        "from sklearn import get_config",
+        "half.__annotations__ = {}",
+        "PLACE = __file__",
     ],
 )
 def test_nobody_knows_on_what_a_file_rests_that_may_read_another(folder: Path, line: str) -> None:

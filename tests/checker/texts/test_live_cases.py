@@ -122,6 +122,8 @@ def test_what_is_not_as_its_source_says_is_refused_by_name(name: str, tmp_path: 
 OPEN = (
     "annotation_of_a_nested_parameter",
     "annotation_that_hides_a_variable",
+    "annotation_with_a_subscript",
+    "annotation_with_or",
     "cache_of_another_function",
     "cached_parameter_named_fixed",
     "cached_property_named_as_another",
@@ -137,6 +139,7 @@ OPEN = (
     "lru_of_truth_values",
     "slots_swapped",
     "text_of_shared_parts",
+    "variable_changed_by_words",
     "variable_hides_a_class_of_a_module",
     "variable_hides_a_function_of_a_module",
 )
@@ -441,6 +444,21 @@ def test_an_inner_lambda_of_an_annotation_uses_the_outer_parameter(
     assert frozen.text is not None
     (line,) = frozen.lines[""]
     assert judge(frozen.text, [{"statement": "", "line": line, "rule": "exhausted"}]).word is word
+
+
+UNWRITABLE = {
+    "a long number": f"def one(n: int = Z[1:6]):\n    return at_most(n, 0x{'f' * 5000})\n",
+    "a string within a string": "def one(n: int = Z[1:6]):\n    return at_most(n, {'\xa0': 6}[f\"{'\xa0'}\"])\n",
+}
+
+
+@pytest.mark.parametrize("name", UNWRITABLE)
+def test_a_source_that_python_cannot_write_is_refused_in_words(tmp_path: Path, name: str) -> None:
+    head = "from clusterproof.theorem import Z, at_most, claim\n\n\n@claim('unwritable/one')\n"
+    (tmp_path / "unwritable.py").write_text(head + UNWRITABLE[name], encoding="utf-8")
+    (stated,) = load_claims(tmp_path / "unwritable.py")
+    frozen = freeze(find_claim(stated))
+    assert frozen.text or "cannot write its source" in frozen.outside[""]
 
 
 TOP = """
