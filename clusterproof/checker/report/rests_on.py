@@ -32,14 +32,24 @@ PURE = {
     *("random", "re", "statistics", "textwrap", "types", "typing", "warnings"),
 }
 """Modules of the standard library that neither read files nor execute strings. All other modules may do so."""
-LIBRARIES_WITHOUT_FILES = {OWN, "numpy", "scipy"}
+LIBRARIES_WITHOUT_FILES = {OWN, "numpy", "scipy", "sklearn"}
 """Libraries that read files only through functions whose names are listed below. Other libraries may read any file."""
 UNKNOWN = {
     *("eval", "exec", "compile", "globals", "__import__", "__builtins__", "__loader__", "__spec__"),
     *("builtins", "importlib", "io", "os", "_os", "posix", "pathlib", "sys", "_sys", "environ", "getenv"),
     *("getattr", "vars", "attrgetter", "methodcaller", "format", "format_map"),
     *("CodeType", "FunctionType", "ForwardRef", "get_type_hints", "singledispatch", "singledispatchmethod"),
-    *("fromfile", "fromregex", "genfromtxt", "memmap", "DataSource", "datasets", "ctypeslib"),
+    *(
+        "config_context",
+        "get_config",
+        "fromfile",
+        "fromregex",
+        "genfromtxt",
+        "memmap",
+        "DataSource",
+        "datasets",
+        "ctypeslib",
+    ),
 }
 """Names with which a user's file can execute other code, read other files, or read the environment."""
 PLAIN = {
