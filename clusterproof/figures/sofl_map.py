@@ -128,7 +128,7 @@ class Curves(NamedTuple):
 
 
 class WinnersElbow(OfUpdates):
-    """Number of clusters by several rules, for updates of 60 clients in 4 clusters after some rounds of FedAvg."""
+    """The number of clusters that each of several rules chooses, from the updates of 60 clients in 4 clusters."""
 
     name = "winners-elbow"
     title = "SoFL's elbow of the clients and of the map's winners"

@@ -171,7 +171,10 @@ def check_destination(folder: str | os.PathLike[str]) -> None:
             raise InvalidArgument("out", name, rule, "write the path of a new folder inside it")
         if target.is_dir() and any(target.iterdir()):
             raise InvalidArgument(
-                "out", name, "must not exist or be empty", "choose another name or remove it"
+                "out",
+                name,
+                "must be a new folder or an empty one",
+                "choose another name or remove the folder",
             )
         parent = target.parent
         while not parent.exists():

@@ -51,7 +51,7 @@ class _Case:
 
     @property
     def weights(self) -> list[Fraction]:
-        """Weights of the numbers whose minimum is the measured side; 1 for a single number."""
+        """Weights of the numbers on the left side, whose minimum is compared with the bound; 1 for a single number."""
         return [Fraction(read(code)) for code in self.proof.get("weights", [1])]
 
 

@@ -42,7 +42,7 @@ def printable(text: str) -> str:
 
 @dataclass(frozen=True)
 class Context:
-    """The facts known at one place of the code. A context is immutable; leaving a place restores the earlier context.
+    """The facts known at one point in the code. A context is immutable; leaving a place restores the earlier context.
 
     Attributes
     ----------

@@ -144,7 +144,7 @@ def theorem_2(problem: Problem, drawn: int = among(1, 2, 5)) -> Sides:
     """FedAvg with K clients drawn with replacement has an error of order 1 / T.
 
     Statement
-        The statement of ``fedavg/theorem-1`` with B + C, C = 4 E^2 G^2 / K.
+        The conclusion of ``fedavg/theorem-1`` with B + C in place of B, where C = 4 E^2 G^2 / K.
 
     Source
         Li et al. (2020), main text of the ICLR 2020 version, Scheme I.
@@ -163,7 +163,7 @@ def theorem_3(problem: Problem, drawn: int = among(1, 2)) -> Sides:
     """FedAvg with K of the N clients drawn without replacement has an error of order 1 / T.
 
     Statement
-        The statement of ``fedavg/theorem-1`` with B + C, C = (N - K) / (N - 1) 4 E^2 G^2 / K.
+        The conclusion of ``fedavg/theorem-1`` with B + C in place of B, where C = (N - K) / (N - 1) 4 E^2 G^2 / K.
 
     Source
         Li et al. (2020), main text of the ICLR 2020 version, Scheme II.

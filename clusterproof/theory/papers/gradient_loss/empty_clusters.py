@@ -113,7 +113,7 @@ def empty_for_good(
     Hypotheses
         There are two models, ``left`` clients with minimiser -1 and ``right`` clients with minimiser 1. lambda = 0.2,
         without pinning or ties. The run has 8 iterations, and (3) may have either sign. If (3) is 0 / 0, the check
-        takes the value 0, 1 or -1 for S that makes the claim true.
+        chooses S from 0, 1 and -1 so that the claim is true.
 
     Statement
         No client chooses a model that was not updated in an earlier iteration.

@@ -153,7 +153,7 @@ def momentum_of_fixed_members(
     momentum: Fraction = SHARE,
     model: Fraction = ANY,
 ) -> Sides:
-    """Check (A19)-(A21) as meant, for fixed members and any sums of their gradients.
+    """Check our reading of (A19)-(A21), for fixed members and any sums of their gradients.
 
     Here eta = 1, and there is no initial momentum.
 
