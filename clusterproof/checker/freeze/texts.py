@@ -102,6 +102,7 @@ class Text:
         self.left_out: set[str] = set()
         self.parts: list[str] = []
         self.names: dict[Any, str] = {}
+        self.refused: dict[int, Refused] = {}
         self.kept: list[Any] = []
         self.agreed: dict[tuple[int, int], tuple[Any, Any]] = {}
         self.taken = {*LIBRARY, *KERNEL_WORDS, *RANGES, *ENDING, *MODULES, "dataclass", "fixed", *ANNOTATIONS}
@@ -169,18 +170,24 @@ class Text:
 
     def _defined(self, value: Any) -> str:
         """Return the name of a function or class in the text, and define it if necessary."""
+        if id(value) in self.refused:
+            raise self.refused[id(value)]
         if id(value) not in self.names:
             self.kept.append(value)
             inner = _uncached(value) if type(value) is CACHED else value
             said = inner.__code__.co_name if type(inner) is FunctionType else inner.__name__
-            with self.unless_refused():
-                own = self.names[id(value)] = self.free("function" if said == "<lambda>" else said)
-                if isinstance(value, type):
-                    self.emit(self.record(value, own))
-                else:
-                    text, node = self.function(inner, own, shared=inner is not value)
-                    with placed_in(inner.__code__):
-                        self.emit(text, node)
+            try:
+                with self.unless_refused():
+                    own = self.names[id(value)] = self.free("function" if said == "<lambda>" else said)
+                    if isinstance(value, type):
+                        self.emit(self.record(value, own))
+                    else:
+                        text, node = self.function(inner, own, shared=inner is not value)
+                        with placed_in(inner.__code__):
+                            self.emit(text, node)
+            except Refused as refused:
+                self.refused[id(value)] = refused
+                raise
         return self.names[id(value)]
 
     def _constant(self, value: Any, name: str, home: Mapping[str, Any] | None) -> str:

@@ -406,6 +406,33 @@ def test_a_long_line_takes_little_time(tmp_path: Path, more: str) -> None:
             freeze(find_claim(each))
 
 
+CONSTANTS = """
+def refused(x):
+    try:
+        return x
+    finally:
+{lines}
+
+
+{constants}
+
+
+@claim("large/three")
+def three(n: int = Z[1:6]):
+    return at_most(n, 5 + {total})
+"""
+
+
+def test_a_function_outside_the_language_is_read_once(tmp_path: Path) -> None:
+    names = [f"k{i}" for i in range(100)]
+    constants = "\n".join(f"{name} = refused(1)" for name in names)
+    text = CONSTANTS.format(lines="        x += 1\n" * 4000, constants=constants, total=" + ".join(names))
+    (tmp_path / "large.py").write_text("from clusterproof.theorem import Z, at_most, claim\n" + text)
+    (stated,) = load_claims(tmp_path / "large.py")
+    with at_most_seconds(6):
+        assert freeze(find_claim(stated)).text is not None
+
+
 INNER = """
 from __future__ import annotations
 from typing import Annotated
