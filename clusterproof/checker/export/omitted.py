@@ -30,6 +30,9 @@ def stated_line(text: str, record: Mapping[str, Any]) -> str:
     line = printed(record["statement"], record["line"])
     noun = f'line "{line}"' if statement.role == "statement" else f'step "{line}" of the proof'
     own = f"the claim's {noun}" if line else "the claim"
+    if record["line"] in statement.ill_posed and record["rule"] == "instance":
+        marked = f"the {noun}" if line else "the line"
+        return f"This file shows that {marked} of the check is false at one instance."
     if record["rule"] == "instance":
         return f"This file shows that {own} is false."
     if record["rule"] == "empty":
@@ -64,10 +67,12 @@ def _other_lines(text: str, record: Mapping[str, Any]) -> Iterator[str]:
     if "" in lines:
         lines.remove("")
         yield "the claim's own statement"
-    for noun, names in (("line", lines), ("step", steps)):
-        if names:
-            quoted = [f'"{each}"' for each in names]
-            yield f"the claim's other {noun}{'s' * (len(names) > 1)} {_list(quoted)}"
+    if lines:
+        quoted = [f'"{each}"' for each in lines]
+        yield f"the claim's other line{'s' * (len(lines) > 1)} {_list(quoted)}"
+    if steps:  # a hypothesis may have the same label
+        quoted = [f'the step "{each}"' for each in steps]
+        yield f"{_list(quoted)} of the proof"
 
 
 def _other_values(text: str, record: Mapping[str, Any]) -> Iterator[str]:

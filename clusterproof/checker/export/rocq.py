@@ -52,6 +52,8 @@ BELIEVED_OF_PROGRAMS = """You must believe Rocq (no axioms are used), that langu
 such a program, and that the tree is that part of the source, which you compare. In language.v a list is a value, as a
 tuple is: it changes by a new value of its variable. A function keeps the values that the variables around it have
 where it is made."""
+ILL_POSED = """The author of the claim says that the printed statement has no single meaning. The line compares what it
+can mean, and is false at one instance. Only this is proved."""
 OF_PROGRAMS = {"instance": broken, "exhausted": exhausted, "nowhere": nowhere}
 """For each rule that Rocq decides by computation, the function that writes the theorem."""
 OF_FUNCTIONS = {"dual": dual, "family": family}
@@ -96,19 +98,13 @@ def rocq_file(claim: Claim[..., Any], text: str, record: Mapping[str, Any], word
     body = written(name)
     if re.search(rf"^(Definition|Variables)\b[^:]*\b{name}\b", "\n".join(body), re.MULTILINE):
         body = written(f"theorem_{name}")
-    means = {
-        "vacuous": "Because the line holds, the claim says nothing about the algorithm: "
-        * bool(claim.says_nothing)
-        + claim.says_nothing,
-        "ill-posed": "Because an instance breaks the line, the printed statement has no single meaning.",
-    }
     of_rule = dict.fromkeys(OF_PROGRAMS, IMPORTS_OF_PROGRAMS) | dict.fromkeys(
         OF_FUNCTIONS, IMPORTS_OF_FUNCTIONS
     )
     imports = of_rule.get(rule, IMPORTS)
     file = "\n".join([imports, *body])
     head = [
-        f"{claim.id}{f', {line}' if line else ''}: {word}. {means.get(word, '')}".rstrip(),
+        _filled(f"{claim.id}{f', {line}' if line else ''}: {word}. {_what_follows(claim, record, word)}"),
         "",
         "The claim's words.",
         textwrap.indent(f"{claim.title}\n{claim.text}".rstrip(), "   "),
@@ -136,6 +132,17 @@ def rocq_file(claim: Claim[..., Any], text: str, record: Mapping[str, Any], word
     at = max(k for k, line in enumerate(body) if line.startswith("Theorem "))
     body[at:at] = [in_words(text, record, rule)]
     return "\n".join([comment("\n".join(head)), "", imports, *places("\n".join(body)), *body, ""])
+
+
+def _what_follows(claim: Claim[..., Any], record: Mapping[str, Any], word: str) -> str:
+    """Return what follows from the theorem if a line is vacuous, and what does not follow if it is ill-posed."""
+    if word == "ill-posed":
+        return ILL_POSED
+    if word == "vacuous" and record["rule"] == "empty":
+        return "Because no values meet the hypotheses, the line says nothing."
+    if word == "vacuous":
+        return f"Because the line holds, the claim says nothing about the algorithm: {claim.says_nothing}"
+    return ""
 
 
 def _filled(paragraph: str) -> str:

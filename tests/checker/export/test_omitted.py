@@ -53,7 +53,7 @@ def test_the_phrases_name_what_is_outside(halving: Claim[..., Any]) -> None:
     found = phrases(halving, "upper")
     assert found[:5] == [
         'the claim\'s other line "lower"',
-        'the claim\'s other step "one"',
+        'the step "one" of the proof',
         "clusters other than 2 and 4",
         "rounds above 3",
         "pace below 1/20 or above 1/4",
@@ -75,6 +75,18 @@ def test_a_step_names_the_claim(halving: Claim[..., Any]) -> None:
     assert any("the source has no loop" in each for each in found)
     record = {"statement": "one", "line": "", "rule": "signs"}
     assert stated_line(text_of(halving), record) == 'This file states the claim\'s step "one" of the proof.'
+
+
+def test_an_ill_posed_line_is_false_and_its_claim_is_not(halving: Claim[..., Any]) -> None:
+    text = text_of(halving)
+    marked = text.replace("role='statement'", "role='statement', ill_posed=('lower',)", 1)
+    assert marked != text
+    record = {"statement": "", "line": "lower", "rule": "instance"}
+    assert "claim" in stated_line(text, record)
+    found = stated_line(marked, record)
+    assert 'line "lower" of the check is false at one instance' in found
+    assert "claim" not in found
+    assert stated_line(marked, record | {"line": "upper"}) == stated_line(text, record | {"line": "upper"})
 
 
 def test_a_claim_about_functions_names_its_constants() -> None:
