@@ -112,10 +112,10 @@ def test_the_head_says_what_a_reader_compares(out: Path, tmp_path: Path) -> None
     assert text.count("Definition rest_of ") == 1, (
         "the cases differ only in an exponent, which is a parameter"
     )
-    assert "has no single meaning" in head(out, "cfl_mgd_a7_step_at_least_printed")
-    assert "says nothing about the algorithm: a pair" in head(
-        tmp_path, "fpfc_theorem_1_mapping_theta_beyond_lambda"
-    )
+    assert "Only this is proved" in head(out, "cfl_mgd_a7_step_at_least_printed"), "ill-posed"
+    assert "Because no values meet the hypotheses" in head(out, "cfl_mgd_theorem_1")
+    of_everything = head(tmp_path, "fpfc_theorem_1_mapping_theta_beyond_lambda")
+    assert re.search(r"Because\s+the\s+line\s+holds", of_everything)
     renamed = (tmp_path / "scaffold_bias" / "scaffold_bias.v").read_text()
     assert re.search(r"Variables .* the_power .*\(\* the_power is power of the source", renamed)
 
