@@ -426,7 +426,7 @@ def three(n: int = Z[1:6]):
 def test_a_function_outside_the_language_is_read_once(tmp_path: Path) -> None:
     names = [f"k{i}" for i in range(100)]
     constants = "\n".join(f"{name} = refused(1)" for name in names)
-    text = CONSTANTS.format(lines="        x += 1\n" * 4000, constants=constants, total=" + ".join(names))
+    text = CONSTANTS.format(lines="        x += 1\n" * 30_000, constants=constants, total=" + ".join(names))
     (tmp_path / "large.py").write_text("from clusterproof.theorem import Z, at_most, claim\n" + text)
     (stated,) = load_claims(tmp_path / "large.py")
     with at_most_seconds(6):
