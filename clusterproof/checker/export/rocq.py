@@ -18,6 +18,7 @@ from clusterproof.checker.export.rocq_symbols import RULES
 from clusterproof.checker.export.rocq_text import Names, comment, every, places
 from clusterproof.checker.export.theorem_in_words import WIDTH, in_words
 from clusterproof.checker.export.what_is_shown import SENTENCES, sentences
+from clusterproof.checker.export.words_of_helpers import words_of_helpers
 from clusterproof.checker.kernel import Refused, printed
 
 CRITERION = """The source may compute a consequence of the claim's words, or a criterion for them, such as a root in
@@ -130,7 +131,8 @@ def rocq_file(claim: Claim[..., Any], text: str, record: Mapping[str, Any], word
         ),
     ]
     at = max(k for k, line in enumerate(body) if line.startswith("Theorem "))
-    body[at:at] = [in_words(text, record, rule)]
+    quoted = words_of_helpers(claim, text, record["statement"], record["line"])
+    body[at:at] = [in_words(text, record, rule, quoted)]
     return "\n".join([comment("\n".join(head)), "", imports, *places("\n".join(body)), *body, ""])
 
 

@@ -44,7 +44,7 @@ def definitions_of(tree: ClaimTree, statement: str, line: str, function: str | N
     function
         Name of the quantity that is a function of a class, or None.
     """
-    _, called, _, records = tree.statements[statement]
+    _, called, ranges, records = tree.statements[statement]
     own = ast.unparse(called)
     nodes = reached(tree, statement, line)
     found = []
@@ -53,6 +53,7 @@ def definitions_of(tree: ClaimTree, statement: str, line: str, function: str | N
         found.append(f"{key} = {ast.unparse(record.elts[0])}({', '.join(ast.literal_eval(record.elts[1]))})")
     found += [text for node in nodes if name_of(node) == own for text in _inside(_body(node), "")]
     found += [text for node in nodes if name_of(node) != own for text in _definition(node, "")]
+    found += _told_apart(nodes, own, {*fields(ranges), *fields(records)})
     if function is not None:
         attributes = {
             each.attr for node in nodes for each in ast.walk(node) if isinstance(each, ast.Attribute)
@@ -62,6 +63,31 @@ def definitions_of(tree: ClaimTree, statement: str, line: str, function: str | N
         name for name in OF_WORDS if any(_calls(each, name) for node in nodes for each in ast.walk(node))
     }
     return found + [text for name, text in OF_WORDS.items() if name in words]
+
+
+def _told_apart(nodes: Sequence[Definition], own: str, quantities: set[str]) -> Iterator[str]:
+    """Yield which variables of helpers have the name of a quantity, or of a value or term of the statement."""
+    outside = quantities | {name_of(node) for node in nodes}
+    for node in nodes:
+        if name_of(node) == own:
+            outside |= _assigned(node)
+            outside |= {
+                str(term.arg)
+                for call in ast.walk(node)
+                if isinstance(call, ast.Call) and _is_line(call)
+                for term in call.keywords
+            }
+    helpers = (each for node in nodes if name_of(node) != own for each in ast.walk(node))
+    for helper in helpers:
+        if isinstance(helper, ast.FunctionDef) and (names := sorted(_assigned(helper) & outside)):
+            verb = "is another value" if len(names) == 1 else "are other values"
+            yield f"{' and '.join(names)} inside {helper.name} {verb} than outside"
+
+
+def _assigned(node: ast.AST) -> set[str]:
+    return {
+        each.id for each in ast.walk(node) if isinstance(each, ast.Name) and isinstance(each.ctx, ast.Store)
+    }
 
 
 def plain(node: ast.AST) -> str:

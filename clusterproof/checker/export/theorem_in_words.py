@@ -39,7 +39,7 @@ MOST, LONGEST = 4, 12
 """Largest numbers of entries of a line, and of signs of a fraction, that are printed at an instance."""
 
 
-def in_words(text: str, record: Mapping[str, Any], rule: str) -> str:
+def in_words(text: str, record: Mapping[str, Any], rule: str, quoted: Mapping[str, str]) -> str:
     """Write the theorem as a comment.
 
     Parameters
@@ -48,6 +48,8 @@ def in_words(text: str, record: Mapping[str, Any], rule: str) -> str:
         Text of a claim, and the evidence for a line.
     rule
         The rule of the evidence; "nowhere" for an empty finite space.
+    quoted
+        The docstrings of the line's helpers, by name.
     """
     exporter = Exporter(text, record["statement"], record)
     ranges = [f"- {each}" for each in ranges_of(exporter, PLAIN)]
@@ -71,6 +73,8 @@ def in_words(text: str, record: Mapping[str, Any], rule: str) -> str:
     definitions = definitions_of(tree, record["statement"], record["line"], space.function)
     if definitions:
         parts += ["where", *(f"- {each}" for each in definitions)]
+    if quoted:
+        parts += ["In the source's words", *(f'- {name}: "{words}"' for name, words in quoted.items())]
     if rule in FALSE:
         parts += _at_instance(text, record)
     if rule in EXISTING and ranges:
