@@ -196,6 +196,8 @@ class Text:
         file = file_of_module(home)
         if file is not None:
             _require_one_value(file, name)
+            if type(value) is dict:
+                _require_unchanged(file, name)
         bound = file.bound(name) if file else []
         if file is not None and len(bound) == 1 and (said := expression_of(bound[0], name)) is not None:
             scope = Scope(file)
@@ -214,8 +216,8 @@ class Text:
                         "write it as it is to be"
                     )
                 return own
-        if file is not None and (line := file.change_of(name)) is not None:
-            raise Refused(f"{name} is changed in {file.name}, line {line}: write it as one expression")
+        if file is not None:
+            _require_unchanged(file, name)
         text = self.literal(value, name)
         where = "of the function around it" if home is None else "computed where the program is loaded"
         self.emit(f"{own} = {text}")
@@ -460,6 +462,12 @@ def _require_one_value(file: File, name: str) -> None:
     """Require that no function assigns another value to a variable outside it, because it may do so during a call."""
     if name in file.rebound:
         raise Refused(f"{name} is changed in {file.name}, line {file.rebound[name]}: pass it as an argument")
+
+
+def _require_unchanged(file: File, name: str) -> None:
+    """Require that no line of a file visibly changes a value."""
+    if (line := file.change_of(name)) is not None:
+        raise Refused(f"{name} is changed in {file.name}, line {line}: write it as one expression")
 
 
 def _placed(made: ast.expr, said: ast.expr) -> ast.expr:

@@ -29,10 +29,10 @@ OWN, CHECKER = "clusterproof", "clusterproof.checker."
 PURE = {
     *("__future__", "abc", "bisect", "cmath", "collections", "contextlib", "copy", "dataclasses", "decimal"),
     *("enum", "fractions", "functools", "graphlib", "heapq", "itertools", "math", "numbers", "operator"),
-    *("random", "re", "statistics", "textwrap", "types", "typing", "warnings"),
+    *("random", "re", "statistics", "textwrap", "types", "typing"),
 }
 """Modules of the standard library that neither read files nor execute strings. All other modules may do so."""
-LIBRARIES_WITHOUT_FILES = {OWN, "numpy", "scipy", "sklearn"}
+LIBRARIES_WITHOUT_FILES = {OWN, "numpy", "scipy"}
 """Libraries that read files only through functions whose names are listed below. Other libraries may read any file."""
 UNKNOWN = {
     *("eval", "exec", "compile", "globals", "__import__", "__builtins__", "__loader__", "__spec__"),

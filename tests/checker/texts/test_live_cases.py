@@ -138,6 +138,7 @@ OPEN = (
     "lru_of_a_closure",
     "lru_of_truth_values",
     "slots_swapped",
+    "table_changed_by_words",
     "text_of_shared_parts",
     "variable_changed_by_words",
     "variable_hides_a_class_of_a_module",
