@@ -87,8 +87,12 @@ class Told:
         if spaces:
             self._define("ranges", spaces)
             intros.append(_pattern(self._space))
-        told, supposed = [], [self._new("M") for _ in path.unknowns]
+        told, there, supposed = [], list[str](), [self._new("M") for _ in path.unknowns]
+        unused = self._unused(path)
         for unknown, name in zip(path.unknowns, supposed, strict=True):
+            if id(unknown) in unused:
+                there += self._there_is(unknown, name)
+                continue
             told.append(f"forall {self._names(unknown.leaves)} : R, {self._relation(unknown)} ->")
             intros += [self._names(unknown.leaves), name]
         words = {id(fact): f"{comment('branch of the source')} " for fact, _ in path.decisions}
@@ -101,7 +105,7 @@ class Told:
         self._define("stated", ["\n  ".join(told)])
         given = f"{self.applied('ranges')} -> " if spaces else ""
         statement = f"forall {' '.join(own)} : R, {given}{self.applied('stated')}"
-        proof = [f"intros {' '.join(intros)}.", *self._path(path, supposed)]
+        proof = [f"intros {' '.join(intros)}.", *there, *self._path(path, supposed)]
         used = _used_by(values, "\n".join(self.definitions))
         others = [self._outside(name, node) for name, (node, _) in values.items() if name not in used]
         self.definitions = [*self._sections(used), *self.definitions]
@@ -165,6 +169,36 @@ class Told:
         if id(unknown) not in self._relations:
             self._relations[id(unknown)] = self._told(unknown)
         return self._relations[id(unknown)]
+
+    def _unused(self, path: Path) -> set[int]:
+        """Return the identities of the values, each of a single formula, on which the line does not depend."""
+        unused = set[int]()
+        roots = [fact.slack for fact in (*path.own, *path.shown) if isinstance(fact, Fact)]
+        for unknown in reversed(path.unknowns):
+            is_formula = unknown.count is None and len(unknown.paths) == 1
+            is_formula = is_formula and not (unknown.paths[0].unknowns or unknown.paths[0].own)
+            if is_formula and not self.scope.needs(roots) & set(self._names(unknown.leaves).split()):
+                unused.add(id(unknown))
+                continue
+            for inner in (*unknown.start, *unknown.paths):
+                for facts, numbers, _ in _everything(inner):
+                    roots += [*(fact.slack for fact in facts), *numbers]
+            roots += [unknown.count, *(fact.slack for fact in unknown.said)]
+        return unused
+
+    def _there_is(self, unknown: Unknown, name: str) -> list[str]:
+        """Write the steps of a proof that give an unused value its formula."""
+        leaves, values = (
+            self._names(unknown.leaves).split(),
+            list(map(self.scope.text, unknown.paths[0].values)),
+        )
+        equal = [f"{leaf} = {value}" for leaf, value in zip(leaves, values, strict=True)]
+        given = "".join(f"exists ({value}); " for value in values)
+        return [
+            f"assert ({name} : exists {' '.join(leaves)} : R, {self._way(unknown.paths[0], equal)}).",
+            f"{{ {given}repeat split. }}",
+            f"destruct {name} as {_pattern([*leaves, name])}.",
+        ]
 
     def _told(self, unknown: Unknown) -> str:
         text, leaves = self.scope.text, self._names(unknown.leaves).split()

@@ -186,7 +186,8 @@ def holds(tried: Tried, findings: Findings, name: str, proof: str | None) -> str
     elif proof == "signs":
         text = f"proved symbolically for every instance in the ranges; {text}"
     elif proof == "induction":
-        text = f"proved by induction, for every number of rounds and every instance of the ranges; {text}"
+        how = "by invariants of loops or stated facts about values"
+        text = f"proved symbolically, {how}, for every instance of the ranges; {text}"
     elif proof == "squares":
         text = f"proved by sums of squares for every instance of the ranges that meets the hypotheses; {text}"
     text += "".join(f", for {words}" for words in _cut_off(tried))

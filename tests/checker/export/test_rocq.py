@@ -38,6 +38,7 @@ from clusterproof.checker.export.rocq import (
 )
 from clusterproof.checker.export.rocq_dual import dual
 from clusterproof.checker.export.rocq_symbols import RULES
+from clusterproof.checker.export.what_is_shown import stated
 
 pytestmark = [
     pytest.mark.skipif(shutil.which("coqc") is None, reason="no coqc (Debian: apt-get install coq)"),
@@ -241,6 +242,14 @@ def mean(x: Share, y: Share, rounds: Rounds) -> Sides:
     return at_most(last, bound=one)
 
 
+def unread(x: Share) -> Sides:
+    """Two values that the line does not need, the second through the first."""
+    half = known(lambda: x / 2, lambda value: (value <= Fraction(1, 2), value >= 0))
+    known(lambda: (half / 2, half), lambda value: value[0] <= Fraction(1, 4))
+    third = known(lambda: x / 3, lambda value: value <= Fraction(1, 3))
+    return at_most(third, bound=Fraction(1, 3))
+
+
 def shrinking(x: Share, rounds: Rounds) -> Sides:
     """A value of the invariant alone depends on one of the statement."""
     half = (x + 1) / 2
@@ -396,6 +405,7 @@ BEST = BEST | {
 }
 """Of a mean of which the start has no weight."""
 SEQUENCE = {"rule": "induction", "witness": {"rounds": 2, "entries": [1, 0]}, "blocks": [], "states": 4}
+UNREAD = {"rule": "induction", "witness": {"x": 1}, "blocks": [], "states": 4}
 ONE, HALF, START = {"x": 1, "y": 1}, {"n": 3, "x": "1/2"}, {"x": 1, "y": 1, "rounds": 2}
 RIGHT = [
     (signs, {"rule": "signs", "witness": ONE}),
@@ -409,6 +419,7 @@ RIGHT = [
     (best, BEST),
     (named, multipliers()),
     (mean, {"rule": "induction", "witness": START, "blocks": [], "states": 5}),
+    (unread, UNREAD),
     (shrinking, {"rule": "induction", "witness": {"x": 1, "rounds": 2}, "blocks": [], "states": 3}),
     (added, SEQUENCE),
     (words, {"rule": "signs", "witness": {"word": "a", "n": 1, "x": 1}, "listed": ["n"]}),
@@ -457,6 +468,12 @@ WRONG = [
     (descent_percent, multipliers()),
     (descent_longer, multipliers()),
 ]
+
+
+def test_a_value_that_the_line_does_not_need_is_not_stated() -> None:
+    text = stated(text_of(unread, UNREAD))
+    assert "third_is" in text
+    assert "half" not in text
 
 
 @pytest.mark.parametrize(("function", "record"), RIGHT, ids=lambda value: getattr(value, "__name__", ""))
