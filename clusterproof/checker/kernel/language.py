@@ -14,6 +14,9 @@ import copy
 from clusterproof.checker.kernel.expressions import Expressions
 from clusterproof.checker.kernel.grammar import INERT, call, weight
 
+MOST_PARAMETERS = 255
+"""Largest number of parameters of a function."""
+
 
 class Compiler(Expressions, ast.NodeTransformer):
     """Transformer that checks every node of a tree, and replaces operations by calls of the kernel's functions."""
@@ -146,8 +149,10 @@ class Compiler(Expressions, ast.NodeTransformer):
 
     def visit_arguments(self, node: ast.arguments) -> ast.AST:
         """Check the names of the parameters, and remove the annotations."""
-        others = [each for each in (node.vararg, node.kwarg) if each]
-        for each in (*node.posonlyargs, *node.args, *node.kwonlyargs, *others):
+        several = [*node.posonlyargs, *node.args, *node.kwonlyargs, *filter(None, (node.vararg, node.kwarg))]
+        if len(several) > MOST_PARAMETERS:  # Python compares each keyword of a call with each of them
+            raise self.refuse(several[0], f"a function has at most {MOST_PARAMETERS} parameters")
+        for each in several:
             self.variable(each, each.arg)
             self.require_inert(each.annotation)
             each.annotation = None

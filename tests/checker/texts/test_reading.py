@@ -43,6 +43,7 @@ def test_a_text_says_what_is_true(name: str, truth: str) -> None:
 
 BAD = {
     "a default that changes": "def f(n, seen=[]):\n    seen.append(n)\n    return at_most(len(seen), 6)\n",
+    "many parameters": f"def g({', '.join(f'p{i}=0' for i in range(256))}):\n    return 0\n" + GOOD,
     "a closure": "def make():\n    seen = []\n    return lambda n: at_most(len(seen), 6)\nf = make()\n",
     "a closure in a dictionary": "def make(k):\n    return lambda n: k\nG = {1: make(1)}\n" + GOOD,
     "a generator": "M = (i for i in range(9))\n" + GOOD,
