@@ -1,6 +1,7 @@
 """The definitions that a line can reach: without messages, invariants, other lines and values that are never read.
 
-A value is read by its name, and a field of a record by an attribute. An argument that no one reads becomes None.
+A value is read by its name, and a field of a record by an attribute. An argument that no one reads becomes None. An
+optional argument that is None in every call is left out, with the branches that it excludes.
 """
 
 from __future__ import annotations
@@ -9,6 +10,7 @@ import ast
 import copy
 from collections.abc import Iterator, Mapping, Sequence
 
+from clusterproof.checker.export.absent_arguments import without_absent
 from clusterproof.checker.export.claim_tree import ClaimTree, Definition, name_of
 
 HINTS = ("words", "invariant")
@@ -22,6 +24,7 @@ def reached(tree: ClaimTree, statement: str, line: str) -> list[Definition]:
     own = nodes.get(ast.unparse(arguments[0]))
     if own is not None:
         _only(own, line)
+    without_absent([*nodes.values()], arguments)
     for node in nodes.values():
         _drop_unread(node)
     return _Reached(nodes, [*_names(arguments)]).definitions()

@@ -15,8 +15,9 @@ HYPOTHESES, CASES, CHOICES = r"^Definition hypotheses\b", r"\bCase_\d|_as_expone
 ALWAYS = ""
 NO_HYPOTHESES = rf"\A(?![\s\S]*{HYPOTHESES})"
 TREE = """The program is the part of the source that the line reaches, as a tree, which Rocq runs. The part has no
-messages, no invariants, no other lines, and no values that are never read; an argument that is never read may be
-Absent. Names and texts stand in quotes; f $ [a; b] is a call, x <~ a assigns, and a .: "x" is an attribute."""
+messages, no invariants, no other lines, no values that are never read, and no optional arguments that are None in every
+call. An argument that is never read may be Absent. Names and texts stand in quotes; f $ [a; b] is a call, x <~ a
+assigns, and a .: "x" is an attribute."""
 OF_NUMBERS = [
     (HYPOTHESES, "for all real numbers in the ranges that meet the hypotheses, and some numbers meet them."),
     (NO_HYPOTHESES, "for all real numbers in the ranges, and the ranges contain some."),

@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from clusterproof.checker.claims.claim import find_claim
-from clusterproof.checker.export.claim_tree import ClaimTree
+from clusterproof.checker.export.claim_tree import ClaimTree, name_of
 from clusterproof.checker.export.exported import Decided
 from clusterproof.checker.export.folder import decided
 from clusterproof.checker.export.reached import reached
@@ -88,9 +88,63 @@ def test_the_words_define_what_the_line_uses() -> None:
     assert any(each.startswith("iterate(step, state, n) applies") for each in found)
 
 
+OPTIONAL = """
+class Client:
+    step: Any
+    def run(self, y, plus=None, to=None, rest=None):
+        for _ in range(2):
+            if to is not None:
+                y = y - to
+        if rest is None:
+            return inside(y, plus, rest=rest)
+        return unused(y)
+
+def inside(y, plus=None, *, rest=None):
+    several = rest or (y, y)
+    return several[0] if plus is None else y + plus
+
+def unused(y):
+    return y
+
+def called(step, y, more=None):
+    return step(y) if more is None else step(y, more)
+
+def stated(x, n):
+    client = Client(unused_too)
+    return {"given": at_most(client.run(x, n), bound=called(named, x)), "absent": at_most(client.run(x), bound=0)}
+
+def named(y, more=None):
+    return y if more is None else y + more
+
+def unused_too(y):
+    return y
+
+claim('paper/one')
+statement('', stated, {'x': rationals(0, 1), 'n': integers(1, 2)}, {}, lines=('given', 'absent'), role='statement')
+"""
+
+
+def test_an_argument_that_no_call_gives_is_left_out() -> None:
+    tree = ClaimTree(OPTIONAL)
+    absent, given = (
+        {name_of(each): ast.unparse(each) for each in reached(tree, "", line)} for line in ("absent", "given")
+    )
+    assert [*absent] == ["Client", "inside", "stated"], "nothing calls unused"
+    assert "def run(self, y):\n        return inside(y)" in absent["Client"], (
+        "no loop, and no path after the return"
+    )
+    assert absent["inside"] == "def inside(y):\n    several = (y, y)\n    return several[0]"
+    assert "def run(self, y, plus=None):\n        return inside(y, plus)" in given["Client"]
+    assert "if plus is None" in given["inside"]
+    assert given["called"] == "def called(step, y):\n    return step(y)"
+    assert "more=None" in given["named"], "called through a variable, which may give it a value"
+
+
 @pytest.mark.parametrize(
     "name",
     [
+        "cfl-mgd/lemma-2-every-loss",
+        "scaffold/option-1-diverges",
         "cfl-mgd/lemma-2",
         "cfl-mgd/asymptotic-rate-every-loss",
         "cfl-mgd/theorem-1-probability",
