@@ -81,7 +81,7 @@ def blocks(statement: kernel.Statement, line: str, data: Mapping[str, Any]) -> l
         return None
     found = []
     for target, factors in wanted:
-        of_target = _nearest(target, tuple(factors))
+        of_target = _nearest(target, tuple(factors), target.width)
         if of_target is None:
             return None
         found.append(of_target)
@@ -89,9 +89,12 @@ def blocks(statement: kernel.Statement, line: str, data: Mapping[str, Any]) -> l
 
 
 @lru_cache(maxsize=1024)
-def _nearest(target: Polynomial, factors: tuple[Polynomial, ...]) -> Blocks | None:
-    """Search for a proof that a polynomial is nonnegative, first with the factors that share its symbols."""
-    nothing = constant(0, target.width)
+def _nearest(target: Polynomial, factors: tuple[Polynomial, ...], width: int) -> Blocks | None:
+    """Search for a proof that a polynomial is nonnegative, first with the factors that share its symbols.
+
+    ``width`` is the number of symbols. Polynomials can be equal without having the same number of symbols.
+    """
+    nothing = constant(0, width)
     near = tuple(factor if factor.places <= target.places else nothing for factor in factors)
     found = find_blocks(target, near) if near != factors else None
     return find_blocks(target, factors) if found is None else found

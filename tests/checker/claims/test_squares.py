@@ -108,3 +108,16 @@ def test_the_least_constant_is_that_of_a_program_stated_in_cvxpy() -> None:
 
     assert found(least + Fraction(1, 10**4))
     assert not found(least - Fraction(1, 10**4))
+
+
+def test_a_proof_of_a_claim_does_not_depend_on_claims_with_fewer_quantities() -> None:
+    """The same polynomial in x, once with x alone and once with a further quantity, in one process."""
+
+    def alone(x: Real) -> Sides:
+        return at_least(x * x * x * x - 2 * x * x * x + 5 * x * x - 4 * x + 1, 0 * x)
+
+    def beside(x: Real, y: Real) -> Sides:
+        return at_least(x * x * x * x - 2 * x * x * x + 5 * x * x - 4 * x + 1, 0 * x + 0 * y)
+
+    for function in (alone, beside, alone):
+        assert verdict_on(function).verdict == "certified"
