@@ -151,6 +151,14 @@ class File:
         return found
 
     @cached_property
+    def assigned_attributes(self) -> dict[str, int]:
+        """The attributes that the file assigns, such as K in ``module.K = 1``, each with a line."""
+        stored = (
+            each for each in self.all if isinstance(each, ast.Attribute) and isinstance(each.ctx, ast.Store)
+        )
+        return {each.attr: each.lineno for each in stored}
+
+    @cached_property
     def _changes(self) -> dict[str, int]:
         found: dict[str, int] = {}
         for each in self.all:

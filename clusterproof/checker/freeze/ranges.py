@@ -13,6 +13,7 @@ from clusterproof.checker.claims.ranges import Choice, Integers, Interval, Range
 from clusterproof.checker.claims.sequences import Sequences
 from clusterproof.checker.freeze.sources import in_lines, quoted
 from clusterproof.checker.kernel import Refused
+from clusterproof.checker.kernel.evaluation import spend
 from clusterproof.checker.kernel.functions import NAMES
 from clusterproof.checker.kernel.ranges import End
 
@@ -51,6 +52,7 @@ def _end(text: Text, end: Any, name: str) -> str:
     if type(end) is FunctionType and end.__code__.co_name == "<lambda>":
         made, _, _ = text.source(end, "")
         written = ast.unparse(made)
+        spend(10 * len(written))
         text.require_language(made, end.__code__)
         return written
     return text.literal(Fraction(repr(end)) if type(end) is float else end, name)

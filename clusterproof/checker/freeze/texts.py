@@ -344,6 +344,8 @@ class Text:
             if value is MISSING or type(value) is ModuleType:
                 raise Refused(f"{'.'.join(path)} is not of the language")
             last, said = path[place - 1], ".".join(path[:place])
+            if scope.file is not None and (line := scope.file.assigned_attributes.get(last)) is not None:
+                raise Refused(f"{said} is changed in {scope.file.name}, line {line}: pass it as an argument")
             try:
                 return self.name(value, last, vars(holder)), place
             except Refused as refused:

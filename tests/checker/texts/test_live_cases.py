@@ -489,6 +489,44 @@ def test_a_source_that_python_cannot_write_is_refused_in_words(tmp_path: Path, n
     assert frozen.text or "cannot write its source" in frozen.outside[""]
 
 
+def test_a_constant_of_a_module_that_the_file_assigns_is_refused(tmp_path: Path) -> None:
+    (tmp_path / "assigned_helper.py").write_text("K = 0\n")
+    claimed = """import assigned_helper
+from clusterproof.theorem import Z, at_most, claim
+
+
+def say():
+    assigned_helper.K = -9
+    return "small"
+
+
+@claim("assigned/one")
+def one(n: int = Z[1:6]):
+    return at_most(n, 6 + assigned_helper.K, words=lambda: say())
+"""
+    (tmp_path / "assigned.py").write_text(claimed)
+    (stated,) = load_claims(tmp_path / "assigned.py")
+    assert "assigned_helper.K is changed in assigned.py, line 6" in freeze(find_claim(stated)).outside[""]
+
+
+def test_long_ends_of_ranges_cost_steps(tmp_path: Path) -> None:
+    ends = ", ".join(f"q{i}: Annotated[int, integers(0, END)]" for i in range(60))
+    text = f"""from typing import Annotated
+from clusterproof.theorem import at_most, claim, integers
+
+END = lambda: sum(({"1, " * 100_000}))
+
+
+@claim("long/ends")
+def one({ends}):
+    return at_most(q0, 100_000)
+"""
+    (tmp_path / "ends.py").write_text(text)
+    (stated,) = load_claims(tmp_path / "ends.py")
+    with at_most_seconds(20):
+        assert "more steps than it may" in freeze(find_claim(stated), {"": ("",)}, compared=False).outside[""]
+
+
 TOP = """
 from clusterproof.theorem import Z, at_most, claim
 
