@@ -52,7 +52,7 @@ def _end(text: Text, end: Any, name: str) -> str:
     if type(end) is FunctionType and end.__code__.co_name == "<lambda>":
         made, _, _ = text.source(end, "")
         written = ast.unparse(made)
-        spend(10 * len(written))
+        spend(40 * len(written))
         text.require_language(made, end.__code__)
         return written
     return text.literal(Fraction(repr(end)) if type(end) is float else end, name)
