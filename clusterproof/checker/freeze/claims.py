@@ -2,14 +2,19 @@
 
 from __future__ import annotations
 
+import ast
 import hashlib
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from fractions import Fraction
+from types import FunctionType
 from typing import Any
 
 from clusterproof.checker.claims.claim import Claim
 from clusterproof.checker.claims.class_ranges import OfClass
+from clusterproof.checker.claims.ranges import Choice, Integers, Interval, Range, Rationals, Reals
+from clusterproof.checker.claims.sequences import Sequences
 from clusterproof.checker.claims.statement import Statement
 from clusterproof.checker.freeze.agreement import (
     instances,
@@ -17,13 +22,14 @@ from clusterproof.checker.freeze.agreement import (
     names_of_text,
     require_agreement,
 )
-from clusterproof.checker.freeze.ranges import range_in
-from clusterproof.checker.freeze.sources import quoted
+from clusterproof.checker.freeze.sources import in_lines, quoted
 from clusterproof.checker.freeze.texts import TRIED, Text
 from clusterproof.checker.kernel import Claim as Known
 from clusterproof.checker.kernel import Refused, printed, read
 from clusterproof.checker.kernel.definitions import WORDS, Vocabulary
-from clusterproof.checker.kernel.evaluation import limited, printable
+from clusterproof.checker.kernel.evaluation import limited, printable, spend
+from clusterproof.checker.kernel.functions import NAMES
+from clusterproof.checker.kernel.ranges import End
 from clusterproof.checker.kernel.statement import Statement as Stated
 
 LINE = re.compile(r", line \d+")
@@ -194,7 +200,7 @@ def _statement(text: Text, claim: Claim[..., Any], stated: Statement, lines: tup
             raise Refused(f"{name}: objects that a function draws: {TRIED}")
     function = text.name(stated.function, stated.function.__name__, None)
     ranges = [
-        f"    {quoted(name)}: {range_in(text, allowed, name)},\n" for name, allowed in space.ranges.items()
+        f"    {quoted(name)}: {_range(text, allowed, name)},\n" for name, allowed in space.ranges.items()
     ]
     records = ", ".join(
         f"{quoted(name)}: ({text.name(kind, kind.__name__, None)}, {_names(keys)})"
@@ -210,6 +216,43 @@ def _statement(text: Text, claim: Claim[..., Any], stated: Statement, lines: tup
         f"statement({quoted(stated.name)}, {function}, {written}, {{{records}}},\n"
         f"    lines={_names(lines)}, role={quoted(stated.role)}{said})"
     )
+
+
+def _range(text: Text, allowed: Range, name: str) -> str:
+    """Return a range as source code."""
+    if type(allowed) is Choice:
+        written = f"choice({', '.join(text.literal(each, name) for each in allowed.options)})"
+        return in_lines(written, "        ")
+    if isinstance(allowed, Interval) and type(allowed) in (Integers, Rationals, Reals):
+        word = "integers" if type(allowed) is Integers else "rationals"
+        return f"{word}({_end(text, allowed.low, name)}, {_end(text, allowed.high, name)})"
+    if type(allowed) is Sequences:
+        return f"sequences({_range(text, allowed.entries, name)}, {_end(text, allowed.length, name)})"
+    if type(allowed) is OfClass:
+        parts = [_group(text, *group, name) for group in allowed.groups]
+        if allowed.reach is not None:
+            parts.append(f"distance={_end(text, allowed.reach, name)}")
+        return f"member({', '.join(parts)})"
+    raise Refused(f"{name}: NumPy arrays are not of the language: state sequences(...)")
+
+
+def _group(text: Text, count: int | str, kind: type, constants: Sequence[tuple[str, Any]], name: str) -> str:
+    written = ", ".join(f"{quoted(n)}: {_end(text, c, name)}" for n, c in constants)
+    number = count if isinstance(count, int) else quoted(count)
+    return f"({number}, {quoted(NAMES[kind])}, {{{written}}})"
+
+
+def _end(text: Text, end: Any, name: str) -> str:
+    """Return an end of a range as source code; a float is written as the decimal that Python prints."""
+    if isinstance(end, End):
+        end = end.function
+    if type(end) is FunctionType and end.__code__.co_name == "<lambda>":
+        made, _, _ = text.source(end, "")
+        written = ast.unparse(made)
+        spend(40 * len(written))
+        text.require_language(made, end.__code__)
+        return written
+    return text.literal(Fraction(repr(end)) if type(end) is float else end, name)
 
 
 def _names(names: Sequence[str]) -> str:

@@ -27,8 +27,7 @@ from typing import Any
 from clusterproof.checker.claims.claim import Claim
 from clusterproof.checker.claims.sides import WORDS
 from clusterproof.checker.freeze.classes import class_node, function_of, require_own_fields
-from clusterproof.checker.freeze.files import File, node_of
-from clusterproof.checker.freeze.origins import expression_of, file_of_module, origin
+from clusterproof.checker.freeze.files import File, expression_of, file_of_module, node_of, origin
 from clusterproof.checker.freeze.sources import (
     Scope,
     Writer,

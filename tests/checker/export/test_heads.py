@@ -1,4 +1,4 @@
-"""The head of a file lists what the theorem omits: other lines, other values, functions, random variables."""
+"""The head of a file lists what its theorem omits; the words above the theorem quote the helpers' docstrings."""
 
 from fractions import Fraction
 from typing import Annotated, Any
@@ -6,8 +6,11 @@ from typing import Annotated, Any
 import pytest
 
 from clusterproof.checker.claims.claim import Claim, find_claim
+from clusterproof.checker.export.claim_tree import ClaimTree
 from clusterproof.checker.export.folder import decided
 from clusterproof.checker.export.omitted import omitted, stated_line
+from clusterproof.checker.export.source_in_words import definitions_of
+from clusterproof.checker.export.words_of_helpers import words_of_helpers
 from clusterproof.checker.freeze import freeze
 from clusterproof.checker.kernel import printed, read
 from clusterproof.theorem import Q, Sides, among, at_least, at_most, claim, integers, rationals
@@ -102,3 +105,64 @@ def test_every_other_line_is_named() -> None:
     named = " ".join(omitted(of.claim, of.text, of.record))
     assert len(lines) > 8
     assert all((f'"{name}"' in named) is (name != "(A19)") for name in lines)
+
+
+# ---- the words above the theorem
+
+
+def shares(x: Fraction) -> Fraction:
+    """Return the shares.
+
+    Parameters
+    ----------
+    x
+        Not quoted.
+    """
+    half = x / 2
+    rest = half / 2
+    return inner(rest)
+
+
+def inner(x: Fraction) -> Fraction:
+    """Return a quarter's
+    quarter.
+    """
+    return x / 4
+
+
+def unused(x: Fraction) -> Fraction:
+    """Return what no line reads."""
+    return x
+
+
+def unread(x: Fraction) -> Fraction:
+    """Return what the other line reads."""
+    half = x
+    return half
+
+
+@claim("words/of-helpers")
+def of_helpers(x: Fraction = Q[0:]) -> dict[str, Sides]:
+    """The title."""
+    half = x / 2
+    return {
+        "upper": at_most(shares(x), half=half, rest=x),
+        "lower": at_least(unread(x), zero=0),
+    }
+
+
+TEXT = freeze(of_helpers).text or ""
+
+
+def test_a_line_quotes_the_helpers_that_it_reaches() -> None:
+    assert words_of_helpers(of_helpers, TEXT, "", "upper") == {
+        "shares": "Return the shares.",
+        "inner": "Return a quarter's quarter.",
+    }
+    assert list(words_of_helpers(of_helpers, TEXT, "", "lower")) == ["unread"]
+
+
+def test_a_name_of_two_things_is_told_apart() -> None:
+    upper, lower = (definitions_of(ClaimTree(TEXT), "", line, None) for line in ("upper", "lower"))
+    assert "half and rest inside shares are other values than outside" in upper, "a value and a term"
+    assert not any("than outside" in each for each in lower), "half of the other line is left out"
