@@ -121,7 +121,7 @@ def test_convolutions_on_a_gpu_are_exact_and_repeatable():
 
 
 def test_replicates_are_refused_with_a_remedy():
-    with pytest.raises(InvalidArgument, match=r"replicates is 3.*make one call per seed"):
+    with pytest.raises(InvalidArgument, match=r"replicates is 3.*call the function once per seed"):
         run(FedAvg(step_size=0.1), make(), rounds=1, replicates=3)
 
 

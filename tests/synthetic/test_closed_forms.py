@@ -208,6 +208,6 @@ def test_exact_models_without_noise_are_never_confused():
 @pytest.mark.parametrize("radius", [-0.1, 0.5, 2.0, math.nan])
 def test_a_basin_with_ties_is_refused(radius):
     with pytest.raises(
-        InvalidArgument, match=r"radius is .*, but it must be in \[0, 0\.5\)\. For a larger radius"
+        InvalidArgument, match=r"radius is .*, but it must be in \[0, 0\.5\)\. Give a smaller radius"
     ):
         worst_case_error(1, 1, 1, 0.5, radius, 5)

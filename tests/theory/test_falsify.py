@@ -160,7 +160,7 @@ def test_a_negative_bound_is_no_counterexample() -> None:
         ({"bound": lambda task, trace: np.nan}, "must be numbers"),
         ({"bound": lambda task, trace: None}, "must return the allowed errors"),
         ({"algorithm": "fedavg"}, "must be an algorithm or a function of the task"),
-        ({"algorithm": lambda task: 3}, "must give an algorithm"),
+        ({"algorithm": lambda task: 3}, "must return an algorithm"),
         ({"algorithm": lambda task, momentum: 3}, "must be Annotated with a range"),
         (
             {"tasks": [ONE]},
@@ -183,7 +183,7 @@ def test_a_negative_bound_is_no_counterexample() -> None:
                 "algorithm": lambda task: FedAvg(step_size=0.1),
                 "tasks": st.just(SoftmaxMixture(clients=1, clusters=1, features=1, classes=2)),
             },
-            "must know their optima",
+            "must have known optima",
         ),
         ({"rounds": 0}, "rounds"),
         ({"evaluations": 0}, "evaluations"),

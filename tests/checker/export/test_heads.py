@@ -1,11 +1,12 @@
 """The head of a file lists what its theorem omits; the words above the theorem quote the helpers' docstrings."""
 
+from collections.abc import Iterator
 from fractions import Fraction
 from typing import Annotated, Any
 
 import pytest
 
-from clusterproof.checker.claims.claim import Claim, find_claim
+from clusterproof.checker.claims.claim import REGISTRY, Claim, find_claim
 from clusterproof.checker.export.claim_tree import ClaimTree
 from clusterproof.checker.export.folder import decided
 from clusterproof.checker.export.omitted import omitted, stated_line
@@ -17,7 +18,7 @@ from clusterproof.theorem import Q, Sides, among, at_least, at_most, claim, inte
 
 
 @pytest.fixture(scope="module")
-def halving() -> Claim[..., Any]:
+def halving() -> Iterator[Claim[..., Any]]:
     """A claim of two lines and a step about numbers."""
 
     @claim("omitted/halving")
@@ -37,7 +38,8 @@ def halving() -> Claim[..., Any]:
     def one(start: Fraction = Q[:0]) -> Sides:
         return at_most(start, zero=0)
 
-    return halving
+    yield halving
+    dict.pop(REGISTRY, "omitted/halving")
 
 
 def text_of(of: Claim[..., Any]) -> str:
@@ -141,7 +143,6 @@ def unread(x: Fraction) -> Fraction:
     return half
 
 
-@claim("words/of-helpers")
 def of_helpers(x: Fraction = Q[0:]) -> dict[str, Sides]:
     """The title."""
     half = x / 2
@@ -151,18 +152,23 @@ def of_helpers(x: Fraction = Q[0:]) -> dict[str, Sides]:
     }
 
 
-TEXT = freeze(of_helpers).text or ""
+@pytest.fixture(scope="module")
+def with_helpers() -> Iterator[Claim[..., Any]]:
+    yield claim("words/of-helpers")(of_helpers)
+    dict.pop(REGISTRY, "words/of-helpers")
 
 
-def test_a_line_quotes_the_helpers_that_it_reaches() -> None:
-    assert words_of_helpers(of_helpers, TEXT, "", "upper") == {
+def test_a_line_quotes_the_helpers_that_it_reaches(with_helpers: Claim[..., Any]) -> None:
+    text = text_of(with_helpers)
+    assert words_of_helpers(with_helpers, text, "", "upper") == {
         "shares": "Return the shares.",
         "inner": "Return a quarter's quarter.",
     }
-    assert list(words_of_helpers(of_helpers, TEXT, "", "lower")) == ["unread"]
+    assert list(words_of_helpers(with_helpers, text, "", "lower")) == ["unread"]
 
 
-def test_a_name_of_two_things_is_told_apart() -> None:
-    upper, lower = (definitions_of(ClaimTree(TEXT), "", line, None) for line in ("upper", "lower"))
+def test_a_name_of_two_things_is_told_apart(with_helpers: Claim[..., Any]) -> None:
+    tree = ClaimTree(text_of(with_helpers))
+    upper, lower = (definitions_of(tree, "", line, None) for line in ("upper", "lower"))
     assert "half and rest inside shares are other values than outside" in upper, "a value and a term"
     assert not any("than outside" in each for each in lower), "half of the other line is left out"

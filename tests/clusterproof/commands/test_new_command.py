@@ -98,7 +98,7 @@ def test_what_a_check_decides_is_exported_by_the_command_that_it_suggests(
     text = "".join(FAILING.format(name=name, body=body) for name, body in bodies.items())
     Path("own.py").write_text(text)
     assert main(["export", "own.py", "--out", "folder"]) == 2
-    (first,) = re.findall("`clusterproof (check .*)` decides and records", capsys.readouterr().err)
+    (first,) = re.findall(r"checked first\. Type: clusterproof (check .*)\.", capsys.readouterr().err)
     assert main(shlex.split(first)) == 0
     (second,) = re.findall(r"clusterproof (export .*?)  ", capsys.readouterr().out)
     assert main(shlex.split(second.replace("FOLDER", "folder"))) == 0
@@ -109,7 +109,7 @@ def test_what_a_check_decides_is_exported_by_the_command_that_it_suggests(
     Path("own.py").write_text(text.replace("Fraction(1, 2)", "1"))  # which is true
     assert main(shlex.split(second.replace("FOLDER", "other"))) == 2
     assert (
-        f"must be checked again, because its text has changed. `clusterproof {first}`"
+        f"must be checked again, because its text has changed. Type: clusterproof {first}."
         in capsys.readouterr().err
     )
     assert not Path("other").exists()
