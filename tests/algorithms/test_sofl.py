@@ -163,7 +163,7 @@ def test_the_printed_schedule_ends_at_a_third_and_the_other_meets_robbins_and_mo
         assert som.decayed(0.1, updates, updates, "as-printed") == pytest.approx(0.1 / 3)
     rates = np.array([som.decayed(0.1, t, 10**5, "robbins-monro") for t in range(0, 10**5, 10)])
     assert rates[-1] < 1e-4
-    # sum of 0.1 / (1 + t/60) grows like 6 log t, that of the squares stays below 0.01 + 0.6
+    # the sum of 0.1 / (1 + t/60) grows like 6 log t, and the sum of the squares stays below 0.01 + 0.6
     assert 10 * rates.sum() > 6 * np.log(10**5 / 60)
     assert 10 * (rates**2).sum() < 0.72
 

@@ -210,7 +210,7 @@ def test_every_round_assigns_each_participant_to_one_model(task, share, seed):
         trace = run(algorithm, task, rounds=5, seed=seed, replicates=2)
         count = max(1, round(participation * task.clients))
         if isinstance(algorithm, CFL | SoFL | FPFC | ProxSkip):
-            count = task.clients  # the server places the absent, too, or there are none
+            count = task.clients  # the server also places absent clients, or there are none
         assert ((trace.assignments >= 0).sum(axis=-1) == count).all(), algorithm
         assert trace.assignments.max() < trace.models.shape[-2], algorithm
         assert np.isfinite(trace.models).all(), algorithm

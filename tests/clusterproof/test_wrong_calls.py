@@ -159,7 +159,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Iterator[dict[str, Any]]
         os.chdir(before)
 
 
-@pytest.mark.skipif(os.name != "posix", reason="some paths are those of POSIX systems")
+@pytest.mark.skipif(os.name != "posix", reason="some paths exist on POSIX systems only")
 @pytest.mark.parametrize(("line", "words"), list(rows()))
 def test_bad_input_is_one_line(
     capsys: pytest.CaptureFixture[str], folder: dict[str, Any], line: str, words: list[str]

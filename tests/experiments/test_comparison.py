@@ -161,8 +161,8 @@ def test_replicates_share_their_start_where_a_theorem_speaks_of_the_mean_over_ru
 def test_the_linear_phase_is_over_after_the_default_number_of_rounds(name: str) -> None:
     """Twice the rounds leave each model's median error as it is.
 
-    The errors' relative deviation, of 20 coordinates, is below 0.3, thus that of a difference of two medians of 100 is
-    below 0.3 * 1.25 * sqrt(2 / 100) = 0.053.
+    The errors' relative deviation, of 20 coordinates, is below 0.3. The deviation of a difference of two medians of 100
+    is therefore below 0.3 * 1.25 * sqrt(2 / 100) = 0.053.
     """
     rounds = PAGES[name].rounds
     _, trace = run_with(name, 0, {}, rounds=2 * rounds, replicates=100)

@@ -56,7 +56,7 @@ fpfc/theorem-1-models gradient-loss/empty-cluster-rule gradient-loss/empty-for-g
 gradient-loss/equation-5-batch ifca/certain-in-basin local-gd/theorem-1 scaffold/bias
 sofl/elbow-below-chord sofl/equation-10
 """
-"""Claims that take as long, and are searched here, too, at one seed: one or two of each way to search."""
+"""Claims that take as long and are also searched here, at one seed: one or two for each way to search."""
 
 
 class Row(NamedTuple):

@@ -240,7 +240,7 @@ def test_ties_go_to_the_first_and_nan_is_chosen_by_nobody(shape):
 )
 @pytest.mark.parametrize("shape", SHAPES)
 def test_rounds_pass_over_the_rows_once(shape, algorithm, monkeypatch):
-    """And are those of losses and gradients apart."""
+    """The combined pass gives the same losses and gradients as separate passes."""
     task = task_of(shape)
     models = task.optima + 0.1
     apart = {"choose_and_sum": super(RegressionMixture, task).choose_and_sum}

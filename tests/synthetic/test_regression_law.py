@@ -154,7 +154,7 @@ def test_a_million_clients_with_a_million_samples_are_one_draw():
     )
     trace = run(CFLMGD(step_size=1.0, momentum=0.5), task, rounds=1, seed=1)
     np.testing.assert_array_equal(trace.assignments[0], task.labels)
-    # what is left after one step is heavy ball without noise, up to s / sqrt(l m n')
+    # one step equals a step of the heavy ball without noise, up to s / sqrt(l m n')
     expected = (1 - 0.5 * task.covariances.diagonals) * (trace.models[0] - task.optima)
     np.testing.assert_allclose(trace.models[1] - task.optima, expected, rtol=0, atol=1e-4)
 

@@ -1,4 +1,4 @@
-"""No true claim is called violated, whatever the seed; and what must not change, for every bound and verdict."""
+"""No true claim is called violated at any seed. Further tests state what must not change a bound or a verdict."""
 
 import dataclasses
 from collections.abc import Callable

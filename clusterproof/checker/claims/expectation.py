@@ -101,7 +101,7 @@ class Expectation:
         Notes
         -----
         If the range is known, both limits are valid for any number of replicates and any distribution, and lie in the
-        range. If all samples of an entry equal one of the two ends of the range, the limits are those of Clopper and
+        range. If all samples of an entry equal one of the two ends of the range, they are the limits of Clopper and
         Pearson (1934). (Replacing each sample by an event with probability (sample - low) / (high - low) does not
         change the expectation.) Otherwise ``_lower_limit`` computes both limits from the distances between the samples
         and each end of the range. If the samples have only a lower bound and the line states an upper bound on the

@@ -53,11 +53,11 @@ interpolation; left out is that these suffice for a function of the class to hav
             "at every instance of the finite space a hypothesis fails or the line is true, and at some instance it is.",
         ),
         (r"\A(?![\s\S]*\bExcluded\b)", "at every instance of the finite space the line is true."),
-        (ALWAYS, f"The instances are those that `instances` of language.v lists. {TREE}"),
+        (ALWAYS, f"`instances` of language.v lists the instances. {TREE}"),
     ],
     "nowhere": [
         (ALWAYS, "at every instance of the finite space a hypothesis fails."),
-        (ALWAYS, f"The instances are those that `instances` of language.v lists. {TREE}"),
+        (ALWAYS, f"`instances` of language.v lists the instances. {TREE}"),
     ],
     "signs": [(ALWAYS, "the conclusion holds"), *OF_NUMBERS],
     "squares": [(ALWAYS, "the conclusion holds"), *OF_NUMBERS],

@@ -134,7 +134,7 @@ class Listed(World):
         return Point(self, {place: entry for place, entry in entries.items() if entry})
 
     def _require_mirrored(self, functions: Sequence[list[Triplet]]) -> None:
-        """Require exactly two functions, of which the second is the mirror image of the first."""
+        """Require exactly two functions; the second must be the mirror image of the first."""
         if len(functions) != 2 or len(functions[0]) != len(functions[1]):
             raise Refused(
                 "for any number of functions, two functions with the same number of points are listed"

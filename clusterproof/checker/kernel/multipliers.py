@@ -26,7 +26,7 @@ class Need:
     Attributes
     ----------
     slacks
-        The numbers, at least one of which must be >= 0: forms, quotients or exact numbers.
+        The numbers: forms, quotients or exact numbers. At least one of them must be >= 0.
     nonnegative, zero
         Conditions that are >= 0, and conditions that are 0, indexed by name.
     vectors

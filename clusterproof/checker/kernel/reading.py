@@ -73,7 +73,7 @@ def read(text: str, words: Vocabulary = WORDS, *, fuel: int = FUEL) -> Claim:
             raise Refused(f"a definition has no hypotheses: {outside}") from None
         except Refused:
             raise
-        except Exception as error:  # for example, too deep nesting or an expression without a value
+        except Exception as error:  # for example, nesting that is too deep, or an expression without a value
             raise Refused(f"the text cannot be read: {type(error).__name__} {str(error)[:200]}") from None
 
 

@@ -37,7 +37,7 @@ class Sides(Untrue):
     ----------
     slacks
         For each entry, the bound minus the measured side, or the left side minus the right side of an equation. For
-        ``least``, the entry is a tuple of numbers, at least one of which must be at least 0.
+        ``least``, the entry is a tuple of numbers, and at least one of them must be at least 0.
     equation
         Whether the line is an equation.
     facts

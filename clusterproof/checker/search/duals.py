@@ -306,7 +306,7 @@ class _Face:
         return True
 
     def smaller(self) -> Iterator[_Face]:
-        """Yield smaller faces, at least one of which probably contains all multipliers; requires ``find_centre``."""
+        """Yield smaller faces; probably, one of them contains all multipliers. This requires ``find_centre``."""
         if abs(self.margin) > SINGULAR:
             return
         movable, dual, order = self.movable, self._dual, self._complement.shape[1]

@@ -40,12 +40,12 @@ class Evaluator:
     significance
         Probability that at least one interval is wrong.
     settings
-        Number of instances, each of which gets an equal share of the significance.
+        Number of instances. Each instance gets an equal share of the significance.
     sizes
         Increasing numbers of replicates to try until the interval of an expectation decides the line. For other
         statements: (None,).
     samples
-        Number of samples, each of which gets an equal share of the significance of one instance. There are two samples
+        Number of samples. Each sample gets an equal share of the significance of one instance. There are two samples
         per size, because a second sample may be necessary.
     """
 
@@ -96,7 +96,7 @@ class Evaluator:
         return replace(self, sizes=(replicates,))
 
     def _judge(self, lines: dict[str, Conclusion], instance: Instance) -> dict[str, Judgement]:
-        """Judge one sample; if an asymptotic interval contradicts a line, a second sample must contradict it, too."""
+        """Judge one sample; if an asymptotic interval contradicts a line, a second sample must also contradict it."""
         share = self.significance / self.settings
         if not any(isinstance(each, Expectation) for each in lines.values()):
             return judge(lines, share, instance)

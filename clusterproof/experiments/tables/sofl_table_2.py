@@ -45,7 +45,7 @@ class SoFLTable2(PaperTable):
     share
         Whether the groups divide the images (split) or each group has all images (full). The paper does not print this.
     k_means_start, k_means_attempts
-        Initialisation of k-means (random or k-means++), and number of initialisations, of which the best result is
+        Initialisation of k-means (random or k-means++), and number of initialisations. The best result is
         used. The paper does not print this.
     grid, map_start, cluster_count
         Side length of the map. Initial neurons: a sample of the updates, or random vectors. Rule for the number of

@@ -558,7 +558,7 @@ LARGER_SPACES = [
 
 
 def changed_texts() -> Iterator[str]:
-    """Yield texts of which the statement no longer follows from the proof."""
+    """Yield texts whose statement no longer follows from the proof."""
     texts = {function.__name__: text_of(function, record) for function, record in RIGHT}
     for name, old, new in CHANGED:
         assert old in texts[name]

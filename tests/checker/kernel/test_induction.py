@@ -266,7 +266,7 @@ def test_a_forged_potential_is_refused(name: str) -> None:
 
 
 def test_a_false_potential_is_violated_at_its_round_only_and_accuses_no_theorem() -> None:
-    """n <= 9 of n up to 3 is true, whatever its proof says."""
+    """n <= 9 is true for n up to 3. A wrong proof does not change this."""
     both = {("", ""): kernel.Word.CERTIFIED, ("", "potential"): kernel.Word.VIOLATED}
     assert (judged(TRUE).word, judged(TRUE).lines) == (kernel.Word.CERTIFIED, both)
     assert ("", "potential") not in judged(TRUE, 1).lines

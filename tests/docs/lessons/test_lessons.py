@@ -54,10 +54,12 @@ def test_a_lesson_refutes_its_false_statement_and_its_sliders_give_what_its_plan
     monkeypatch: pytest.MonkeyPatch,
     tmp_path: Path,
 ) -> None:
-    """Its functions are those of the run, which keep what they have computed; it is converted in this process."""
+    """The lesson uses the functions of the run, which keep their results. It is converted in this process."""
     from marimo.__main__ import main as marimo
 
-    monkeypatch.setattr("marimo._cli.utils.stdout", sys.__stdout__)  # its own is that of the first test
+    monkeypatch.setattr(
+        "marimo._cli.utils.stdout", sys.__stdout__
+    )  # marimo keeps the stdout of the first test
     monkeypatch.setattr(
         lessons, "_marimo", lambda *words: marimo(["-q", *map(str, words)], standalone_mode=False)
     )

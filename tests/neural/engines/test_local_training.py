@@ -220,7 +220,7 @@ def task_in(precision: str, engine: str, network: str, **options: str) -> ImageT
 @pytest.mark.parametrize("network", NETWORKS_PRECISION)
 @pytest.mark.parametrize("engine", ["vmap", "serial"])
 def test_local_steps_in_bf16_are_those_of_plain_autograd_under_autocast(engine: str, network: str) -> None:
-    """Each step anew, so that no rounded parameters of an earlier step are used; and sums, too."""
+    """Compare each step and the sums alone, so that no rounded parameters of an earlier step are used."""
     task = task_in("bf16", engine, network)
     points = task.initial_models(2, (), np.random.default_rng(0))
     clients, descent = torch.arange(2), Descent(0.3, 6, momentum=0.5)

@@ -133,7 +133,7 @@ def simulate(momentum: float, noise: float, rounds: int, runs: int, seed: int) -
 @pytest.mark.slow(reason="several seconds")
 @pytest.mark.parametrize(("momentum", "runs"), [(0.9, 30), (0.5, 5)])
 def test_the_interval_covers_the_factor_without_noise(momentum: float, runs: int) -> None:
-    """At momentum 0.9 the error oscillates: (1 - sqrt(0.9))^2 < 0.06. 200 runs, of which 190 are expected."""
+    """At momentum 0.9 the error oscillates: (1 - sqrt(0.9))^2 < 0.06. Of 200 runs, 190 are expected."""
     inside, above_point = 0, 0
     exact = simulate(momentum, 0.0, 160, 1, seed=0)[:, 0]
     for seed in range(200):

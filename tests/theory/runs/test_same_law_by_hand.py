@@ -195,7 +195,7 @@ def test_it_is_near_the_normal_tail_for_normal_samples() -> None:
 # of 100 rows among 1000 others, and of all 1100
 @pytest.mark.parametrize(("successes", "total"), [(99, 660), (30, 110), (20, 660), (55, 385), (90, 880)])
 def test_it_is_the_relative_entropy_of_two_shares(successes: int, total: int) -> None:
-    """The infimum of Cramer's method for a column of zeros and ones, whatever their scale; 1 within the screen."""
+    """The infimum of Cramer's method for a column of zeros and ones, at any scale; 1 within the screen."""
     column = np.zeros(1100)
     column[:successes] = column[100 : 100 + total - successes] = 1
     share, p = successes / 100, total / 1100

@@ -34,7 +34,7 @@ def after_a_round(
     headline=(
         "Lemma 2 is false: it allows 1 - l mu/(8L) times the error before a round, plus c_4 l. With two "
         "clusters of 17 clients (l = 1/2), momentum 2/3, no noise and c_4 = 1/4, an error is "
-        "0.215 > 0.164. Every other c_4 > 0 fails, too."
+        "0.215 > 0.164. Every other c_4 > 0 also fails."
     ),
     rank=2,
     places="(31); after (38)",

@@ -180,7 +180,7 @@ def theorem_1_at_the_end(learning_rate: Fraction = RATE, near: Fraction = Q[0:1]
 
 
 def clustered_row(stream: np.random.Generator, spread: float) -> FrozenRow:
-    """Return samples and neurons: near each of two or three directions, two samples, one of which is a neuron."""
+    """Return samples and neurons: two samples near each of two or three directions; one of the two is a neuron."""
     cells = int(stream.integers(2, 4))
     around = spread * stream.standard_normal((cells, cells))
     samples = np.concatenate([np.eye(cells) + around, np.eye(cells) - around])

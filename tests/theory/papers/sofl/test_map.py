@@ -242,7 +242,7 @@ def test_table_2_is_read_alike_twice() -> None:
 
 
 def test_table_3_on_mnist_is_beyond_chance_for_any_division_of_the_images() -> None:
-    """Means over twenty clients, of which some have two images: no draw in a million is near 71.89 %."""
+    """Means over twenty clients, some with two images: no draw in a million is near 71.89 %."""
     lines = {one.name: one for one in checked("sofl/tables").lines}
     bound = lines["Table 3, server's model"].bound
     assert bound == pytest.approx(0.25 + math.sqrt(math.log(1e4) / 80))
