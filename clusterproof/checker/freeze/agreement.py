@@ -129,7 +129,7 @@ def require_agreement(
                 continue
             except Refused as refused:
                 raise Refused(
-                    f"at {shown:.120} a range does not contain what its source contains: {refused}"
+                    f"at {shown:.120} the range in the text excludes a value of the range in the program: {refused}"
                 ) from None
             if name is not None and not _has_one_gradient(own.space.ranges[name]):
                 continue
@@ -140,7 +140,7 @@ def require_agreement(
                 read = None
             except (
                 NotListed
-            ):  # the text requests a point of a function that the live function does not request
+            ):  # the text evaluates a function at a point at which the claim's function does not
                 read = UNKNOWN
             except Exception:  # the kernel rejects this instance, so a proof cannot use it
                 continue

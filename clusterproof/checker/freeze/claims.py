@@ -39,6 +39,8 @@ The number is removed, because every edit of the file can change it.
 """
 FUEL = 20_000_000
 """Largest total number of steps for the kernel to read the definitions, over all attempts."""
+STEPS = 40
+"""Number of steps per character of an end of a range; every range writes its ends again."""
 
 
 @dataclass(frozen=True)
@@ -160,9 +162,8 @@ def _written(claim: Claim[..., Any], found: Lines, outside: dict[str, str]) -> s
                     outside[each.name] = str(refused)
                 except RecursionError:
                     outside[each.name] = "it is nested too deeply"
-                except (
-                    ValueError
-                ) as error:  # Python cannot write a long number, or some strings within strings
+                except ValueError as error:
+                    # Python cannot write an int of many digits, or some strings within f-strings
                     outside[each.name] = f"Python cannot write its source ({error}): write it otherwise"
         if not text.asked & text.left_out:
             break
@@ -249,7 +250,7 @@ def _end(text: Text, end: Any, name: str) -> str:
     if type(end) is FunctionType and end.__code__.co_name == "<lambda>":
         made, _, _ = text.source(end, "")
         written = ast.unparse(made)
-        spend(40 * len(written))
+        spend(STEPS * len(written))
         text.require_language(made, end.__code__)
         return written
     return text.literal(Fraction(repr(end)) if type(end) is float else end, name)

@@ -304,7 +304,7 @@ def test_a_text_with_smaller_ranges_than_the_function_is_refused() -> None:
     claim("attack/narrow")(fewer)
     text = freeze(find_claim("attack/narrow")).statement("")
     require_agreement(own, text, [{"n": 1}, {"n": 6}])
-    with pytest.raises(Refused, match="does not contain"):
+    with pytest.raises(Refused, match="excludes a value"):
         require_agreement(own, text, [{"n": 1}, {"n": 7}])
     narrow = find_claim("attack/narrow").statements[0]
     require_agreement(narrow, freeze(find_claim("attack/wide")).statement(""), [{"n": 1}, {"n": 6}])
@@ -402,7 +402,7 @@ def two(n: int = Z[1:6]):
 def test_a_long_line_takes_little_time(tmp_path: Path, more: str) -> None:
     """The line is in many functions, or many of its names differ in the text."""
     (tmp_path / "large.py").write_text(LARGE.format(lines="    k: int = 1\n") + more)
-    with at_most_seconds(12):
+    with at_most_seconds(30):
         for each in load_claims(tmp_path / "large.py"):
             freeze(find_claim(each))
 
@@ -425,12 +425,12 @@ def three(n: int = Z[1:6]):
 
 
 def test_a_function_outside_the_language_is_read_once(tmp_path: Path) -> None:
-    names = [f"k{i}" for i in range(100)]
+    names = [f"k{i}" for i in range(300)]
     constants = "\n".join(f"{name} = refused(1)" for name in names)
     text = CONSTANTS.format(lines="        x += 1\n" * 30_000, constants=constants, total=" + ".join(names))
     (tmp_path / "large.py").write_text("from clusterproof.theorem import Z, at_most, claim\n" + text)
     (stated,) = load_claims(tmp_path / "large.py")
-    with at_most_seconds(6):
+    with at_most_seconds(20):
         assert freeze(find_claim(stated)).text is not None
 
 
