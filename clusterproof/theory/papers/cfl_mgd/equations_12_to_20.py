@@ -42,6 +42,17 @@ def shifted_formula(identical: IdenticalClients, t: int) -> Fraction:
     return identical.error(t) - identical.curvature * last + identical.momentum * move
 
 
+BREAKS_16 = {
+    "clients": 1,
+    "curvature": Fraction(1, 3),
+    "momentum": Fraction(7, 8),
+    "start": Fraction(1, 2),
+    "round_": 3,
+}
+BREAKS_17 = BREAKS_16 | {"curvature": Fraction(1, 5), "round_": 4}
+"""Instances that break (16) and (17); few random instances do."""
+
+
 @claim(
     "cfl-mgd/equation-12",
     label="(12)-(18)",
@@ -53,6 +64,7 @@ def shifted_formula(identical: IdenticalClients, t: int) -> Fraction:
         "after (17)": "cfl-mgd/lemma-h",
     },
     evaluations=1000,
+    example=(BREAKS_16, BREAKS_17),
     expected="violated",
     places="(13); (14); (15); (16); (17); after (17); (18); after (18)",
 )
