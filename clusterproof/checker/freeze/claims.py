@@ -37,7 +37,7 @@ LINE = re.compile(r", line \d+")
 
 The number is removed, because every edit of the file can change it.
 """
-FUEL = 20_000_000
+FUEL = 2_000_000
 """Largest total number of steps for the kernel to read the definitions, over all attempts."""
 STEPS = 40
 """Number of steps per character of an end of a range; every range writes its ends again."""

@@ -36,7 +36,7 @@ CHANGING = (
 """Names of methods that modify the object on which they are called."""
 
 
-LARGEST = 1_000_000
+LARGEST = 200_000
 """Largest number of characters of a source file."""
 
 

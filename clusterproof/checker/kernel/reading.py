@@ -18,7 +18,7 @@ from clusterproof.checker.kernel.records import Record
 from clusterproof.checker.kernel.spaces import Space
 from clusterproof.checker.kernel.statement import Statement, printed
 
-LONGEST = 400_000
+LONGEST = 100_000
 """Largest number of characters in a text."""
 ROLES = ("statement", "lemma", "step")
 

@@ -201,4 +201,4 @@ def test_products_and_eliminations_of_long_numbers_take_steps_for_their_length()
 
 def test_a_literal_of_many_digits_is_refused() -> None:
     with pytest.raises(kernel.Refused, match="a number has at most 65536 bits"):
-        kernel.read(f"X = 0x{LONG}\n\n\nclaim('p/one')\n")
+        kernel.read(f"X = 0x{LONG[:20_000]}\n\n\nclaim('p/one')\n")
