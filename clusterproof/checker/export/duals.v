@@ -454,6 +454,8 @@ Lemma strictly env es a b : fst (defined env 0 es) = snd (defined env 0 es) -> b
 Proof. intros D B E. apply (shows_ok es _ env) in E; auto. apply Rnot_le_lt. exact E. Qed.
 Lemma nonneg_gap (S : space) env v val a b : sem S env v val a <= sem S env v val b -> 0 <= sem S env v val (Minus b a).
 Proof. simpl. lra. Qed.
+Lemma nonneg_square (S : space) env v val a b c : den env a <= den env b -> 0 <= sem S env v val (Times (Sub b a) (Inner c c)).
+Proof. intro H. simpl. apply Rmult_le_pos. lra. apply ip_pos. Qed.
 Theorem rounds_keep {A : Type} (round : nat -> A -> A) (start : A) (P : R -> A -> Prop) (n : nat) : P 0 start ->
   (forall m s, 0 <= INR m -> INR m <= INR n - 1 -> P (INR m) s -> P (INR m + 1) (round m s)) ->
   P (INR n) (after_rounds round start n).

@@ -18,6 +18,14 @@ def conjunction(proofs: Sequence[str]) -> str:
     return "".join(f"(conj {each}\n    " for each in proofs) + "Logic.I" + ")" * len(proofs)
 
 
+@dataclass(frozen=True, eq=False)
+class Squared:
+    """A hypothesis about symbols, times the square of a combination of the kernel's vectors."""
+
+    fact: Any
+    direction: tuple[tuple[int, Any], ...]
+
+
 @dataclass(frozen=True)
 class Sum:
     """A number as a sum of nonnegative terms, with the factors of the named conditions.
@@ -27,7 +35,7 @@ class Sum:
     scale
         Factors by which the number is multiplied, each with a positive lower bound.
     given
-        Factors, by the names of conditions.
+        Conditions, each with its factor: the name of a condition, or a hypothesis times a square.
     squares, matrix
         Factors with combinations of the kernel's vectors, or the upper rows of a matrix.
     rest
@@ -35,7 +43,7 @@ class Sum:
     """
 
     scale: Sequence[str]
-    given: Sequence[tuple[str, str]]
+    given: Sequence[tuple[str | Squared, str]]
     rest: str
     squares: Sequence[tuple[str, Mapping[int, Any]]] = ()
     matrix: Sequence[str] = ()
@@ -59,6 +67,8 @@ class Place:
         Suffix of the names that are defined for this place.
     positive
         Factors of divisors, each with positive numbers whose product is a lower bound of the factor.
+    about_symbols
+        The comparison and the hypothesis, by the identity of the kernel's facts about symbols.
     """
 
     words: Words
@@ -68,6 +78,7 @@ class Place:
     bounds: Sequence[str] = ()
     known: Mapping[str, tuple[Comparison, str]] = field(default_factory=dict)
     positive: Sequence[Sequence[str]] = ()
+    about_symbols: Mapping[int, tuple[Comparison, str]] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         words, view = self.words, self.words.view
@@ -286,8 +297,15 @@ class Place:
     def _form(self, value: Any) -> str:
         return self.words.code(value) if isinstance(value, Traced) else f"(Number {number_code(value)})"
 
-    def _condition(self, name: str) -> tuple[str, str]:
+    def _condition(self, name: str | Squared) -> tuple[str, str]:
         """Return a condition as data for the checker, and the proof that it is at least 0."""
+        if isinstance(name, Squared):
+            comparison, hypothesis = self.about_symbols[id(name.fact)]
+            small, large = map(self.words.scalar, self.words.sides(comparison))
+            along = self.words.direction(dict(name.direction))
+            proof = f"(Rlt_le _ _ {hypothesis})" if comparison.sign in ("<", ">") else hypothesis
+            code = f"Times (Sub {large} {small}) (Inner {along} {along})"
+            return code, f"(nonneg_square S env' v' val' {small} {large} {along} {proof})"
         if name in self.known:
             comparison, hypothesis = self.known[name]
             if comparison.sign == "==":

@@ -851,14 +851,26 @@ Definition conclude n (b : box n) (env : list (quotient n)) (positive factors : 
                       | Some p => match sign n b [] p with Some _ => true | None => false end | None => false end
   | Never _ => false
   end.
-Definition an_end n b (positive : list (poly n)) (env : list (quotient n)) (e : option formula) : option (end_ n) :=
+(* An end of a range: a polynomial, over another one that is positive. *)
+Definition ratio_end (n : nat) : Type := (poly n * option (poly n))%type.
+Definition an_end n b (positive : list (poly n)) (env : list (quotient n)) (e : option formula) : option (option (ratio_end n)) :=
   match e with
   | None => Some None
   | Some e => match quo n b positive short env e with
-              | Some q => match constant n (snd q) with
-                          | Some k => if Qeq_bool k 0 then None else Some (Some (scale n (/ k) (fst q))) | None => None end
+              | Some (p, d) =>
+                  match constant n d with
+                  | Some k => if Qeq_bool k 0 then None else Some (Some (scale n (/ k) p, None))
+                  | None => match sign n b positive d with
+                            | Some true => Some (Some (p, Some d))
+                            | Some false => Some (Some (scale n (-1) p, Some (scale n (-1) d)))
+                            | None => None end
+                  end
               | None => None end
   end.
+Definition bottom n (e : option (ratio_end n)) : option (poly n) := match e with Some (_, d) => d | None => None end.
+Definition timed n (d : option (poly n)) (p : poly n) : poly n := match d with Some d => mul n d p | None => p end.
+Definition both n (d e : option (poly n)) : option (poly n) := match e with Some e => Some (timed n d e) | None => d end.
+Definition end_over n (d : option (poly n)) (e : option (ratio_end n)) : end_ n := option_map (fun e => timed n d (fst e)) e.
 Definition known n b (positive : list (poly n)) (env : list (quotient n)) (p : prop) : list (poly n) * list (poly n) :=
   match p with
   | Le x y => match slack n b positive short env x y with Some p => ([], [p]) | None => ([], [zero n]) end
@@ -866,8 +878,10 @@ Definition known n b (positive : list (poly n)) (env : list (quotient n)) (p : p
   | Eq x y => match slack n b positive short env x y with Some p => ([], [p; scale n (-1) p]) | None => ([], [zero n; zero n]) end
   | _ => ([], [])
   end.
-Definition raised n (env : list (quotient n)) : list (quotient (S n)) :=
-  map (fun q => (lift n (fst q), lift n (snd q))) env ++ [([zero n; cst n 1], cst (S n) 1)].
+(* A symbol is the new variable, over d. *)
+Definition raised n (d : option (poly n)) (env : list (quotient n)) : list (quotient (S n)) :=
+  map (fun q => (lift n (fst q), lift n (snd q))) env ++
+  [([zero n; cst n 1], match d with Some d => lift n d | None => cst (S n) 1 end)].
 (* The last symbol x in what p says: k and L, such that k (x - L) has its sign. *)
 Definition isolated n (b : box (S n)) positive (env : list (quotient (S n))) (p : prop) : option (Q * poly n) :=
   match p with
@@ -897,14 +911,15 @@ Fixpoint go (es : list entry) : forall n, box n -> list (quotient n) -> list (po
   | Ranged l h :: es => fun n b env positive factors =>
       match an_end n b positive env l, an_end n b positive env h with
       | Some L, Some H =>
-          go es (S n) ((L, H), b) (raised n env) (map (lift n) positive) (map (lift n) factors)
+          go es (S n) ((end_over n (bottom n H) L, end_over n (bottom n L) H), b) (raised n (both n (bottom n L) (bottom n H)) env)
+            (map (lift n) positive) (map (lift n) factors)
       | _, _ => false end
   | Defined e :: es => fun n b env positive factors =>
       match quo n b positive short env e with Some q => go es n b (env ++ [q]) positive factors | None => false end
   | Supposed p :: es => fun n b env positive factors =>
       let k := known n b positive env p in go es n b env (positive ++ fst k) (factors ++ snd k)
   | Solved p :: es => fun n b env positive factors =>
-      match isolated n ((None, None), b) (map (lift n) positive) (raised n env) p with
+      match isolated n ((None, None), b) (map (lift n) positive) (raised n None env) p with
       | Some (k, L) => (is_equation p && go es n b (env ++ [(L, cst n 1)]) positive factors)%bool | None => false end
   | Ends l h :: es => fun n => match n with
       | O => fun _ _ _ _ => false
@@ -963,16 +978,21 @@ Proof.
       destruct (sign n b [] p) as [t|] eqn:T; try discriminate.
       apply (sign_nonzero n b [] xs I (Forall_nil _)) in T. intro H. rewrite H in S. apply T. rewrite S. ring.
 Qed.
+Definition at_bottom n (d : option (poly n)) (xs : list R) : R := match d with Some d => ev n d xs | None => 1 end.
 Lemma an_end_ok n b positive env e xs L : inside n b xs -> Pos n xs positive -> right n xs env values ->
   an_end n b positive env e = Some L ->
-  match e, L with Some e, Some L => ev n L xs = den values e | None, None => True | _, _ => False end.
+  match e, L with
+  | Some e, Some (p, d) => 0 < at_bottom n d xs /\ ev n p xs = at_bottom n d xs * den values e | None, None => True | _, _ => False end.
 Proof.
   intros I P A. unfold an_end. destruct e as [e|]; [|intro H; injection H as <-; exact Logic.I].
-  destruct (quo n b positive short env e) as [q|] eqn:Q; try discriminate.
-  apply (quo_ok n b positive short xs I P env values e A) in Q as [N V].
-  destruct (constant n (snd q)) as [k|] eqn:K; try discriminate. destruct (Qeq_bool k 0) eqn:Z; try discriminate.
-  intro H. injection H as <-. apply constant_ok with (xs := xs) in K. pose proof (nonzero k Z) as M.
-  rewrite scale_ok, V, K, Q2R_inv by (intro F; apply M; apply Qeq_eqR in F; rewrite F; apply Q0). field. exact M.
+  destruct (quo n b positive short env e) as [[p d]|] eqn:Q; try discriminate.
+  apply (quo_ok n b positive short xs I P env values e A) in Q as [N V]. simpl in N, V.
+  destruct (constant n d) as [k|] eqn:K.
+  - destruct (Qeq_bool k 0) eqn:Z; try discriminate. intro H. injection H as <-. apply constant_ok with (xs := xs) in K.
+    pose proof (nonzero k Z) as M. simpl. split. lra.
+    rewrite scale_ok, V, K, Q2R_inv by (intro F; apply M; apply Qeq_eqR in F; rewrite F; apply Q0). field. exact M.
+  - destruct (sign n b positive d) as [[]|] eqn:T; try discriminate; intro H; injection H as <-;
+      apply (sign_ok n b positive xs I P) in T; simpl; rewrite ?scale_ok, ?minus_one; split; try lra; rewrite V; field; exact N.
 Qed.
 Lemma known_ok n b positive env p xs : inside n b xs -> Pos n xs positive -> right n xs env values -> holds values p ->
   Pos n xs (fst (known n b positive env p)) /\ Nonneg n xs (snd (known n b positive env p)).
@@ -995,13 +1015,21 @@ Proof.
     assert (j = length env) as ->. { destruct (j - length env)%nat as [|[|k]] eqn:D; simpl in R; try discriminate; lia. }
     rewrite Nat.sub_diag in R. injection R as <-. exact M.
 Qed.
-Lemma raised_ok n xs env : right n xs env values -> right (S n) (nth (length env) values 0 :: xs) (raised n env) values.
+Lemma both_ok n d e xs : at_bottom n (both n d e) xs = at_bottom n d xs * at_bottom n e xs.
+Proof. destruct d, e; simpl; rewrite ?mul_ok; ring. Qed.
+Lemma timed_ok n d p xs : ev n (timed n d p) xs = at_bottom n d xs * ev n p xs.
+Proof. destruct d; simpl; rewrite ?mul_ok; ring. Qed.
+Lemma raised_ok n d xs env : 0 < at_bottom n d xs -> right n xs env values ->
+  right (S n) (at_bottom n d xs * nth (length env) values 0 :: xs) (raised n d env) values.
 Proof.
-  intro A. unfold raised. apply extended_ok.
+  intros P A. unfold raised. apply extended_ok.
   - intros j q Q. unfold quotient in *. rewrite nth_error_map in Q. unfold quotient in *.
     destruct (nth_error env j) as [r|] eqn:R; cbn [option_map] in Q; try discriminate. injection Q as <-.
     destruct (A j r R) as [B C]. unfold means. simpl fst; simpl snd. rewrite !lift_ok. auto.
-  - rewrite length_of_map. unfold quotient in *. generalize (nth (length env) values 0). intro x. unfold means. simpl. unfold horner; simpl. rewrite !cst_ok, zero_ok, Q1. split. lra. field.
+  - rewrite length_of_map. unfold quotient in *. generalize (nth (length env) values 0). intro x. unfold means. cbn [fst snd].
+    replace (ev (S n) (match d with Some d => lift n d | None => cst (S n) 1 end) (at_bottom n d xs * x :: xs)) with (at_bottom n d xs).
+    2: { destruct d; cbn [at_bottom]. symmetry. apply lift_ok. rewrite cst_ok, Q1. reflexivity. }
+    simpl. unfold horner; simpl. rewrite cst_ok, zero_ok, Q1. split. lra. field. lra.
 Qed.
 Lemma lifted_ok n (Q : R -> Prop) x xs l : Forall (fun p => Q (ev n p xs)) l -> Forall (fun p => Q (ev (S n) p (x :: xs))) (map (lift n) l).
 Proof. intro F. apply Forall_map. eapply Forall_impl; [|exact F]. intros p Hp. rewrite lift_ok. exact Hp. Qed.
@@ -1052,10 +1080,21 @@ Proof.
   - destruct (an_end n b positive env l) as [L|] eqn:EL; try discriminate.
     destruct (an_end n b positive env h) as [H|] eqn:EH; try discriminate.
     apply (an_end_ok n b positive env l xs L I P A) in EL. apply (an_end_ok n b positive env h xs H I P A) in EH.
-    destruct M as [ML [MH M]]. apply (IH _ _ _ _ _ (nth i values 0 :: xs) (S i) G); auto.
-    + simpl. destruct l, L; simpl in *; try tauto; destruct h, H; simpl in *; try tauto; rewrite ?EL, ?EH; auto.
+    assert (BL : 0 < at_bottom n (bottom n L) xs).
+    { destruct l, L as [[? ?]|]; try contradiction. exact (proj1 EL). exact Rlt_0_1. }
+    assert (BH : 0 < at_bottom n (bottom n H) xs).
+    { destruct h, H as [[? ?]|]; try contradiction. exact (proj1 EH). exact Rlt_0_1. }
+    set (d := both n (bottom n L) (bottom n H)) in *.
+    assert (BD : at_bottom n d xs = at_bottom n (bottom n L) xs * at_bottom n (bottom n H) xs) by apply both_ok.
+    assert (BP : 0 < at_bottom n d xs) by (rewrite BD; apply Rmult_lt_0_compat; assumption).
+    destruct M as [ML [MH M]]. apply (IH _ _ _ _ _ (at_bottom n d xs * nth i values 0 :: xs) (S i) G); auto.
+    + pose proof (Rmult_lt_0_compat _ _ BL BH) as BB. cbn [inside fst snd hd tl]. split; [|split; [|exact I]].
+      * destruct l as [l|], L as [[p e]|]; simpl in EL, BB, BD |- *; try tauto. destruct EL as [_ EL].
+        rewrite timed_ok, EL, BD. pose proof (Rmult_le_compat_l _ _ _ (Rlt_le _ _ BB) ML). lra.
+      * destruct h as [h|], H as [[p e]|]; simpl in EH, BB, BD |- *; try tauto. destruct EH as [_ EH].
+        rewrite timed_ok, EH, BD. pose proof (Rmult_le_compat_l _ _ _ (Rlt_le _ _ BB) MH). lra.
     + apply (lifted_ok n (fun r => 0 < r)), P.
-    + rewrite <- N. apply raised_ok, A.
+    + rewrite <- N. apply raised_ok; assumption.
     + apply (lifted_ok n (fun r => 0 <= r)), F.
     + unfold raised, quotient in *. rewrite length_of_app, length_of_map. simpl. lia.
   - destruct (quo n b positive short env e) as [q|] eqn:Q; try discriminate. destruct M as [E M].
@@ -1066,10 +1105,10 @@ Proof.
   - destruct M as [E M]. destruct (known_ok n b positive env p xs I P A E) as [B C].
     apply (IH _ _ _ _ _ xs i G); auto; apply Forall_app; auto.
   - destruct (isolated n _ _ _ p) as [[k L]|] eqn:Q; try discriminate. apply andb_prop in G as [Z G]. destruct M as [E M].
-    destruct (isolated_ok n ((None, None), b) (map (lift n) positive) (raised n env) p k L (nth (length env) values 0 :: xs)) with (4 := Q) (5 := E) as [_ [D K]].
+    destruct (isolated_ok n ((None, None), b) (map (lift n) positive) (raised n None env) p k L (nth (length env) values 0 :: xs)) with (4 := Q) (5 := E) as [_ [D K]].
     + simpl. auto.
     + apply (lifted_ok n (fun r => 0 < r)), P.
-    + apply raised_ok, A.
+    + pose proof (raised_ok n None xs env Rlt_0_1 A) as V. simpl at_bottom in V. rewrite Rmult_1_l in V. exact V.
     + apply (IH _ _ _ _ _ xs (S i) G); auto.
       * apply extended_ok. exact A. specialize (D Z). apply Rmult_integral in D as [D|D]. contradiction.
         simpl in D. unfold means. simpl. rewrite cst_ok, Q1. split. lra. field_simplify. lra.

@@ -69,6 +69,7 @@ class _Proof:
         given = {key: own for key, own in self._of.named.items() if key in self._of.state_points}
         words = Words(self._of.frame, view, roots, self._of.source.names, symbols, given)
         facts: list[tuple[Fact, str, str]] = []
+        about_symbols: dict[int, tuple[Comparison, str]] = {}
         conditions: dict[str, tuple[Comparison, str]] = {}
         number = 0
         for fact in known:
@@ -79,6 +80,7 @@ class _Proof:
                 number += 1
             elif comparison is not None:
                 facts.append((fact, _prop(words, comparison), hypothesis))
+                about_symbols[id(fact)] = comparison, hypothesis
             else:
                 assert passed is not None
                 count = symbols.code(Quotient.symbol(self._of.places[self._of.counts[0]], self._of.width))
@@ -97,7 +99,7 @@ class _Proof:
             else []
         )
         own = f"{self._number}_{suffix}"
-        return Place(words, own, env, entries, bounds, conditions, signs)
+        return Place(words, own, env, entries, bounds, conditions, signs, about_symbols)
 
     def _read(self, facts: Sequence[tuple[Fact, str, str]], symbols: Symbols) -> tuple[list[str], list[str]]:
         """Return the facts about symbols that the checker reads, and the hypotheses from which they follow."""

@@ -7,7 +7,7 @@ from contextlib import suppress
 from fractions import Fraction
 from typing import Any
 
-from clusterproof.checker.export.function_proof import Sum
+from clusterproof.checker.export.function_proof import Squared, Sum
 from clusterproof.checker.export.function_words import Symbols
 from clusterproof.checker.export.rocq_text import listed
 from clusterproof.checker.export.squares_of_symbols import Factors, Ratios, positive_factors, squares_of
@@ -22,19 +22,20 @@ def sum_of(need: Need, proof: Mapping[str, Any], symbols: Symbols) -> Sum:
     """Return the evidence, multiplied by all its denominators."""
     if len(need.slacks) != 1:
         raise Refused("a Rocq file about functions cannot yet contain least(...)")
-    if proof.get("squares"):
-        raise Refused(
-            "a Rocq file about functions cannot yet contain a proof that multiplies hypotheses about symbols by squares"
-        )
     ratios = Ratios(need.width)
     entries = {
         (i, j): need.quotient(value * Fraction(1, 2) if i == j else value)
-        for (i, j), value in remaining(need, {"multipliers": proof["multipliers"]}).items()
+        for (i, j), value in remaining(
+            need, {key: proof[key] for key in ("multipliers", "squares") if key in proof}
+        ).items()
     }
     squares = squares_of(need, entries, ratios)
-    multipliers = {
-        name: ratios.of(need.quotient(need.multiplier(code))) for name, code in proof["multipliers"].items()
-    }
+    codes: dict[str | Squared, Any] = {**proof["multipliers"]}
+    for square in proof.get("squares", ()):
+        codes[Squared(need.facts[square["hypothesis"]], tuple(map(tuple, square["direction"])))] = square[
+            "factor"
+        ]
+    multipliers = {name: ratios.of(need.quotient(need.multiplier(code))) for name, code in codes.items()}
     signed = {
         name: (top, *positive_factors(need, bottom, ratios)) for name, (top, bottom) in multipliers.items()
     }
@@ -52,7 +53,7 @@ def sum_of(need: Need, proof: Mapping[str, Any], symbols: Symbols) -> Sum:
         return _code(ratios.polynomial(p), symbols)
 
     scale = positive_pairs(common, ratios, symbols)
-    tops = [top * sign for name, (top, sign, _) in signed.items() if name in need.nonnegative]
+    tops = [top * sign for name, (top, sign, _) in signed.items() if name not in need.zero]
     for top in (*tops, *(square.top for square in squares)):
         if not any(is_nonnegative(ratios.polynomial(top), box) for box in need.boxes):
             rule = "a multiplier whose sign follows from a strict hypothesis"
