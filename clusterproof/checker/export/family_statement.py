@@ -31,10 +31,13 @@ class FamilyStatement:
         Names of the case. Indices of the claim's quantities that are symbols. Names of the numbers of rounds.
     state, kinds, named, state_points
         Names and types of the parts of a state; by the identity of a part, its name, and whether it is a point.
+    of_round, index
+        Names of the sequences of points that are given in each round, by the identity of a round's point. Name of the
+        index of a round.
     one_round, begun, last, kind
         Names of the round, of the first state and of the last state. Type of a state.
-    supposed, hypotheses
-        The hypotheses of the claim, and their names by the kernel's facts.
+    supposed, of_each_round, hypotheses
+        The hypotheses of the claim outside and inside a round, and the names of the former by the kernel's facts.
     """
 
     def __init__(self, case: Case, source: Source) -> None:
@@ -65,6 +68,12 @@ class FamilyStatement:
         known = case.record.now.known
         self.supposed = [source.supposed[id(fact)] for fact in known if id(fact) in source.supposed]
         self.hypotheses = {id(c.fact): f"X_{k}'" for k, (_, c) in enumerate(self.supposed)}
+        rounds = [goal for goal in case.record.goals if goal.name == "round"]
+        self.of_each_round = [
+            source.supposed[id(fact)]
+            for fact in (rounds[0].known if rounds else ())
+            if id(fact) in source.supposed and id(fact) not in self.hypotheses
+        ]
         self._names()
         self.proposition = self._stated()
 
@@ -79,6 +88,7 @@ class FamilyStatement:
         self.named: dict[int, str] = {}
         self.kinds: list[str] = []
         self.state_points: set[int] = set()
+        self.of_round: dict[int, str] = {}
         if self.loop is None:
             return
         loop, wanted = self.loop, self.source.names
@@ -89,6 +99,19 @@ class FamilyStatement:
         for said in (*loop.before, *loop.last):
             self.named |= {id(leaf): own for leaf, own in zip(said.leaves, self.state, strict=True)}
             self.state_points |= {id(leaf) for leaf in said.leaves if leaf.is_vector}
+        taken = {*self.frame.points, *self.named}
+        of_round = [point for after in loop.after for point in after.view.free if id(point) not in taken]
+        if (of_round or self.of_each_round) and (len(loop.after) > 1 or self.frame.mean):
+            raise Refused(
+                "a Rocq file about functions cannot yet contain both points of a round and branches or many functions"
+            )
+        self.of_round = {id(point): self.frame.names.new(point.parts[0]) for point in of_round}
+        self.frame.sequences = list(self.of_round.values())
+        self.index = self.frame.names.new("index") if of_round or self.of_each_round else "_"
+
+    def at_round(self, index: str) -> dict[int, str]:
+        """Return the points that are given in the round with an index, in Rocq's notation, by their identity."""
+        return {key: f"{own} {index}" for key, own in self.of_round.items()}
 
     # ---- what is stated
 
@@ -110,6 +133,12 @@ class FamilyStatement:
         ]
         before = [*self.ranges, *((own, text) for own, text, early in supposed if early)]
         later = [(own, text) for own, text, early in supposed if not early]
+        if self.of_each_round:
+            at = Words(frame, self.first, [], {}, self.symbols(), self.at_round(self.index), only=set())
+            later += [
+                (f"Y_{k}'", f"(forall {self.index} : nat, {comment(words)} {at.proposition(c)})")
+                for k, (words, c) in enumerate(self.of_each_round)
+            ]
         reals = [frame.quantities[n] for n in self.places if n not in self.counts]
         roots = [
             value
@@ -151,16 +180,17 @@ class FamilyStatement:
         points = [
             point for view in (case.view, *(after.view for after in loop.after)) for point in points_of(view)
         ]
-        of_states = depending([*everything, *points], set(self.named))
+        of_states = depending([*everything, *points], {*self.named, *self.of_round})
         others = {id(node) for node in in_order(everything)} - of_states
         top = Words(frame, self.first, everything, wanted, symbols, self.named, others)
         self._top_lets = [(own, top.text(node, define=True)) for own, node in top.lets]
         named = {**top.named, **self.named}
         self.one_round = frame.names.new("one_round")
         self.last, self.begun = frame.names.new("last"), frame.names.new("first")
+        in_round = {**named, **self.at_round(self.index)}
         bodies = []
         for after in loop.after:
-            inner = Words(frame, after.view, after.leaves, wanted, symbols, named, of_states)
+            inner = Words(frame, after.view, after.leaves, wanted, symbols, in_round, of_states)
             inside = [(own, inner.text(node, define=True)) for own, node in inner.lets]
             bodies.append(with_lets(inside, tuple_of([inner.text(leaf) for leaf in after.leaves])))
         body = bodies[0]
@@ -177,7 +207,7 @@ class FamilyStatement:
         lets = [
             *self._top_lets,
             (self.begun, tuple_of([top.text(leaf) for leaf in loop.start[0].leaves])),
-            (self.one_round, f"fun (_ : nat) (state' : {self.kind}) => {opened}{body}"),
+            (self.one_round, f"fun ({self.index} : nat) (state' : {self.kind}) => {opened}{body}"),
             (self.last, f"after_rounds {self.one_round} {self.begun} {count}"),
         ]
         words = Words(frame, case.view, roots, wanted, symbols, named, of_states)

@@ -64,7 +64,14 @@ class Proposition:
         """The names that the proof of the proposition introduces."""
         names = [*self._names, self.frame.bound(), *(own for own, _ in (*self.before, *self.classes))]
         return " ".join(
-            ["S", *names, *self.frame.points.values(), *["M'"] * bool(self.equation), *self._inner]
+            [
+                "S",
+                *names,
+                *self.frame.points.values(),
+                *self.frame.sequences,
+                *["M'"] * bool(self.equation),
+                *self._inner,
+            ]
         )
 
     @property
@@ -73,10 +80,13 @@ class Proposition:
 
     def in_every_space(self) -> list[str]:
         """Write the proposition for every inner product space."""
+        points = f"{' '.join(self.frame.points.values())} : V S"
+        if self.frame.sequences:
+            points = f"({points}) ({' '.join(self.frame.sequences)} : nat -> V S)"
         return [
             f"forall (S : space) {' '.join([*self._parameters, self.frame.binders()])},",
             *(f"{text} ->" for _, text in (*self.before, *self.classes)),
-            f"forall {' '.join(self.frame.points.values())} : V S,{f' {self.equation} ->' * bool(self.equation)}",
+            f"forall {points},{f' {self.equation} ->' * bool(self.equation)}",
             self._inside,
         ]
 

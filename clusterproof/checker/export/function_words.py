@@ -123,6 +123,7 @@ class Frame:
         )
         self.points = {id(each): self.names.new(each.parts[0]) for each in view.free}
         self.shared = list(self.points.values())[:2] if is_split else []
+        self.sequences: list[str] = []
 
     def binders(self) -> str:
         """Write the functions, gradients and operators with their types."""

@@ -67,6 +67,7 @@ class _Proof:
         """Return a place at which facts are known, each with its hypothesis."""
         symbols = self._of.symbols(states)
         given = {key: own for key, own in self._of.named.items() if key in self._of.state_points}
+        given |= self._of.at_round("m'")
         words = Words(self._of.frame, view, roots, self._of.source.names, symbols, given)
         facts: list[tuple[Fact, str, str]] = []
         about_symbols: dict[int, tuple[Comparison, str]] = {}
@@ -259,6 +260,7 @@ class _Proof:
             if type(part) is Comparison:
                 known[id(part.fact)] = part, name
         known |= {id(decided): _branch(comparison, decided) for comparison, decided in after.decided}
+        known |= {id(c.fact): (c, f"(Y_{k}' m')") for k, (_, c) in enumerate(self._of.of_each_round)}
         made = [fact for fact in a_round.known if id(fact) not in known]
         if len(made) != 2:
             raise Refused("a Rocq file about functions cannot yet contain hypotheses in a round")

@@ -120,9 +120,16 @@ def _short(value: Any) -> str:
 
 def _hypotheses(tree: ClaimTree, record: Mapping[str, Any]) -> Iterator[str]:
     """Yield the hypotheses of a statement, and the additional hypotheses of a line."""
+    inner = {
+        id(node): f" (in each call of {part.name})"
+        for own in tree.used_by(record["statement"])
+        for part in ast.walk(own)
+        if isinstance(part, ast.FunctionDef) and part is not own
+        for node in ast.walk(part)
+    }
     for call in _calls(tree, record["statement"], ("suppose",)):
         if isinstance(call.args[0], ast.Constant | ast.JoinedStr) and len(call.args) > 1:
-            yield f"{_quoted(call.args[0])}: {plain(call.args[1])}"
+            yield f"{_quoted(call.args[0])}: {plain(call.args[1])}{inner.get(id(call), '')}"
         else:
             yield plain(call.args[0])
     for call in _of_line(tree, record, ("given",)):

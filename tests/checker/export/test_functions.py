@@ -149,6 +149,12 @@ def test_a_round_is_the_step_of_the_method(claim: str) -> None:
         ("baselines/halpern", "", "lipschitz_operator 1 A", "lipschitz_operator 2 A"),
         ("fpfc/local-steps-every-loss", "pairs", "smooth 1 f g", "smooth 2 f g"),
         ("proxskip/every-loss", "", "(2 / (1 + curvature))", "(3 / (1 + curvature))"),
+        (
+            "cfl-mgd/theorem-1-without-noise",
+            "inexact gradients",
+            "point index [-] minimiser>> <= 1",
+            "point index [-] minimiser>> <= 2",
+        ),
     ],
 )
 def test_each_class_has_its_definition(prelude: Path, claim: str, statement: str, old: str, new: str) -> None:
