@@ -464,6 +464,36 @@ Proof.
   induction m as [|m IH]; intro L. exact B. rewrite S_INR. simpl. apply H. apply pos_INR.
   pose proof (le_INR _ _ L) as K. rewrite S_INR in K. lra. apply IH. lia.
 Qed.
+Lemma by_proximal (S : space) (s L : R) (f : V S -> R) (g p : V S -> V S) (x : V S) : upper_smooth L f g -> proximal s f p -> 0 < s ->
+  like S (p x) (x [-] s [*] g (p x)).
+Proof.
+  intros U P H. set (y := p x). set (v := y [-] x [+] s [*] g y).
+  assert (N : <<v, v>> <= 0).
+  { set (c := s * Rabs L + 1). assert (C : 1 <= c) by (unfold c; pose proof (Rmult_le_pos _ _ (Rlt_le _ _ H) (Rabs_pos L)); lra).
+    set (t := / c). assert (T : 0 < t) by (apply Rinv_0_lt_compat; lra). assert (TC : t * c = 1) by (apply Rinv_l; lra).
+    set (d := (- t) [*] v). pose proof (P x (y [+] d)) as I. pose proof (U y (y [+] d)) as J. fold y in I.
+    assert (E : forall z, <<(y [+] d) [-] y, z>> = <<d, z>>) by (intro z; rewrite ip_difference, ip_plus; ring).
+    rewrite (ip_sym S (g y)), !E, (ip_sym S d (_ [-] _)), E in J.
+    assert (F : <<(y [+] d) [-] x, (y [+] d) [-] x>> = <<y [-] x, y [-] x>> + 2 * <<d, y [-] x>> + <<d, d>>).
+    { repeat (rewrite ?ip_difference, ?ip_difference_r, ?ip_plus, ?ip_plus_r). rewrite (ip_sym S y d), (ip_sym S x d). ring. }
+    rewrite F in I.
+    assert (G : <<d, v>> = <<d, y [-] x>> + s * <<d, g y>>) by (unfold v; rewrite ip_plus_r, ip_times_r; reflexivity).
+    assert (K : 0 <= 2 * <<d, v>> + c * <<d, d>>).
+    { pose proof (ip_pos S d). pose proof (Rle_abs L). rewrite G. unfold c.
+      assert (L / 2 * <<d, d>> <= Rabs L / 2 * <<d, d>>) by (apply Rmult_le_compat_r; lra).
+      assert (M : 0 <= (<<d, g y>> + Rabs L / 2 * <<d, d>>) * (2 * s) + 2 * <<d, y [-] x>> + <<d, d>>).
+      { assert (W : 0 <= <<d, g y>> + Rabs L / 2 * <<d, d>> + (2 * <<d, y [-] x>> + <<d, d>>) / (2 * s)) by lra.
+        apply (Rmult_le_compat_r (2 * s)) in W; [|lra]. rewrite Rmult_0_l in W.
+        replace ((<<d, g y>> + Rabs L / 2 * <<d, d>> + (2 * <<d, y [-] x>> + <<d, d>>) / (2 * s)) * (2 * s))
+          with ((<<d, g y>> + Rabs L / 2 * <<d, d>>) * (2 * s) + (2 * <<d, y [-] x>> + <<d, d>>)) in W by (field; lra). lra. }
+      lra. }
+    unfold d in K. rewrite !ip_times, !ip_times_r in K.
+    replace (2 * (- t * <<v, v>>) + c * (- t * (- t * <<v, v>>))) with (- (t * <<v, v>>) + (t * c - 1) * (t * <<v, v>>)) in K by ring.
+    rewrite TC in K. pose proof (ip_pos S v). nra. }
+  assert (Z : v = origin S) by (apply ip_definite; pose proof (ip_pos S v); lra).
+  intro z. assert (Q : <<v, z>> = 0) by (rewrite Z; apply ip_origin). unfold v in Q.
+  rewrite ip_plus, ip_difference, ip_times in Q. rewrite ip_difference, ip_times. lra.
+Qed.
 Lemma by_equation (S : space) (x y : V S) : x = y -> like S x y.
 Proof. intros -> z. reflexivity. Qed.
 

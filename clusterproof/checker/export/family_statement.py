@@ -57,7 +57,7 @@ class FamilyStatement:
                     "a Rocq file about functions cannot yet contain more than one branch in a round"
                 )
         self.first = self.loop.start[0].view if self.loop else case.view
-        self.frame = frame = Frame(self.first, numbers, counts)
+        self.frame = frame = Frame(self.first, numbers, counts, case.view.steps)
         self.counts = counts
         self.places = {n: min(v.top.places) for n, v in case.instance.items() if type(v) is Quotient}
         self.plain = {place: frame.numbers[n] for n, place in self.places.items()}

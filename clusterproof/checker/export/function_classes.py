@@ -71,7 +71,11 @@ class Member:
             found.append((f"U_{k}'", f"upper_smooth {text(definition.smoothness)} {self._own}"))
         if definition.lipschitz is not None:
             found.append((f"Z_{k}'", f"lipschitz {text(definition.lipschitz)} {self.frame.functions[k]}"))
-        return found
+        return found + [
+            (f"{own}'", f"proximal {text(step)} {self.frame.functions[k]} {own}")
+            for (place, step), own in self.frame.proximal.items()
+            if place == k
+        ]
 
     def _of_operator(self) -> list[tuple[str, str, Any, str]]:
         """Return an operator's properties in the kernel's order: letter, property, constant and condition."""

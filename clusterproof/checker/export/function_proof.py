@@ -118,6 +118,14 @@ class Place:
                 equal = self._same(node, first[0])
                 self._known.append(f"(by_equation S _ _ (f_equal {words.gradient(node)} {equal}))")
                 what = words.code(first[1])
+            elif node.operator == "prox":
+                place, point, step = node.parts
+                own = words.frame.proximal[place, step]
+                (gradient,) = (gradient for at, gradient, _ in view.triplets.values() if at is node)
+                known = f"_ _ _ _ {own} ({words.text(point)}) U_{place}' {own}' ltac:(lra)"
+                self._known.append(f"(by_proximal S {known})")
+                step_back = f"(Multiple {number_code(step)} (Base {words.base(gradient)}))"
+                what = f"(Less {words.code(point)} {step_back})"
             else:
                 self._known.append("(fun z' => eq_refl)")
                 what = words.code(node, define=True)

@@ -101,9 +101,17 @@ class Frame:
         Names of the claim's quantities.
     counts
         Names of the quantities that are numbers of rounds.
+    steps
+        The requested proximal steps: index of the member, and step size.
     """
 
-    def __init__(self, view: View, quantities: Sequence[str], counts: Sequence[str] = ()) -> None:
+    def __init__(
+        self,
+        view: View,
+        quantities: Sequence[str],
+        counts: Sequence[str] = (),
+        steps: Sequence[tuple[int, Fraction]] = (),
+    ) -> None:
         self.names = Names()
         definitions = view.trace.definitions
         self.functions, self.gradients = list[str](), list[str]()
@@ -112,6 +120,7 @@ class Frame:
             is_operator = isinstance(definition, OperatorClass)
             self.functions.append("" if is_operator else self.names.new(f"f{behind}"))
             self.gradients.append(self.names.new(f"A{behind}" if is_operator else f"g{behind}"))
+        self.proximal = {step: self.names.new("prox") for step in steps}
         self.least = self.names.new("least") if view.trace.solution is None else ""
         self.quantities = {name: self.names.new(name) for name in quantities}
         self.numbers = {
@@ -129,11 +138,12 @@ class Frame:
         """Write the functions, gradients and operators with their types."""
         functions = " ".join(filter(None, self.functions))
         given = f"({functions} : V S -> R) " if functions else ""
-        return f"{given}({' '.join(self.gradients)} : V S -> V S){f' ({self.least} : R)' * bool(self.least)}"
+        maps = " ".join([*self.gradients, *self.proximal.values()])
+        return f"{given}({maps} : V S -> V S){f' ({self.least} : R)' * bool(self.least)}"
 
     def bound(self) -> str:
         """Write the names of the functions, gradients and operators."""
-        return " ".join(filter(None, [*self.functions, *self.gradients, self.least]))
+        return " ".join(filter(None, [*self.functions, *self.gradients, *self.proximal.values(), self.least]))
 
 
 class Words:
@@ -194,6 +204,7 @@ class Words:
         self._place = {id(each): k for k, each in enumerate(self.bases)}
         self._height = {id(each): k for k, each in enumerate(self.heights)}
         self._named: dict[int, str] = {}
+        texts: dict[str, str] = {}
         self.lets: list[tuple[str, Traced]] = []
         self.again: list[tuple[Traced, Triplet]] = []
         self.vectors: list[Traced] = [vector for vector, *_ in self.split]
@@ -213,10 +224,11 @@ class Words:
                 is_own = id(node) in points or uses[id(node)] > 1 or name or node.operator == "mean"
                 if not is_own or (only is not None and id(node) not in only):
                     continue
-                self._named[id(node)] = frame.names.new(
-                    name or ("common" if node.operator == "mean" else "x")
-                )
-                self.lets.append((self._named[id(node)], node))
+                text = self.text(node, define=True)
+                if text not in texts:
+                    texts[text] = frame.names.new(name or ("common" if node.operator == "mean" else "x"))
+                    self.lets.append((texts[text], node))
+                self._named[id(node)] = texts[text]
             self._place[id(node)] = len(self.bases)
             self.bases.append(node)
             self.vectors.append(node)
@@ -275,6 +287,9 @@ class Words:
             names = self.frame.gradients if value.operator == "gradient" else self.frame.functions
             place, point = value.parts
             return f"{names[place]} {self._within(point, 9)}", 8
+        if value.operator == "prox":
+            place, point, step = value.parts
+            return f"{self.frame.proximal[place, step]} {self._within(point, 9)}", 8
         if value.operator == "^":
             return f"{self._within(value.parts[0], 9)} ^ {value.parts[1]}", 7
         left, right = value.parts

@@ -106,13 +106,15 @@ def _outside(own: str, allowed: Range) -> Iterator[str]:
 
 
 def _other_classes(own: str, allowed: OfClass) -> Iterator[str]:
+    if len(allowed.groups) > 1:
+        yield f"sums {own} of other than {len(allowed.groups)} functions or means"
     for count, _, constants in allowed.groups:
         fixed = [
             f"{name.replace('_', ' ')} {value}"
             for name, value in constants
             if value is not None and type(value) is not bool and type(value) is not End
         ]
-        if fixed:
+        if fixed and len(allowed.groups) == 1:
             yield f"functions {own} with other constants than {' and '.join(fixed)}"
         if count not in (1, ANY):
             yield f"means of other than {count} functions"

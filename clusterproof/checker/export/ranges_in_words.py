@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any
 
-from clusterproof.checker.export.formulas import Exporter
+from clusterproof.checker.export.formulas import Exporter, Quantity
 from clusterproof.checker.kernel.evaluation import Refused
+from clusterproof.checker.kernel.interpolation import FunctionClass
 from clusterproof.checker.kernel.ranges import Choice, End, Interval, OfClass, Range, Tuples
 from clusterproof.checker.kernel.worlds import ANY
 
@@ -40,17 +41,18 @@ class Notation:
 def ranges_of(exporter: Exporter, notation: Notation) -> Iterator[str]:
     """Yield the name and the range of each quantity, such as "integer n with 1 <= n <= 3"."""
     try:
-        ends = {q.name: (q.low, q.high) for q in exporter.whole()}
+        whole = {each.name: each for each in exporter.whole()}
     except (Refused, TypeError):
-        ends = {}
+        whole = {}
     for own, allowed in exporter.ranges.items():
-        yield _range(own, allowed, ends, notation)
+        yield _range(own, allowed, whole, notation)
 
 
-def _range(own: str, allowed: Range, ends: dict[str, tuple[Any, Any]], notation: Notation) -> str:
+def _range(own: str, allowed: Range, whole: Mapping[str, Quantity], notation: Notation) -> str:
     symbol, text, formula = notation.name(own), notation.text, notation.formula
     if type(allowed) is Interval:
-        return _interval(symbol, allowed, ends.get(own, (allowed.low, allowed.high)), notation)
+        ends = (whole[own].low, whole[own].high) if own in whole else (allowed.low, allowed.high)
+        return _interval(symbol, allowed, ends, notation)
     if type(allowed) is Choice:
         options = [
             formula(notation.number(v)) if type(v) in (int, Fraction) else text(str(v))
@@ -64,10 +66,12 @@ def _range(own: str, allowed: Range, ends: dict[str, tuple[Any, Any]], notation:
             if type(allowed.length) is End
             else f"{allowed.length} numbers"
         )
-        entry = _range(f"{own}_i", allowed.entries, ends, notation)
+        entry = _range(f"{own}_i", allowed.entries, whole, notation)
         return f"list {formula(symbol)} of {length}: {entry}"
     assert type(allowed) is OfClass
-    return f"{formula(symbol)}: {text(' plus '.join(_class(*group) for group in allowed.groups))}"
+    values = {name: each.expression for name, each in whole.items()}
+    classes = (_class(count, kind, constants, values, notation) for count, kind, constants in allowed.groups)
+    return f"{formula(symbol)}: {' plus '.join(classes)}"
 
 
 def _interval(symbol: str, allowed: Interval, ends: tuple[Any, Any], notation: Notation) -> str:
@@ -85,18 +89,33 @@ def _interval(symbol: str, allowed: Interval, ends: tuple[Any, Any], notation: N
     return f"{kind} {notation.formula(symbol)} with {notation.formula(sign.join(sides))}"
 
 
-def _class(count: Any, kind: type[Any], constants: tuple[tuple[str, Any], ...]) -> str:
+def _class(
+    count: Any,
+    kind: type[Any],
+    constants: Sequence[tuple[str, Any]],
+    values: Mapping[str, Any],
+    notation: Notation,
+) -> str:
+    """Write a class of functions; ``values`` are the quantities as expressions."""
+
+    def shown(value: Any) -> str:
+        if type(value) is End and values.keys() >= {*value.names}:
+            return notation.formula(notation.number(value.value(values)))
+        return notation.text(", ".join(value.names) if type(value) is End else str(value))
+
     given = dict(constants)
-    try:
-        member = str(kind(**given))
-    except (TypeError, AttributeError, Refused):
+    if any(type(value) is End for value in given.values()):
         words = {"FunctionClass": "function"}.get(kind.__name__, kind.__name__)
         parts = [
-            f"{own.replace('_', ' ')} {value if type(value) is not End else ', '.join(value.names)}"
+            f"{own.replace('_', ' ')} {shown(value)}"
             for own, value in constants
-            if value is not None and type(value) is not bool
+            if value and type(value) is not bool
         ]
-        member = f"{words} with {', '.join(parts)}" if parts else words
+        member = f"{notation.text(words)} with {', '.join(parts)}"
+    else:
+        member = notation.text(str(kind(**given)))
+    if kind is FunctionClass and given["convex"] and not given["strong_convexity"]:
+        member = member.replace("function", "convex function", 1)
     if count == ANY:
         return f"a mean over any number of functions, each a {member}; an inner product is the mean of the functions'"
-    return f"a {member}" if count == 1 else f"a mean of {count}, each a {member}"
+    return f"a {member}" if count == 1 else f"a mean of {count} functions, each a {member}"

@@ -85,7 +85,7 @@ def _key(setting: Mapping[str, Any]) -> tuple[Any, ...]:
 def _proved(case: _Case, source: Source, number: int) -> Proved:
     """Return the proposition of a case with its proof; the number is a part of the proof's own names."""
     numbers = [key for key, value in case.setting.items() if type(value) in (int, Fraction)]
-    frame = Frame(case.view, numbers)
+    frame = Frame(case.view, numbers, steps=case.view.steps)
     several = case.measured.numbers if type(case.measured) is Least else (case.measured,)
     roots = [each for each in (*several, *case.bounds.values()) if isinstance(each, Traced)]
     words = Words(frame, case.view, roots, source.names, Symbols())

@@ -17,10 +17,10 @@ OF_FUNCTIONS = {
     "minimum": "{f}.minimum is the least value of {f}",
     "distance": "{f}.distance is the distance of {f}.start from the solution",
     "gradient": "a gradient is the gradient of {f}, or a subgradient",
-    "prox": "{f}.prox(y, s) is the point x with x + s g = y, where g is the gradient of {f} at x",
+    "prox": "{f}.prox(y, s) is the point x at which {f}(x) + |x - y|^2 / (2 s) is smallest",
     "point": "point() is a further point, which can be any",
-    "parts": "{f}.parts are the functions whose mean is {f}; if their number is any n, a vector has an entry for"
-    " each function, its mean is the mean of the entries, and u @ v is the mean of the inner products",
+    "parts": "{f}.parts are the summands of {f}, or the functions whose mean is {f}; if their number is any n, a vector"
+    " has an entry for each function, its mean is the mean of the entries, and u @ v is the mean of the inner products",
 }
 """What the attributes of a function of a class mean."""
 OF_WORDS = {

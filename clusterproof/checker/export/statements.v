@@ -46,6 +46,10 @@ Definition lipschitz {S : space} (M : R) (f : V S -> R) : Prop := forall x y, Ra
 (* No value of f is below m. *)
 Definition bounded_below {S : space} (m : R) (f : V S -> R) : Prop := forall x, m <= f x.
 
+(* p x is the minimiser of f z + ||z - x||^2 / (2 s) over z. *)
+Definition proximal {S : space} (s : R) (f : V S -> R) (p : V S -> V S) : Prop :=
+  forall x z, f (p x) + <<p x [-] x, p x [-] x>> / (2 * s) <= f z + <<z [-] x, z [-] x>> / (2 * s).
+
 (* ---- Operators *)
 
 (* A is mu-strongly monotone; with mu = 0 it is monotone. *)

@@ -39,7 +39,7 @@ class Traced(Abstract):
     ----------
     operator
         One of + - * / ^ inner number; quantity and point (with their names); gradient and height (with index and
-        point); and the mean of a split vector.
+        point); prox (with index, point and step); and the mean of a split vector.
     parts
         The operands.
     value
@@ -213,11 +213,14 @@ class View:
         The given points: the start, the solution if there is one, and further points.
     triplets
         Triplets, by the index of the member and of its triplet.
+    steps
+        Index of the member and step size, for each proximal step that has been requested.
     """
 
     trace: Trace
     free: tuple[Traced, ...]
     triplets: Mapping[tuple[int, int], Triplet]
+    steps: tuple[tuple[int, Fraction], ...] = ()
 
     @property
     def equation(self) -> tuple[Traced, Traced | None] | None:
@@ -261,6 +264,7 @@ class Asked:
         self.trace, self.points = trace, list[Traced]()
         self._triplets: dict[tuple[int, int], tuple[Any, Triplet]] = {}
         self._again: dict[tuple[int, int], tuple[Any, Triplet]] = {}
+        self._steps: dict[tuple[int, Fraction], None] = {}
         self.start = Traced("point", ("start",), trace.start)
         self.solution: Traced | None = None
         self.minimum: Traced = Traced("minimum", (), trace.minimum)
@@ -295,6 +299,31 @@ class Asked:
             self._again[again] = triplet, self._written(place, point, triplet)
         return self._again[again][1]
 
+    def prox(self, place: int, point: Traced, step: Any) -> Traced:
+        """Return the result of a proximal step of a member."""
+        oracle, definition = self.trace.oracles[place], self.trace.definitions[place]
+        known = (
+            isinstance(definition, FunctionClass) and definition.convex and definition.smoothness is not None
+        )
+        if not known or type(step) is Quotient:
+            raise Refused(
+                "a Rocq file about functions cannot yet contain f.prox of a nonsmooth function, or with a symbolic step"
+            )
+        reached = oracle.implicitly(point.value, step)
+        at = next((place, k) for k, each in enumerate(oracle.triplets) if each[0] is reached)
+        triplet, size = oracle.triplets[at[1]], Fraction(numbers.number(step))
+        if at not in self._triplets or self._triplets[at][0] is not triplet:
+            self._steps[place, size] = None
+            found = Traced("prox", (place, point, size), reached)
+            self._triplets.pop(at, None)
+            self._triplets[at] = triplet, self._written(place, found, triplet)
+        written = self._triplets[at][1][0]
+        if written.parts[1] is not point:
+            raise Refused(
+                "a Rocq file about functions cannot yet contain two expressions for the point of a proximal step"
+            )
+        return written
+
     def _written(self, place: int, point: Traced, triplet: Any) -> Triplet:
         _, gradient, value = triplet
         has_values = isinstance(self.trace.definitions[place], FunctionClass)
@@ -313,7 +342,7 @@ class Asked:
         solution = [] if self.solution is None else [self.solution]
         points = [each for each in self.points if id(each.value) in known]
         triplets = {at: written for at, (triplet, written) in self._triplets.items() if id(triplet) in alive}
-        return View(self.trace, (self.start, *solution, *points), triplets)
+        return View(self.trace, (self.start, *solution, *points), triplets, tuple(self._steps))
 
 
 class Followed:
@@ -389,6 +418,12 @@ class Followed:
         if kinds != {FunctionClass}:
             raise Refused("a sum that contains operators has no values")
         return self._combined([part(point) for part in self._parts])
+
+    def prox(self, point: Any, step: Any) -> Traced:
+        """Return the minimiser of f(y) + |y - point|^2 / (2 step)."""
+        if self._parts[0] is not self or self._asked.trace.any_number:
+            raise Refused("a Rocq file about functions cannot yet contain f.prox of several functions")
+        return self._asked.prox(self._problem._places[0], point, plain(step))
 
     def __getattr__(self, name: str) -> Any:
         constants = ("smoothness", "strong_convexity", "lipschitz", "strong_monotonicity", "cocoercivity")
