@@ -149,6 +149,7 @@ def test_a_round_is_the_step_of_the_method(claim: str) -> None:
         ("baselines/halpern", "", "lipschitz_operator 1 A", "lipschitz_operator 2 A"),
         ("fpfc/local-steps-every-loss", "pairs", "smooth 1 f g", "smooth 2 f g"),
         ("proxskip/every-loss", "", "(2 / (1 + curvature))", "(3 / (1 + curvature))"),
+        ("fpfc/round-every-loss", "", "proximal 1 f_3 prox", "proximal 2 f_3 prox"),
         (
             "cfl-mgd/theorem-1-without-noise",
             "inexact gradients",
