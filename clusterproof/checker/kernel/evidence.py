@@ -60,6 +60,14 @@ def list_of(entry: Decode) -> Decode:
     return decode
 
 
+def names(code: Any) -> frozenset[str]:
+    """Decode a list of distinct names."""
+    found = list_of(text)(code)
+    if len({*found}) < len(found):
+        raise Refused("a list of names has a name twice")
+    return frozenset(found)
+
+
 def named(value: Decode) -> Decode:
     """Return a function that decodes an object with arbitrary keys; ``value`` decodes each value."""
 
@@ -140,7 +148,7 @@ ON_SYMBOLS = record(
     {"multipliers": named(quotient)},
     {"weights": list_of(quotient), "squares": list_of(SQUARE), "order": list_of(whole_number(10**6))},
 )
-CASES: dict[str, Decode] = {"listed": list_of(text), "between": list_of(text)}
+CASES: dict[str, Decode] = {"listed": names, "between": names}
 HEAD: dict[str, Decode] = {"statement": text, "line": text, "rule": text}
 """Fields of every piece of evidence: the statement, its line, and the rule."""
 FIELDS: dict[str, Decode] = {

@@ -5,11 +5,12 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
+from functools import reduce
 from itertools import product
 from typing import Any
 
 from clusterproof.checker.kernel.evaluation import Refused, spend
-from clusterproof.checker.kernel.numbers import cost_of_sum, number, words
+from clusterproof.checker.kernel.numbers import add, cost_of_sum, number, words
 from clusterproof.checker.kernel.polynomials import Polynomial, constant, divided, of_terms, plus, times
 from clusterproof.checker.kernel.positivity import Ends, is_nonnegative, is_positive_semidefinite, sign_of
 from clusterproof.checker.kernel.quotients import Fact, Quotient, is_zero, joined
@@ -140,7 +141,7 @@ def remaining(need: Need, proof: Mapping[str, Any]) -> Entries:
         If function values do not cancel, or if a multiplier may be negative.
     """
     weights = [need.multiplier(code) for code in proof.get("weights", [1])]
-    total = sum(weights, start=Fraction(-1))
+    total = reduce(add, weights, Fraction(-1))
     if len(weights) != len(need.slacks) or not is_zero(total) or not all(map(need.is_at_least_zero, weights)):
         raise Refused("the weights of the least are nonnegative and sum to 1")
     rest: dict[Any, Any] = {}

@@ -11,7 +11,7 @@ from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any
 
-from clusterproof.checker.kernel.evaluation import Evaluation, OutOfFuel, Outside, Refused, evaluating
+from clusterproof.checker.kernel.evaluation import Evaluation, OutOfFuel, Outside, Refused, evaluating, spend
 from clusterproof.checker.kernel.functions import problem
 from clusterproof.checker.kernel.multipliers import Need, require_multipliers
 from clusterproof.checker.kernel.numbers import write
@@ -220,7 +220,9 @@ def dual(statement: Statement, line: str, data: Data) -> bool:
 
 
 def _written(setting: Any) -> tuple[Any, ...]:
-    return tuple(sorted((str(key), str(type(value)), str(value)) for key, value in setting.items()))
+    found = tuple(sorted((str(key), str(type(value)), str(value)) for key, value in setting.items()))
+    spend(len(found) + sum(len(value) for _, _, value in found) // 8)
+    return found
 
 
 def _require_multipliers(trace: Trace, sides: Sides, conditions: Conditions, proofs: Any) -> None:

@@ -49,7 +49,7 @@ class Space:
         """
 
         def extended(instance: dict[str, Any], names: list[str]) -> Iterator[dict[str, Any]]:
-            spend(1)
+            spend(1 + len(instance))
             if not names:
                 yield instance
                 return

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator
 from fractions import Fraction
 from typing import Any
 
@@ -16,8 +16,8 @@ from clusterproof.checker.kernel.spaces import Space
 
 def symbolic(
     space: Space,
-    listed: Sequence[str] = (),
-    between: Sequence[str] = (),
+    listed: Collection[str] = (),
+    between: Collection[str] = (),
     spare: int = 0,
     left_out: str | None = None,
 ) -> Iterator[tuple[dict[str, Any], list[Ends], Callable[[list[bool]], Evaluation]]]:
@@ -29,7 +29,7 @@ def symbolic(
     largest option. ``spare`` is the number of additional symbols that states may use.
     """
     ranges = {name: allowed for name, allowed in space.ranges.items() if name != left_out}
-    ranges |= {n: hull(ranges[n]) for n in between if n in ranges}
+    ranges |= {n: hull(ranges[n]) for n in sorted(between) if n in ranges}
     if not {*listed, *between} <= ranges.keys():
         raise Refused("a quantity that is listed, or taken between, is none of the statement")
     if not set(listed) <= {n for n, allowed in ranges.items() if type(allowed) is Interval}:

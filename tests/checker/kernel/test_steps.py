@@ -7,6 +7,7 @@ import pytest
 from clusterproof.checker import kernel
 from clusterproof.checker.kernel.evaluation import OutOfFuel, limited
 from clusterproof.checker.kernel.interpolation import FunctionClass
+from clusterproof.checker.kernel.multipliers import Need, remaining
 from clusterproof.checker.kernel.positivity import is_positive_semidefinite
 from clusterproof.checker.kernel.traces import Trace
 from clusterproof.checker.kernel.worlds import Point
@@ -50,6 +51,12 @@ CASES = {
         '{"n": choice(1)}',
         {"rule": "exhausted"},
         "more steps than it may",
+    ),
+    "a quantity that is named twice": (
+        "def f(n):\n    return at_most(n, 5)",
+        '{"n": integers(1, 5)}',
+        {"rule": "signs", "witness": {"n": 1}, "listed": ["n", "n"]},
+        "a list of names has a name twice",
     ),
     "a long polynomial times zero": (
         "def f(x, y):\n"
@@ -156,6 +163,13 @@ TERMS = {
         {"rule": "induction", "states": 6, "blocks": [], "witness": {"x": 0, "n": 0}},
         150_000,
     ),
+    "settings of long numbers": (
+        "L = 3 ** 8000\n\n\ndef f(g, n, q, r):\n    suppose('n < 0', n < 0)\n    return at_most(g(g.start), 1)",
+        '{"n": integers(0, 100), "q": integers(L, L), "r": integers(L, L),'
+        ' "g": member((1, "function", {"smoothness": 1}))}',
+        {"rule": "dual", "settings": []},
+        20_000,
+    ),
 }
 """Evidence that takes few operations, on polynomials whose many terms are read again and again; and its fuel."""
 
@@ -197,6 +211,19 @@ def test_products_and_eliminations_of_long_numbers_take_steps_for_their_length()
     rows = [[long if i == j == 0 else Fraction(i == j or 0 in (i, j)) for j in range(9)] for i in range(9)]
     with pytest.raises(OutOfFuel), limited(10_000):
         is_positive_semidefinite(rows)
+
+
+def test_weights_take_steps_for_their_length() -> None:
+    weights = [f"1/{2**4000 * k + 1}" for k in range(1, 200)]
+    need = Need((Fraction(1),), {}, {}, 0, [()], ())
+    with pytest.raises(OutOfFuel), limited(10_000):
+        remaining(need, {"multipliers": {}, "weights": [Fraction(code) for code in weights]})
+
+
+def test_an_option_of_a_choice_is_plain() -> None:
+    text = "def f(n):\n    return at_most(0, 1)\n\n\nclaim('p/one')\nstatement('', f, {'n': choice((1, 2))}, {}, "
+    with pytest.raises(kernel.Refused, match="numbers, strings, booleans or None"):
+        kernel.read(text + "lines=('',), role='statement')\n")
 
 
 def test_a_literal_of_many_digits_is_refused() -> None:
