@@ -47,6 +47,7 @@ from clusterproof.checker.kernel.range_words import RANGES
 from clusterproof.checker.kernel.records import Record
 from clusterproof.common.calls import exposed
 
+OWN = "clusterproof"
 CACHED = type(lru_cache(lambda: None))
 HEAP = 1 << 9
 """Flag that Python sets for all classes except built-in ones."""
@@ -335,8 +336,10 @@ class Text:
             holder: Any = None
             while type(value) is ModuleType and place < len(path):
                 holder, found = value, vars(value).get(path[place], MISSING)
-                if found is MISSING and id(getattr(value, path[place], None)) in KNOWN:
-                    found = getattr(value, path[place])
+                if (
+                    found is MISSING and value.__name__.partition(".")[0] == OWN
+                ):  # it imports its names lazily
+                    found = getattr(value, path[place], MISSING)
                 value, place = found, place + 1
             if holder is None:
                 return None

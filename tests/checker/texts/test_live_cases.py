@@ -512,6 +512,28 @@ def one(n: int = Z[1:6]):
     assert "assigned_helper.K is changed in assigned.py, line 6" in freeze(find_claim(stated)).outside[""]
 
 
+def test_an_attribute_that_a_module_computes_is_refused(tmp_path: Path) -> None:
+    (tmp_path / "computed_helper.py").write_text("def __getattr__(name):\n    return min\n")
+    claimed = """import computed_helper
+from clusterproof import theorem
+from clusterproof.theorem import claim
+
+
+@claim("computed/pick")
+def pick(n: int = theorem.Z[1:6]):
+    return theorem.at_most(computed_helper.pick(n, 1), 6)
+
+
+@claim("computed/none")
+def none(n: int = theorem.Z[1:6]):
+    return theorem.at_most(n, 6)
+"""
+    (tmp_path / "computed.py").write_text(claimed)
+    picked, plain = map(find_claim, load_claims(tmp_path / "computed.py"))
+    assert "computed_helper.pick is not of the language" in freeze(picked).outside[""]
+    assert freeze(plain).text is not None
+
+
 def test_long_ends_of_ranges_cost_steps(tmp_path: Path) -> None:
     ends = ", ".join(f"q{i}: Annotated[int, integers(0, END)]" for i in range(60))
     text = f"""from typing import Annotated
