@@ -46,7 +46,7 @@ test-all: $(TEST_READY)
 	$(BIN)/python -m pytest -n logical --dist worksteal -m "" --hypothesis-profile large
 
 # every word of the kernel by a bare Python, and every proof by Rocq: needs coqc, such as Debian's package coq
-# (two lines have none, which nest loops: export says why)
+# (two lines have none, which nest loops and keep values of f in their state: export says why)
 proofs: $(TEST_READY)
 	rm -rf proofs-out
 	$(BIN)/clusterproof export '*' --out proofs-out
