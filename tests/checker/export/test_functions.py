@@ -47,6 +47,11 @@ def accepts(prelude: Path, text: str) -> bool:
     return subprocess.run(command, cwd=prelude, capture_output=True, check=False).returncode == 0
 
 
+def stated(text: str) -> str:
+    """The theorem that a file states, without its proof."""
+    return text.split("\nTheorem ")[1].split("\nProof.")[0]
+
+
 @pytest.fixture(scope="module")
 def descent() -> str:
     """Gradient descent, for every curvature and step, after every number of rounds."""
@@ -165,6 +170,21 @@ def test_each_class_has_its_definition(prelude: Path, claim: str, statement: str
     assert not accepts(prelude, text.replace(old, new))
 
 
+@pytest.mark.parametrize(
+    ("old", "new"),
+    [
+        ("(Multiple (Num 1) (Base 9))", "(Multiple (Num 2) (Base 9))"),
+        ("U_2' prox'", "U_1' prox'"),
+    ],
+)
+def test_a_changed_proof_about_a_proximal_step_is_refused(prelude: Path, old: str, new: str) -> None:
+    text = file_of("fpfc/round-every-loss", "")
+    changed = text.replace(old, new)
+    assert changed != text
+    assert stated(changed) == stated(text)
+    assert not accepts(prelude, changed)
+
+
 def shrinks(step: Share, f: Smooth) -> Sides:
     """A step of at most 1 / L does not lead away from the minimiser; the bound has no name."""
     apart = f.start - step * f.gradient(f.start) - f.minimiser
@@ -173,11 +193,11 @@ def shrinks(step: Share, f: Smooth) -> Sides:
 
 @pytest.mark.usefixtures("registry")
 def test_a_bound_may_have_no_name(prelude: Path) -> None:
-    stated = claim("toy/unnamed")(shrinks)
-    frozen = freeze(stated)
+    own = claim("toy/unnamed")(shrinks)
+    frozen = freeze(own)
     witness = {"f": member(), "step": 1}
     record = {"statement": "", "line": "", **family_of(frozen.statement(""), ""), "witness": witness}
     assert frozen.text is not None
-    text = rocq_file(stated, frozen.text, record, "certified")
+    text = rocq_file(own, frozen.text, record, "certified")
     assert accepts(prelude, text)
     assert not accepts(prelude, text.replace("<<apart, apart>> <=", "2 * <<apart, apart>> <="))
