@@ -185,6 +185,21 @@ def test_a_changed_proof_about_a_proximal_step_is_refused(prelude: Path, old: st
     assert not accepts(prelude, changed)
 
 
+def test_a_hypothesis_times_another_square_proves_nothing(prelude: Path) -> None:
+    text = file_of("proxskip/every-loss", "")
+    times = re.search(r"Times \(Sub .*\) \(Inner (?P<along>\(.*\)) (?P=along)\)\)", text)
+    assert times is not None
+    changed = text.replace(times["along"], "(Base 2)")
+    assert "Inner (Base 2) (Base 2)" in changed
+    assert not accepts(prelude, changed)
+
+
+def test_a_hypothesis_of_another_round_proves_nothing(prelude: Path) -> None:
+    text = file_of("cfl-mgd/theorem-1-without-noise", "inexact gradients")
+    assert text.count("(Y_0' m')") == 1
+    assert not accepts(prelude, text.replace("(Y_0' m')", "(Y_0' O)"))
+
+
 def shrinks(step: Share, f: Smooth) -> Sides:
     """A step of at most 1 / L does not lead away from the minimiser; the bound has no name."""
     apart = f.start - step * f.gradient(f.start) - f.minimiser
