@@ -9,13 +9,15 @@ from __future__ import annotations
 
 import ast
 import builtins
+import gc
 import hashlib
 import importlib
 import importlib.util
 import os
 import sys
 from collections.abc import Iterator, Mapping, Sequence
-from functools import cache
+from fractions import Fraction
+from functools import cache, lru_cache
 from importlib.machinery import (
     EXTENSION_SUFFIXES,
     SOURCE_SUFFIXES,
@@ -28,6 +30,7 @@ from importlib.machinery import (
 from pathlib import Path, PurePosixPath
 from types import CodeType, ModuleType
 from typing import Any
+from weakref import WeakSet
 
 from clusterproof import opened_files
 from clusterproof.files import TEXT, read_file
@@ -205,6 +208,11 @@ _NEVER = {*sys.builtin_module_names, "__main__", "clusterproof"}
 """Modules that a user's file always imports from elsewhere, even if its folder has files of these names."""
 
 
+CACHED = type(lru_cache(lambda: None))
+FILLED: WeakSet[Any] = WeakSet()
+"""Caches of users' functions that had results when their file was loaded, when constants may have had other values."""
+
+
 class _Source(SourceFileLoader):
     """Loader that writes no bytecode files; modules that it loads search the user's folder first."""
 
@@ -222,14 +230,28 @@ class _Source(SourceFileLoader):
         """
         root = module.__name__.partition(".")[0]
         (folder,) = sys.modules[root].__path__
-        own = dict(vars(builtins))
+        own, of_fractions = dict(vars(builtins)), dict(vars(Fraction))
         vars(module)["__builtins__"] = {**own, "__import__": _import_of(root, folder)}
         try:
             super().exec_module(module)
             if replaced := [name for name in own if vars(builtins).get(name) is not own[name]]:
                 raise ImportError(f"the file replaces Python's own {replaced[0]}: choose another name")
+            if changed := [
+                name for name in of_fractions if vars(Fraction).get(name) is not of_fractions[name]
+            ]:
+                raise ImportError(f"the file replaces Python's own Fraction.{changed[0]}: write a function")
+            FILLED.update(
+                each
+                for each in gc.get_objects()
+                if type(each) is CACHED
+                and str(each.__module__).partition(".")[0] == root
+                and each.cache_info().currsize
+            )
         finally:
             vars(builtins).update(own)
+            for name, member in of_fractions.items():
+                if vars(Fraction).get(name) is not member:
+                    setattr(Fraction, name, member)
 
 
 def _finder(folder: str | os.PathLike[str]) -> FileFinder:

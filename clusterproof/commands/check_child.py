@@ -80,7 +80,8 @@ def answers(order: Order) -> Iterator[tuple[str, Any]]:
     }
     # -P: modules in the working folder are imported only if this process would do so
     command = [sys.executable, *flags, "-P", "-c", START, json.dumps(whole)]
-    with subprocess.Popen(command, pass_fds=(sending,)) as process:
+    fixed = {**os.environ, "PYTHONHASHSEED": "0"}  # the same order of sets in every process
+    with subprocess.Popen(command, pass_fds=(sending,), env=fixed) as process:
         os.close(sending)
         done = interrupted = False
         killing = threading.Timer(child_process.GRACE, process.kill)

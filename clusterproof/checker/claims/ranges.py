@@ -6,7 +6,7 @@ import inspect
 import math
 import sys
 from abc import abstractmethod
-from collections.abc import Callable, Hashable, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
 from functools import lru_cache
@@ -397,6 +397,10 @@ def _decimal(end: Any) -> Any:
 
 def _ends(tried: tuple[Any, Any], upwards: bool, downwards: bool) -> tuple[Any, Any]:
     """Return the ends of the range, with None for an unbounded side."""
+    given = [end for end in tried if isinstance(end, int | Fraction)]
+    if any(end.denominator >= LARGEST or ((upwards or downwards) and _is_long(end)) for end in given):
+        rule, remedy = "must not have more than 4000 digits", "choose shorter numbers"
+        raise InvalidArgument("an end of a range", "a longer number", rule, remedy)
     return None if downwards else tried[0], None if upwards else tried[1]
 
 
@@ -408,10 +412,13 @@ def choice(*values: Any) -> Choice:
     InvalidArgument
         If no value is given, or a value is given twice.
     """
-    if unlike := [each for each in values if not isinstance(each, Hashable)]:
+    if unlike := [each for each in values if not _is_option(each)]:
         raise InvalidArgument(
             "values", unlike[0], "must be a number, a string or a tuple", "write choice(*values) for a list"
         )
+    if any(map(_is_long, values)):
+        rule, remedy = "must not have numbers of more than 4000 digits", "choose shorter numbers"
+        raise InvalidArgument("values", "a longer number", rule, remedy)
     if not values or len({(type(value), value) for value in values}) < len(values):
         raise InvalidArgument(
             "values", values, "must be one or more distinct values", "leave out repeated values"
@@ -421,6 +428,21 @@ def choice(*values: Any) -> Choice:
         rule = "must not be NumPy's integers, which wrap around"
         raise InvalidArgument("values", wrong[0], rule, "write int(...)")
     return Choice(values)
+
+
+def _is_option(value: Any) -> bool:
+    """Return whether evidence can store a value."""
+    if isinstance(value, tuple):
+        return all(map(_is_option, value))
+    return isinstance(value, int | float | Fraction | np.number | str | None)
+
+
+def _is_long(value: Any) -> bool:
+    """Return whether a number, or an entry of a tuple, is an integer or fraction that Python does not print."""
+    if isinstance(value, tuple):
+        return any(map(_is_long, value))
+    parts = (value.numerator, value.denominator) if isinstance(value, int | Fraction) else ()
+    return any(abs(part) >= LARGEST for part in parts)
 
 
 def settings_of(task: Any) -> dict[str, Any]:

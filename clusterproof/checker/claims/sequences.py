@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -14,8 +15,11 @@ from clusterproof.checker.claims.ranges import EndLike, Range, end_of
 from clusterproof.checker.claims.values import draw_value
 from clusterproof.checker.kernel import ranges as kernel_ranges
 from clusterproof.checker.kernel.ranges import Instance
+from clusterproof.common import InvalidArgument
 
 LONGEST_PERIOD, MOST_PHASES = 4, 4
+LONGEST = 1_000_000
+"""Largest number of entries of a sequence."""
 LISTED = 10_000
 """Largest number of sequences that the module lists completely."""
 
@@ -32,7 +36,11 @@ class Sequences(kernel_ranges.Tuples, Entrywise):
 
     def size(self, so_far: Instance) -> int:
         """Return the number of entries as an integer."""
-        return Entrywise.size(self, so_far)
+        size = Entrywise.size(self, so_far)
+        if size > LONGEST:
+            rule = f"must be at most {LONGEST}"
+            raise InvalidArgument("the length of a sequence", size, rule, "choose a smaller length")
+        return size
 
     @property
     def complete(self) -> bool:  # type: ignore[override]  # follows from the values, a constant elsewhere
@@ -42,7 +50,12 @@ class Sequences(kernel_ranges.Tuples, Entrywise):
     def values(self, so_far: Instance) -> Sequence[tuple[Any, ...]] | None:
         """Return all sequences whose entries are listed values, simple values first, or None if there are too many."""
         listed, size = self.entries.values(so_far), self.size(so_far)
-        if listed is None or size < 0 or len(listed) ** size > LISTED:
+        if (
+            listed is None
+            or size < 0
+            or size * math.log(max(1, len(listed))) > math.log(LISTED)
+            or size > LISTED
+        ):
             return None
         ranks = sorted(itertools.product(range(len(listed)), repeat=size), key=lambda rank: (sum(rank), rank))
         return [tuple(listed[index] for index in rank) for rank in ranks]

@@ -147,7 +147,12 @@ class Statement:
             if not lines or not all(type(each) in kinds for each in lines.values()):
                 remedy = "end the function with `return at_most(left, right=...)` or another comparison"
                 raise InvalidArgument(f"{name_of(self.function)}()", value, "must be a comparison", remedy)
-            check_text("line", *map(str, lines))
+            if wrong := [name for name in lines if not isinstance(name, str)]:
+                rule = "must be a text"
+                raise InvalidArgument(
+                    "the name of a line", wrong[0], rule, 'write it in quotes, such as "left"'
+                )
+            check_text("line", *lines)
         return lines
 
     @contextmanager

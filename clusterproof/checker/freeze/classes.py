@@ -126,12 +126,21 @@ def function_of(member: Any) -> FunctionType | None:
 
 
 def require_own_fields(value: Any, name: str) -> None:
-    """Remove the cached values of properties from a record, and require that only values of its fields remain."""
+    """Require that a record has values of its fields only, and cached values that its properties still have."""
     kept = getattr(value, "__dict__", {})
     for key in {*kept} - {each.name for each in fields(value)}:
-        if type(vars(type(value)).get(key)) is not cached_property:
+        member = vars(type(value)).get(key)
+        if type(member) is not cached_property:
             raise Refused(f"{name}: a record with the value {key}, which is no field")
-        del kept[key]
+        try:
+            again = member.func(value)
+            is_same = type(again) is type(kept[key]) and again == kept[key]
+        except Exception:
+            is_same = False
+        if is_same is not True:
+            raise Refused(
+                f"{name}.{key} has a cached value that is no longer its value: call it in functions only"
+            )
 
 
 def _is_made(member: Any, model: Any) -> bool:

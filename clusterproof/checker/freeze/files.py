@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import ast
 import importlib.util
+import io
 import sys
+import tokenize
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import MISSING
-from functools import cached_property
+from functools import cached_property, lru_cache
 from pathlib import Path
 from types import CodeType, FunctionType, ModuleType
 from typing import Any, cast
@@ -46,7 +48,10 @@ class File:
     def __init__(self, path: str) -> None:
         self.name = Path(path).name
         try:
-            self.text = Path(path).read_bytes().decode()
+            content = Path(path).read_bytes()
+            if tokenize.detect_encoding(io.BytesIO(content).readline)[0] not in ("utf-8", "utf-8-sig"):
+                raise Refused(f"{self.name}: write the file in UTF-8")
+            self.text = content.decode()
             if len(self.text) > LARGEST:
                 raise Refused(
                     f"{self.name}: it has more than {LARGEST} characters: state the claim in another file"
@@ -206,8 +211,8 @@ def node_of(function: FunctionType, annotations: Sequence[str]) -> tuple[Any, Fi
         return file.function(code), file
     found = []
     for text in annotations:
-        tree = ast.parse(text, "<string>", "eval")
-        if code in _codes_of(tree):
+        tree, codes = _of_annotation(text)
+        if code in codes:
             found += [
                 each
                 for each in ast.walk(tree)
@@ -216,6 +221,13 @@ def node_of(function: FunctionType, annotations: Sequence[str]) -> tuple[Any, Fi
     if len({ast.dump(each) for each in found}) != 1:
         raise Refused(f"{code.co_name}: its source is not known: write it in a file")
     return found[0], None
+
+
+@lru_cache(maxsize=256)
+def _of_annotation(text: str) -> tuple[ast.AST, set[CodeType]]:
+    """Return the syntax tree of an annotation, and its codes."""
+    tree = ast.parse(text, "<string>", "eval")
+    return tree, _codes_of(tree)
 
 
 def _codes_of(tree: Any) -> set[CodeType]:

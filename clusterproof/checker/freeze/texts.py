@@ -46,6 +46,7 @@ from clusterproof.checker.kernel.library import LIBRARY
 from clusterproof.checker.kernel.range_words import RANGES
 from clusterproof.checker.kernel.records import Record
 from clusterproof.common.calls import exposed
+from clusterproof.user_files import FILLED
 
 OWN = "clusterproof"
 CACHED = type(lru_cache(lambda: None))
@@ -234,7 +235,7 @@ class Text:
         """
         spend(LITERAL)
         if type(value) is Fraction:
-            if value.denominator < 1 or gcd(value.numerator, value.denominator) != 1:
+            if not _is_plain(value) or value.denominator < 1 or gcd(value.numerator, value.denominator) != 1:
                 raise Refused(f"{name} is a fraction that was changed")
             return f"Fraction({_integer(value.numerator)}, {_integer(value.denominator)})"
         if type(value) is int:
@@ -288,6 +289,8 @@ class Text:
         if type(live) in (dict, MappingProxyType):
             if type(read) is not MappingProxyType or len(live) != len(read):
                 return False
+            if not all(live.get(k, MISSING) is v for k, v in live.items()):  # a key has changed
+                return False
             pairs = zip(live.items(), read.items(), strict=True)
             return all(self.agree(k, n) and self.agree(v, m) for (k, v), (n, m) in pairs)
         if isinstance(read, Record):
@@ -300,7 +303,8 @@ class Text:
         if type(live) is not type(read):
             return False
         if type(live) is Fraction:
-            return (live.numerator, live.denominator) == (read.numerator, read.denominator)
+            same = live.numerator == read.numerator and live.denominator == read.denominator
+            return same and _is_plain(live)
         return type(live) in (int, str, bool, type(None)) and live == read
 
     # ---- sources
@@ -495,9 +499,13 @@ def _said(code: CodeType) -> str:
 
 
 def _uncached(value: Any) -> FunctionType:
-    """Return the function inside a cache, and empty the cache, because its results may depend on earlier constants."""
-    CACHED.cache_clear(value)
+    """Return the function inside a cache."""
     inner = value.__wrapped__
+    if value in FILLED:
+        said = getattr(inner, "__name__", "a function")
+        raise Refused(
+            f"{said} has a cache that was filled while its file was loaded: call it in functions only"
+        )
     parts = gc.get_referents(value)
     functions = [each for each in parts if type(each) is FunctionType]
     if functools._CacheInfo not in parts or len(functions) != 1 or functions[0] is not inner:
@@ -505,6 +513,10 @@ def _uncached(value: Any) -> FunctionType:
             f"{getattr(inner, '__name__', 'a cache')}: the cache is of another function than it says"
         )
     return inner
+
+
+def _is_plain(value: Fraction) -> bool:
+    return type(value.numerator) is type(value.denominator) is int
 
 
 def _integer(value: int) -> str:

@@ -119,12 +119,14 @@ class Trace(World):
 
     def asked(self) -> Any:
         """Return the state of all requests so far, as an argument for ``forget``."""
+        spend(sum(4 + len(o.triplets) for o in self.oracles) // 8)
         of_oracles = [(list(o.triplets), dict(o.known), dict(o.proximal)) for o in self.oracles]
         return self.vectors, self.values, list(self.further), list(self.keyed), of_oracles
 
     def forget(self, asked: Any) -> None:
         """Delete all requests after the state ``asked``; the caller must not use newer points or numbers."""
         self.vectors, self.values, further, keyed, of_oracles = asked
+        spend(sum(4 + len(triplets) for triplets, _, _ in of_oracles) // 8)
         self.further, self.keyed = list(further), list(keyed)
         for oracle, (triplets, known, proximal) in zip(self.oracles, of_oracles, strict=True):
             oracle.triplets, oracle.known, oracle.proximal = list(triplets), dict(known), dict(proximal)
@@ -143,6 +145,7 @@ class Trace(World):
         """
         nonnegative = {"1": self.constant(1)}
         zero: dict[str, Form] = {}
+        spend(len(self.oracles))
         for k, oracle in enumerate(self.oracles):
             slacks = slacks_of(oracle.definition, oracle.triplets, self.minimum)
             nonnegative |= {f"{k}:{name}": slack for name, slack in slacks.items()}

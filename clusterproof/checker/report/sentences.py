@@ -36,7 +36,8 @@ def broken(statement: Statement, evaluation: Evaluation, name: str) -> str:
     """Describe an instance that breaks a line, with the two sides and the summands of the bound."""
     line, judged = evaluation.lines[name], evaluation.judged[name]
     if words := getattr(line, "words", ""):
-        return words if isinstance(words, str) else str(words())
+        said = words if isinstance(words, str) else str(words())
+        return said.encode(errors="backslashreplace").decode()  # half of a surrogate pair becomes an escape
     at = quantities(statement.space, evaluation.instance)
     what = ": ".join(part for part in (statement.name, name) if part)
     if isinstance(line, Expectation):

@@ -172,6 +172,13 @@ def test_a_function_that_says_too_little_is_told_what_is_missing(registry: dict[
     with pytest.raises(InvalidArgument, match="must decorate a function"):
         claim("my-paper/four")(3)  # type: ignore[arg-type]
 
+    @claim("my-paper/five")
+    def with_a_number(step: int = Z[0:1]) -> Any:
+        return {1: at_most(step, 1)}
+
+    with pytest.raises(InvalidArgument, match="the name of a line is 1, but it must be a text"):
+        check("my-paper/five")
+
 
 def test_a_repair_must_be_known_and_reuses_the_sides_of_what_it_repairs(registry: dict[str, Any]) -> None:
     def printed(x: Digit, *, power: float = 1.0) -> Sides:

@@ -3,6 +3,7 @@
 import json
 import math
 from dataclasses import dataclass
+from decimal import Decimal
 from fractions import Fraction
 from functools import partial
 from typing import Annotated, Any, get_args
@@ -223,6 +224,25 @@ def test_a_choice_tells_one_from_true_and_from_itself_in_words() -> None:
     for doubles in ((), (1, 1)):
         with pytest.raises(InvalidArgument, match="distinct"):
             choice(*doubles)
+
+
+def test_what_evidence_cannot_store_is_rejected() -> None:
+    for wrong in (len, Decimal("1.5"), (1, print)):
+        with pytest.raises(InvalidArgument, match="a number, a string or a tuple"):
+            choice(0, wrong)
+    for make in (
+        choice,
+        lambda end: integers(0, end, upwards=True),
+        lambda end: rationals(1 / Fraction(end), 1, 2),
+    ):
+        with pytest.raises(InvalidArgument, match="4000 digits"):
+            make(10**5000)
+
+
+def test_a_long_sequence_is_rejected_at_once() -> None:
+    assert sequences(choice(0, 1), 1000).values({}) is None
+    with pytest.raises(InvalidArgument, match="1000000"):
+        sequences(choice(0, 1), lambda: 10**9).values({})
 
 
 def test_equal_numbers_of_other_types_do_not_take_each_others_place() -> None:

@@ -578,3 +578,104 @@ def test_a_function_of_any_name_has_its_own_variables(tmp_path: Path, name: str)
     (line,) = frozen.lines[""]
     record = {"statement": "", "line": line, "rule": "instance", "instance": {"n": 4}}
     assert judge(frozen.text, [record]).word is Word.VIOLATED
+
+
+CACHES = """
+from dataclasses import dataclass
+from functools import cached_property, lru_cache
+from clusterproof.theorem import Z, at_most, claim
+
+K = 0
+
+
+@lru_cache
+def bound():
+    return K
+
+
+@dataclass(frozen=True)
+class Step:
+    size: int
+
+    @cached_property
+    def scaled(self):
+        return K * self.size
+
+
+STEP = Step(1)
+FIRST = bound(), STEP.scaled
+K = 1
+
+
+@claim("caches/function")
+def by_function(n: int = Z[0:1]):
+    return at_most(n, bound())
+
+
+@claim("caches/property")
+def by_property(n: int = Z[0:1]):
+    return at_most(n, STEP.scaled)
+
+
+@claim("caches/value")
+def by_value(n: int = Z[0:1]):
+    return at_most(n, FIRST[0] + 1)
+"""
+
+
+def test_a_cache_that_was_filled_while_the_file_was_loaded_is_refused(tmp_path: Path) -> None:
+    (tmp_path / "caches.py").write_text(CACHES)
+    by_function, by_property, by_value = map(find_claim, load_claims(tmp_path / "caches.py"))
+    assert "filled while its file was loaded" in freeze(by_function).outside[""]
+    assert "no longer its value" in freeze(by_property).outside[""]
+    assert freeze(by_value).text is not None
+
+
+CHANGED_NUMBERS = """
+from fractions import Fraction
+from clusterproof.theorem import Q, at_most, claim
+
+
+class Own(int):
+    def __mul__(self, other):
+        return 2 * int(other)
+
+
+K = Fraction(1)
+K._numerator = Own(1)
+KEY = Fraction(1)
+TABLE = {KEY: 0}
+KEY._numerator = 3
+
+
+@claim("changed/number")
+def number(x: Fraction = Q[0:1]):
+    return at_most(x * K, 1)
+
+
+@claim("changed/key")
+def key(x: Fraction = Q[0:1]):
+    return at_most(x, TABLE.get(Fraction(3), 1))
+"""
+
+
+def test_a_changed_fraction_is_refused(tmp_path: Path) -> None:
+    (tmp_path / "changed.py").write_text(CHANGED_NUMBERS)
+    for stated in load_claims(tmp_path / "changed.py"):
+        assert freeze(find_claim(stated)).text is None
+
+
+def test_a_file_in_another_encoding_is_refused(tmp_path: Path) -> None:
+    head = "# coding: latin-1\nfrom clusterproof.theorem import Z, at_most, claim\n\n\n@claim('coded/one')\n"
+    (tmp_path / "coded.py").write_text(f"{head}def one(n: int = Z[1:6]):\n    return at_most(n, 6)\n")
+    (stated,) = load_claims(tmp_path / "coded.py")
+    assert "UTF-8" in freeze(find_claim(stated)).outside[""]
+
+
+def test_a_file_that_replaces_a_method_of_fractions_is_rejected(tmp_path: Path) -> None:
+    before = Fraction.__mul__
+    text = "from fractions import Fraction\n\n\nFraction.__mul__ = lambda left, right: left\n"
+    (tmp_path / "patched.py").write_text(text)
+    with pytest.raises(InvalidArgument, match=r"Fraction\.__mul__"):
+        load_claims(tmp_path / "patched.py")
+    assert Fraction.__mul__ is before
