@@ -55,7 +55,18 @@ class End(kernel_ranges.End):
 
 def end_of(end: EndLike) -> Any:
     """Convert the end of a range as the user writes it: a number, None, or a function of earlier quantities."""
-    return End(parameters_of(end), end) if callable(end) else without_numpy(end)
+    if not callable(end):
+        return without_numpy(end)
+    try:
+        kinds = {each.kind for each in inspect.signature(end).parameters.values()}
+    except ValueError:  # some functions of Python have no signature
+        kinds = {inspect.Parameter.POSITIONAL_ONLY}
+    if inspect.Parameter.POSITIONAL_ONLY in kinds:
+        own, remedy = getattr(end, "__name__", end), "write lambda n: ..., with the names of the quantities"
+        raise InvalidArgument(
+            "an end of a range", own, "must be a number or a function of quantities", remedy
+        )
+    return End(parameters_of(end), end)
 
 
 def without_numpy(value: Any) -> Any:

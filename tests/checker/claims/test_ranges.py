@@ -239,6 +239,12 @@ def test_what_evidence_cannot_store_is_rejected() -> None:
             make(10**5000)
 
 
+def test_a_function_without_names_is_no_end() -> None:
+    for wrong in (abs, max, math.factorial):
+        with pytest.raises(InvalidArgument, match=f"{wrong.__name__}.*a function of quantities"):
+            integers(0, wrong)
+
+
 def test_a_long_sequence_is_rejected_at_once() -> None:
     assert sequences(choice(0, 1), 1000).values({}) is None
     with pytest.raises(InvalidArgument, match="1000000"):
