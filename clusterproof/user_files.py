@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import ast
 import builtins
+import functools
 import gc
 import hashlib
 import importlib
@@ -28,7 +29,7 @@ from importlib.machinery import (
     SourceFileLoader,
 )
 from pathlib import Path, PurePosixPath
-from types import CodeType, ModuleType
+from types import CodeType, FunctionType, ModuleType
 from typing import Any
 from weakref import WeakSet
 
@@ -209,8 +210,9 @@ _NEVER = {*sys.builtin_module_names, "__main__", "clusterproof"}
 
 
 CACHED = type(lru_cache(lambda: None))
+PACKAGE = Path(__file__).resolve().parent
 FILLED: WeakSet[Any] = WeakSet()
-"""Caches of users' functions that had results when their file was loaded, when constants may have had other values."""
+"""Caches of functions that had results when a user's file was loaded, when constants may have had other values."""
 
 
 class _Source(SourceFileLoader):
@@ -240,18 +242,22 @@ class _Source(SourceFileLoader):
                 name for name in of_fractions if vars(Fraction).get(name) is not of_fractions[name]
             ]:
                 raise ImportError(f"the file replaces Python's own Fraction.{changed[0]}: write a function")
-            FILLED.update(
-                each
-                for each in gc.get_objects()
-                if type(each) is CACHED
-                and str(each.__module__).partition(".")[0] == root
-                and each.cache_info().currsize
-            )
+            FILLED.update(filter(_is_filled, gc.get_objects()))
         finally:
             vars(builtins).update(own)
             for name, member in of_fractions.items():
                 if vars(Fraction).get(name) is not member:
                     setattr(Fraction, name, member)
+
+
+def _is_filled(value: Any) -> bool:
+    """Return whether an object is a cache, outside this package, that has results."""
+    if type(value) is not CACHED:
+        return False
+    parts = gc.get_referents(value)
+    files = [each.__code__.co_filename for each in parts if type(each) is FunctionType]
+    is_own = bool(files) and all(Path(each).is_relative_to(PACKAGE) for each in files)
+    return not is_own and functools._CacheInfo in parts and CACHED.cache_info(value).currsize > 0
 
 
 def _finder(folder: str | os.PathLike[str]) -> FileFinder:

@@ -119,8 +119,9 @@ def _definition(node: ast.stmt, space: str) -> Iterator[str]:
         case ast.FunctionDef(name, arguments, [ast.Return(value)]) if value is not None:
             yield f"{space}{name}({plain(arguments)}) = {plain(value)}"
         case ast.FunctionDef(name, arguments, body):
-            yield f"{space}{name}({plain(arguments)}):"
-            yield from _inside(body, space + "  ")
+            if inside := [*_inside(body, space + "  ")]:
+                yield f"{space}{name}({plain(arguments)}):"
+                yield from inside
         case ast.ClassDef(name, body=body):
             parts = [ast.unparse(each.target) for each in body if isinstance(each, ast.AnnAssign)]
             yield f"{space}{name} has the parts {', '.join(parts)}"

@@ -261,9 +261,9 @@ class Writer(ast.NodeTransformer):
         ]
         is_evaluated = is_nested and not (self.scope.file and self.scope.file.postpones_annotations)
         for said in (*(each.annotation for each in arguments), returns) if is_evaluated else ():
-            if not isinstance(said, ast.Name | ast.Constant | None):
+            if not isinstance(said, ast.Constant | None):
                 raise Refused(
-                    f"line {said.lineno}: Python evaluates this annotation in each call: write a name, or begin the "
+                    f"line {said.lineno}: Python evaluates this annotation in each call: leave it out, or begin the "
                     "file with from __future__ import annotations"
                 )
         keys = ", ".join(each.arg for each in arguments)
@@ -294,7 +294,8 @@ class Writer(ast.NodeTransformer):
         for each in texts:
             left = "pass" if len(texts) == len(body) and each is body[0] else ""
             self.edits.append(((each.lineno, each.col_offset), (each.end_lineno, each.end_col_offset), left))  # type: ignore[arg-type]
-        return [n for n in body if n not in texts] or [ast.copy_location(ast.Pass(), body[0])]
+        left_out = {id(each) for each in texts}
+        return [n for n in body if id(n) not in left_out] or [ast.copy_location(ast.Pass(), body[0])]
 
     def _comprehension(self, node: Any) -> Any:
         node.generators[0].iter = self.visit(node.generators[0].iter)

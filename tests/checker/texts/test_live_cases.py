@@ -121,6 +121,7 @@ def test_what_is_not_as_its_source_says_is_refused_by_name(name: str, tmp_path: 
 
 OPEN = (
     "annotation_of_a_nested_parameter",
+    "annotation_of_nothing",
     "annotation_that_hides_a_variable",
     "annotation_with_a_subscript",
     "annotation_with_or",
@@ -603,6 +604,7 @@ class Step:
 
 
 STEP = Step(1)
+bound.__module__ = "clusterproof.theorem"
 FIRST = bound(), STEP.scaled
 K = 1
 
@@ -621,6 +623,20 @@ def by_property(n: int = Z[0:1]):
 def by_value(n: int = Z[0:1]):
     return at_most(n, FIRST[0] + 1)
 """
+
+
+def test_a_cache_of_another_folder_that_was_filled_is_refused(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "elsewhere").mkdir()
+    text = "from functools import lru_cache\n\nK = 5\n\n\n@lru_cache\ndef bound():\n    return K\n\n\nbound()\nK = 0\n"
+    (tmp_path / "elsewhere" / "filled_elsewhere.py").write_text(text)
+    monkeypatch.syspath_prepend(tmp_path / "elsewhere")
+    head = "import filled_elsewhere\nfrom clusterproof.theorem import Z, at_most, claim\n\n\n@claim('other/one')\n"
+    text = f"{head}def one(n: int = Z[1:6]):\n    return at_most(n, 6 + filled_elsewhere.bound())\n"
+    (tmp_path / "other.py").write_text(text)
+    (stated,) = load_claims(tmp_path / "other.py")
+    assert "filled while its file was loaded" in freeze(find_claim(stated)).outside[""]
 
 
 def test_a_cache_that_was_filled_while_the_file_was_loaded_is_refused(tmp_path: Path) -> None:

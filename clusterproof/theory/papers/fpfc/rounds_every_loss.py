@@ -126,7 +126,8 @@ def one_round(
         There are two clients, and both take part. Their losses are L_f-smooth with L_f > 0. The penalty g is
         L_g-smooth with L_g > 0. The losses and the penalty need not be convex or bounded from below, and g need not
         be a function of the distance. rho > 2 L_g, and 0 < z = alpha L_h <= 1. The models and theta are arbitrary
-        points, and v = grad g(theta), as after every update.
+        points, and v = grad g(theta), as after every update. The unit of the losses is such that rho - L_g = 1; all
+        other rho follow by scaling the losses and the penalty.
 
     Statement
         L_rho decreases by at least (1 - (1 - z)^(2T)) / (2 L_h) sum_i ||M_i||^2 + den / (4 rho) ||d theta||^2 for
