@@ -23,9 +23,14 @@ OF_NUMBERS = [
     (NO_HYPOTHESES, "for all real numbers in the ranges, and the ranges contain some."),
     (r"\bR(?:min|max|abs)\b", "Rmin, Rmax and Rabs are Rocq's."),
     (
-        CASES,
+        rf"\A(?=[\s\S]*^Theorem[\s\S]*\\/)[\s\S]*(?:{CASES})",
         """The source branches, or counts with a quantity that is chosen from a list. The theorem states that one of
 the cases applies, and what holds in this case.""",
+    ),
+    (
+        rf"\A(?![\s\S]*^Theorem[\s\S]*\\/)[\s\S]*(?:{CASES})",
+        """The source branches, or counts with a quantity that is chosen from a list. The theorem states of each case
+what holds if the case applies.""",
     ),
     (r"^Definition branches\b", "The branches of a case are the conditions that the source decides there."),
 ]
