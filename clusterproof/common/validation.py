@@ -224,8 +224,10 @@ def install(extra: str) -> str:
 def missing_extra(error: BaseException) -> str | None:
     """Return the extra whose library is missing in an import error or its causes, or None for other errors."""
     cause: BaseException | None = error
+    seen = set[int]()
     while cause is not None and not isinstance(cause, ModuleNotFoundError):
-        cause = cause.__cause__
+        seen.add(id(cause))
+        cause = None if id(cause.__cause__) in seen else cause.__cause__  # an error can be its own cause
     return None if cause is None else EXTRA_OF.get((cause.name or "").partition(".")[0])
 
 
