@@ -142,16 +142,13 @@ def rows() -> Iterator[Any]:
 
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory: pytest.TempPathFactory) -> Iterator[dict[str, Any]]:
-    """What is in the working folder of all rows, in which no run starts."""
+    """What is in the working folder of all rows."""
     place = tmp_path_factory.mktemp("refusals")
     for name, content in FILES.items():
         (place / name).parent.mkdir(parents=True, exist_ok=True)
         (place / name).write_text(content)
     before = os.getcwd()
-    with (
-        pytest.MonkeyPatch.context() as patch,
-        planted(runner, "run", lambda *_, **__: pytest.fail("a run has started")),
-    ):
+    with pytest.MonkeyPatch.context() as patch:
         for name in ("XDG_CACHE_HOME", "CLUSTERPROOF_DATA"):
             patch.setenv(name, str(place / "cache"))
         os.chdir(place)
@@ -164,6 +161,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Iterator[dict[str, Any]]
 def test_bad_input_is_one_line(
     capsys: pytest.CaptureFixture[str], folder: dict[str, Any], line: str, words: list[str]
 ) -> None:
-    message = refused(capsys, *shlex.split(line))
+    with planted(runner, "run", lambda *_, **__: pytest.fail("a run has started")):
+        message = refused(capsys, *shlex.split(line))
     assert [word for word in words if word not in message] == [], message
     assert contents(Path.cwd()) == folder
