@@ -261,9 +261,9 @@ class Writer(ast.NodeTransformer):
         ]
         is_evaluated = is_nested and not (self.scope.file and self.scope.file.postpones_annotations)
         for said in (*(each.annotation for each in arguments), returns) if is_evaluated else ():
-            if not isinstance(said, ast.Constant | None):
+            if not isinstance(said, ast.Name | ast.Constant | None):
                 raise Refused(
-                    f"line {said.lineno}: Python evaluates this annotation in each call: leave it out, or begin the "
+                    f"line {said.lineno}: Python evaluates this annotation in each call: write a name, or begin the "
                     "file with from __future__ import annotations"
                 )
         keys = ", ".join(each.arg for each in arguments)

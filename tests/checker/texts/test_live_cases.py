@@ -121,7 +121,6 @@ def test_what_is_not_as_its_source_says_is_refused_by_name(name: str, tmp_path: 
 
 OPEN = (
     "annotation_of_a_nested_parameter",
-    "annotation_of_nothing",
     "annotation_that_hides_a_variable",
     "annotation_with_a_subscript",
     "annotation_with_or",
