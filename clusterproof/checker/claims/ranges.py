@@ -445,7 +445,7 @@ def _is_option(value: Any) -> bool:
     """Return whether evidence can store a value."""
     if isinstance(value, tuple):
         return all(map(_is_option, value))
-    return isinstance(value, int | float | Fraction | np.number | str | None)
+    return isinstance(value, int | float | Fraction | np.integer | str | None)
 
 
 def _is_long(value: Any) -> bool:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import itertools
-import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -50,12 +49,10 @@ class Sequences(kernel_ranges.Tuples, Entrywise):
     def values(self, so_far: Instance) -> Sequence[tuple[Any, ...]] | None:
         """Return all sequences whose entries are listed values, simple values first, or None if there are too many."""
         listed, size = self.entries.values(so_far), self.size(so_far)
-        if (
-            listed is None
-            or size < 0
-            or size * math.log(max(1, len(listed))) > math.log(LISTED)
-            or size > LISTED
-        ):
+        if listed is None or size < 0:
+            return None
+        is_long = len(listed) > 1 and size >= LISTED.bit_length()  # then 2 ** size is too large, too
+        if is_long or len(listed) ** size > LISTED:
             return None
         ranks = sorted(itertools.product(range(len(listed)), repeat=size), key=lambda rank: (sum(rank), rank))
         return [tuple(listed[index] for index in rank) for rank in ranks]

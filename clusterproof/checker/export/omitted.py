@@ -107,7 +107,7 @@ def _outside(own: str, allowed: Range) -> Iterator[str]:
 
 def _other_classes(own: str, allowed: OfClass) -> Iterator[str]:
     if len(allowed.groups) > 1:
-        yield f"sums {own} of other than {len(allowed.groups)} functions or means"
+        yield f"functions {own} that are not a sum of {len(allowed.groups)} functions or means"
     for count, _, constants in allowed.groups:
         fixed = [
             f"{name.replace('_', ' ')} {value}"

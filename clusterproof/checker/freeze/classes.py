@@ -135,7 +135,7 @@ def require_own_fields(value: Any, name: str) -> None:
         try:
             again = member.func(value)
             is_same = type(again) is type(kept[key]) and again == kept[key]
-        except Exception:
+        except Exception:  # a property of the user may raise any error; then its cached value is not shown
             is_same = False
         if is_same is not True:
             raise Refused(

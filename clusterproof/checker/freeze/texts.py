@@ -17,7 +17,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import MISSING, fields, is_dataclass
 from fractions import Fraction
-from functools import cached_property, lru_cache
+from functools import cached_property
 from math import gcd
 from numbers import Number
 from pathlib import Path
@@ -46,10 +46,10 @@ from clusterproof.checker.kernel.library import LIBRARY
 from clusterproof.checker.kernel.range_words import RANGES
 from clusterproof.checker.kernel.records import Record
 from clusterproof.common.calls import exposed
-from clusterproof.user_files import FILLED
+from clusterproof.user_files import CACHED, FILLED
 
 OWN = "clusterproof"
-CACHED = type(lru_cache(lambda: None))
+"""Name of this package; attributes that modules of other packages compute are not used."""
 HEAP = 1 << 9
 """Flag that Python sets for all classes except built-in ones."""
 LITERAL = 40
@@ -340,10 +340,9 @@ class Text:
             holder: Any = None
             while type(value) is ModuleType and place < len(path):
                 holder, found = value, vars(value).get(path[place], MISSING)
-                if (
-                    found is MISSING and value.__name__.partition(".")[0] == OWN
-                ):  # it imports its names lazily
-                    found = getattr(value, path[place], MISSING)
+                if found is MISSING and value.__name__.partition(".")[0] == OWN:  # it imports names lazily
+                    lazily = getattr(value, path[place], MISSING)
+                    found = lazily if id(lazily) in KNOWN else MISSING
                 value, place = found, place + 1
             if holder is None:
                 return None

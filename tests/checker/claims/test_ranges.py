@@ -227,7 +227,7 @@ def test_a_choice_tells_one_from_true_and_from_itself_in_words() -> None:
 
 
 def test_what_evidence_cannot_store_is_rejected() -> None:
-    for wrong in (len, Decimal("1.5"), (1, print)):
+    for wrong in (len, Decimal("1.5"), (1, print), np.float32(0.5)):
         with pytest.raises(InvalidArgument, match="a number, a string or a tuple"):
             choice(0, wrong)
     for make in (
@@ -247,6 +247,9 @@ def test_a_function_without_names_is_no_end() -> None:
 
 def test_a_long_sequence_is_rejected_at_once() -> None:
     assert sequences(choice(0, 1), 1000).values({}) is None
+    assert len(sequences(integers(1, 10), 4).values({}) or ()) == 10**4
+    assert sequences(integers(1, 10), 5).values({}) is None
+    assert sequences(choice(7), 20_000).values({}) == [(7,) * 20_000]
     with pytest.raises(InvalidArgument, match="1000000"):
         sequences(choice(0, 1), lambda: 10**9).values({})
 
