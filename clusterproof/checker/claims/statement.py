@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -168,8 +168,9 @@ class Statement:
         except Exception as error:  # an error of a user's function: raise it again with a note on its place
             place = place_of(error, self.function)
             note = ", ".join(filter(None, (place, f"at {quantities(self.space, instance)}")))
-            if note not in getattr(error, "__notes__", ()):
-                error.add_note(note)
+            with suppress(Exception):  # the class of the error may have no place for notes
+                if note not in getattr(error, "__notes__", ()):
+                    error.add_note(note)
             raise
 
 

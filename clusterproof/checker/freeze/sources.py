@@ -123,6 +123,8 @@ class Writer(ast.NodeTransformer):
     attribute
         Function that maps the parts of a dotted name to the name in the text. It returns None if the first part is not
         a module.
+    has_value
+        Function that returns whether a name has a value outside the node.
     shared
         Whether the outermost function has a cache, so that its results must not change.
     """
@@ -132,10 +134,12 @@ class Writer(ast.NodeTransformer):
         scope: Scope,
         name: Callable[[str], str],
         attribute: Callable[[Sequence[str]], tuple[str, int] | None],
+        has_value: Callable[[str], bool],
         *,
         shared: bool = False,
     ) -> None:
-        self.scope, self.name, self.attribute, self.shared = scope, name, attribute, shared
+        self.scope, self.name, self.attribute, self.has_value = scope, name, attribute, has_value
+        self.shared = shared
         self.edits: list[Edit] = []
         self.asked: set[str] = set()
 
@@ -261,10 +265,10 @@ class Writer(ast.NodeTransformer):
         ]
         is_evaluated = is_nested and not (self.scope.file and self.scope.file.postpones_annotations)
         for said in (*(each.annotation for each in arguments), returns) if is_evaluated else ():
-            if not isinstance(said, ast.Name | ast.Constant | None):
+            if not (said is None or isinstance(said, ast.Constant) or self._is_found(said)):
                 raise Refused(
-                    f"line {said.lineno}: Python evaluates this annotation in each call: write a name, or begin the "
-                    "file with from __future__ import annotations"
+                    f"line {said.lineno}: Python evaluates this annotation in each call: write the name of a global "
+                    "value, or begin the file with from __future__ import annotations"
                 )
         keys = ", ".join(each.arg for each in arguments)
         for each in arguments:
@@ -288,6 +292,10 @@ class Writer(ast.NodeTransformer):
         finally:
             self.scope.leave()
         return node
+
+    def _is_found(self, node: ast.expr) -> bool:
+        """Return whether an expression is the name of a value outside the functions that are converted."""
+        return isinstance(node, ast.Name) and self.has_value(node.id) and not self.scope.owns(node.id)
 
     def _without_texts(self, body: list[ast.stmt]) -> list[ast.stmt]:
         texts = [n for n in body if isinstance(n, ast.Expr) and isinstance(n.value, ast.Constant)]

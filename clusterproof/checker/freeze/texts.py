@@ -357,7 +357,7 @@ class Text:
                 why = str(refused)
                 raise Refused(f"{said}{why.removeprefix(last)}" if why.startswith(last) else why) from None
 
-        return Writer(scope, name, attribute, shared=shared)
+        return Writer(scope, name, attribute, lambda own: own in cells or own in known, shared=shared)
 
     def source(self, function: FunctionType, own: str, *, shared: bool = False) -> tuple[Any, Any, Writer]:
         """Return the tree of a function with the text's names, its original node, and the writer with the edits."""

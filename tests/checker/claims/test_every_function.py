@@ -366,3 +366,17 @@ def test_a_false_claim_about_a_constant_alone_is_violated(quantity: Any) -> None
 
     stated.__annotations__["f"] = Annotated[Any, quantity]
     assert verdict_on(stated).verdict is Kind.VIOLATED
+class Unmarked(Exception):
+    """An error without a list of notes."""
+
+    __notes__ = 5
+
+
+def without_notes(n: Annotated[int, integers(1, 3)]) -> Sides:
+    """A claim whose error takes no note."""
+    raise Unmarked(n)
+
+
+def test_an_error_that_takes_no_note_is_raised_as_it_is() -> None:
+    with pytest.raises(Unmarked):
+        verdict_on(without_notes)
