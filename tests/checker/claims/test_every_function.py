@@ -366,6 +366,8 @@ def test_a_false_claim_about_a_constant_alone_is_violated(quantity: Any) -> None
 
     stated.__annotations__["f"] = Annotated[Any, quantity]
     assert verdict_on(stated).verdict is Kind.VIOLATED
+
+
 class Unmarked(Exception):
     """An error without a list of notes."""
 
