@@ -22,7 +22,7 @@ from clusterproof.checker.freeze.agreement import (
     names_of_text,
     require_agreement,
 )
-from clusterproof.checker.freeze.sources import in_lines, quoted
+from clusterproof.checker.freeze.layout import in_lines, quoted
 from clusterproof.checker.freeze.texts import TRIED, Text
 from clusterproof.checker.kernel import Claim as Known
 from clusterproof.checker.kernel import Refused, printed, read

@@ -9,9 +9,7 @@ from __future__ import annotations
 
 import ast
 import builtins
-import functools
 import gc
-import importlib
 from collections import ChainMap
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -19,23 +17,16 @@ from dataclasses import MISSING, fields, is_dataclass
 from fractions import Fraction
 from functools import cached_property
 from math import gcd
-from numbers import Number
 from pathlib import Path
-from types import BuiltinFunctionType, CodeType, FunctionType, MappingProxyType, ModuleType
+from types import CodeType, FunctionType, MappingProxyType, ModuleType
 from typing import Any
 
 from clusterproof.checker.claims.claim import Claim
-from clusterproof.checker.claims.sides import WORDS
 from clusterproof.checker.freeze.classes import class_node, function_of, require_own_fields
 from clusterproof.checker.freeze.files import File, expression_of, file_of_module, node_of, origin
-from clusterproof.checker.freeze.sources import (
-    Scope,
-    Writer,
-    copied,
-    quoted,
-    write_expression,
-    write_function,
-)
+from clusterproof.checker.freeze.layout import quoted, write_expression, write_function
+from clusterproof.checker.freeze.renaming import Scope, Writer, copied
+from clusterproof.checker.freeze.values import KNOWN, PLAIN, integer, is_plain, shown, uncached
 from clusterproof.checker.kernel import Refused
 from clusterproof.checker.kernel.definitions import ANNOTATIONS, ENDING, RESERVED, Definitions
 from clusterproof.checker.kernel.definitions import WORDS as KERNEL_WORDS
@@ -45,45 +36,14 @@ from clusterproof.checker.kernel.language import Compiler
 from clusterproof.checker.kernel.library import LIBRARY
 from clusterproof.checker.kernel.range_words import RANGES
 from clusterproof.checker.kernel.records import Record
-from clusterproof.common.calls import exposed
-from clusterproof.user_files import CACHED, FILLED
+from clusterproof.user_files import CACHED
 
 OWN = "clusterproof"
 """Name of this package; attributes that modules of other packages compute are not used."""
-HEAP = 1 << 9
-"""Flag that Python sets for all classes except built-in ones."""
 LITERAL = 40
 """Number of steps to count for a literal, so that texts with too many literals are rejected."""
-PLAIN = Number | str | bytes | None
-"""Types of values that a message may print in full."""
 TRIED = "what depends on them is tried, and not proved"
 """Reason for rejecting statements that the author cannot rewrite in the language."""
-
-
-def _known() -> dict[int, str]:
-    """Return the names in a text of built-in functions and functions of claims, indexed by identity.
-
-    Built-in functions that a user's file has replaced are omitted.
-    """
-    found = {id(each): name for name, live in WORDS.items() for each in (live, exposed(live))}
-    found[id(Fraction)] = "Fraction"
-    for name in LIBRARY.keys() - {"Fraction"}:
-        module, _, own = name.rpartition(".")
-        live = getattr(importlib.import_module(module) if module else builtins, own)
-        if (
-            type(live) in (type, BuiltinFunctionType)
-            and not _is_made_in_python(live)
-            and live.__name__ == own
-        ):
-            found[id(live)] = name
-    return found
-
-
-def _is_made_in_python(value: Any) -> bool:
-    return isinstance(value, type) and bool(value.__flags__ & HEAP)
-
-
-KNOWN = _known()
 
 
 class Text:
@@ -175,7 +135,7 @@ class Text:
             raise self.refused[id(value)]
         if id(value) not in self.names:
             self.kept.append(value)
-            inner = _uncached(value) if type(value) is CACHED else value
+            inner = uncached(value) if type(value) is CACHED else value
             said = inner.__code__.co_name if type(inner) is FunctionType else inner.__name__
             try:
                 with self.unless_refused():
@@ -213,7 +173,7 @@ class Text:
             else:
                 if not self.agree(value, self.read.names[own]):
                     raise Refused(
-                        f"{name} is {_shown(value)}, and not what {file.name}, line {bound[0].lineno} says: "
+                        f"{name} is {shown(value)}, and not what {file.name}, line {bound[0].lineno} says: "
                         "write it as it is to be"
                     )
                 return own
@@ -235,11 +195,11 @@ class Text:
         """
         spend(LITERAL)
         if type(value) is Fraction:
-            if not _is_plain(value) or value.denominator < 1 or gcd(value.numerator, value.denominator) != 1:
+            if not is_plain(value) or value.denominator < 1 or gcd(value.numerator, value.denominator) != 1:
                 raise Refused(f"{name} is a fraction that was changed")
-            return f"Fraction({_integer(value.numerator)}, {_integer(value.denominator)})"
+            return f"Fraction({integer(value.numerator)}, {integer(value.denominator)})"
         if type(value) is int:
-            return _integer(value)
+            return integer(value)
         if type(value) is str:
             return quoted(value)
         if type(value) in (bool, type(None)):
@@ -265,8 +225,8 @@ class Text:
         if callable(value):  # in another version of its library, the type of this value may differ
             raise Refused(f"{name} is not of the language")
         kind = f"{type(value).__module__}.{type(value).__name__}".removeprefix("builtins.")
-        shown = f" {_shown(value)}" if isinstance(value, PLAIN) else ""
-        raise Refused(f"{name} is {kind}{shown}, which is not of the language")
+        example = f" {shown(value)}" if isinstance(value, PLAIN) else ""
+        raise Refused(f"{name} is {kind}{example}, which is not of the language")
 
     def agree(self, live: Any, read: Any) -> bool:
         """Return whether a constant of the running program equals the value that the kernel has read from the text."""
@@ -304,7 +264,7 @@ class Text:
             return False
         if type(live) is Fraction:
             same = live.numerator == read.numerator and live.denominator == read.denominator
-            return same and _is_plain(live)
+            return same and is_plain(live)
         return type(live) in (int, str, bool, type(None)) and live == read
 
     # ---- sources
@@ -495,39 +455,3 @@ def placed_in(code: CodeType) -> Iterator[None]:
 
 def _said(code: CodeType) -> str:
     return "a lambda" if code.co_name == "<lambda>" else code.co_name
-
-
-def _uncached(value: Any) -> FunctionType:
-    """Return the function inside a cache."""
-    inner = value.__wrapped__
-    if value in FILLED:
-        said = getattr(inner, "__name__", "a function")
-        raise Refused(
-            f"{said} has a cache that was filled while its file was loaded: call it in functions only"
-        )
-    parts = gc.get_referents(value)
-    functions = [each for each in parts if type(each) is FunctionType]
-    if functools._CacheInfo not in parts or len(functions) != 1 or functions[0] is not inner:
-        raise Refused(
-            f"{getattr(inner, '__name__', 'a cache')}: the cache is of another function than it says"
-        )
-    return inner
-
-
-def _is_plain(value: Fraction) -> bool:
-    return type(value.numerator) is type(value.denominator) is int
-
-
-def _integer(value: int) -> str:
-    """Write an integer of any size as source code."""
-    return str(value) if value.bit_length() < 10_000 else hex(value)
-
-
-def _shown(value: Any) -> str:
-    if type(value).__module__ not in ("builtins", "fractions", "numpy") or not isinstance(value, PLAIN):
-        return f"a {type(value).__name__}"  # the printed form of a container may be long
-    try:
-        text = repr(value)
-    except ValueError:  # an int of too many digits
-        return f"a {type(value).__name__}"
-    return text if len(text) <= 60 else f"{text[:57]}..."

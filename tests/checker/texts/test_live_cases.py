@@ -17,7 +17,7 @@ from clusterproof.checker.claims import sides
 from clusterproof.checker.claims.claim import REGISTRY, claim, find_claim
 from clusterproof.checker.freeze import freeze
 from clusterproof.checker.freeze.agreement import instances, require_agreement
-from clusterproof.checker.freeze.texts import _known
+from clusterproof.checker.freeze.values import named_values
 from clusterproof.checker.kernel import Refused, Word, judge, read
 from clusterproof.commands.check_child import _encoded
 from clusterproof.common import InvalidArgument
@@ -164,7 +164,7 @@ def test_a_function_in_the_place_of_pythons_own_is_not_taken_for_it(monkeypatch:
     monkeypatch.setattr("builtins.divmod", pow)
     monkeypatch.setattr("itertools.chain", type("chain", (), {"__module__": "itertools"}))
     monkeypatch.setattr(sides, "at_most", sides.at_least)
-    known = _known()
+    known = named_values()
     assert {"math.ceil", "at_least", "Fraction", "itertools.product"} <= {*known.values()}
     assert not {"math.floor", "divmod", "itertools.chain"} & {*known.values()}
     assert known[id(sides.at_least)] == "at_least"

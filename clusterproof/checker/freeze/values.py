@@ -1,0 +1,93 @@
+"""Values of the running program: those with a name in the language, numbers, and the functions inside caches."""
+
+from __future__ import annotations
+
+import builtins
+import functools
+import gc
+import importlib
+from fractions import Fraction
+from numbers import Number
+from types import BuiltinFunctionType, FunctionType
+from typing import Any
+
+from clusterproof.checker.claims.sides import WORDS
+from clusterproof.checker.kernel import Refused
+from clusterproof.checker.kernel.library import LIBRARY
+from clusterproof.common.calls import exposed
+from clusterproof.user_files import FILLED
+
+HEAP = 1 << 9
+"""Flag that Python sets for all classes except built-in ones."""
+PLAIN = Number | str | bytes | None
+"""Types of values that a message may print in full."""
+
+
+def named_values() -> dict[int, str]:
+    """Return the names in a text of built-in functions and functions of claims, indexed by identity.
+
+    Built-in functions that a user's file has replaced are omitted.
+    """
+    found = {id(each): name for name, live in WORDS.items() for each in (live, exposed(live))}
+    found[id(Fraction)] = "Fraction"
+    for name in LIBRARY.keys() - {"Fraction"}:
+        module, _, own = name.rpartition(".")
+        live = getattr(importlib.import_module(module) if module else builtins, own)
+        if (
+            type(live) in (type, BuiltinFunctionType)
+            and not _is_made_in_python(live)
+            and live.__name__ == own
+        ):
+            found[id(live)] = name
+    return found
+
+
+def _is_made_in_python(value: Any) -> bool:
+    return isinstance(value, type) and bool(value.__flags__ & HEAP)
+
+
+KNOWN = named_values()
+
+
+def uncached(value: Any) -> FunctionType:
+    """Return the function inside a cache.
+
+    Raises
+    ------
+    Refused
+        If the cache was filled while the user's file was loaded, or belongs to another function than it says.
+    """
+    inner = value.__wrapped__
+    if value in FILLED:
+        said = getattr(inner, "__name__", "a function")
+        raise Refused(
+            f"{said} has a cache that was filled while its file was loaded: call it in functions only"
+        )
+    parts = gc.get_referents(value)
+    functions = [each for each in parts if type(each) is FunctionType]
+    if functools._CacheInfo not in parts or len(functions) != 1 or functions[0] is not inner:
+        raise Refused(
+            f"{getattr(inner, '__name__', 'a cache')}: the cache is of another function than it says"
+        )
+    return inner
+
+
+def is_plain(value: Fraction) -> bool:
+    """Return whether the numerator and the denominator of a fraction are plain ints."""
+    return type(value.numerator) is type(value.denominator) is int
+
+
+def integer(value: int) -> str:
+    """Write an integer of any size as source code."""
+    return str(value) if value.bit_length() < 10_000 else hex(value)
+
+
+def shown(value: Any) -> str:
+    """Return a value as a message prints it: in full if this is short, and otherwise its type."""
+    if type(value).__module__ not in ("builtins", "fractions", "numpy") or not isinstance(value, PLAIN):
+        return f"a {type(value).__name__}"  # the printed form of a container may be long
+    try:
+        text = repr(value)
+    except ValueError:  # an int of too many digits
+        return f"a {type(value).__name__}"
+    return text if len(text) <= 60 else f"{text[:57]}..."
