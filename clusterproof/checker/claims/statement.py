@@ -21,6 +21,7 @@ from clusterproof.checker.kernel.claim_words import Excluded
 from clusterproof.checker.kernel.evaluation import Outside
 from clusterproof.checker.kernel.listed import NotListed
 from clusterproof.checker.kernel.ranges import Instance
+from clusterproof.checker.kernel.reading import MOST_LINES
 from clusterproof.common import InvalidArgument, generator
 from clusterproof.common.validation import check_text
 
@@ -152,6 +153,9 @@ class Statement:
                 raise InvalidArgument(
                     "the name of a line", wrong[0], rule, 'write it in quotes, such as "left"'
                 )
+            if len(lines) > MOST_LINES:
+                rule = f"must have at most {MOST_LINES} lines"
+                raise InvalidArgument(f"{name_of(self.function)}()", len(lines), rule, "state several claims")
             check_text("line", *lines)
         return lines
 

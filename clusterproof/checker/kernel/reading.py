@@ -20,6 +20,8 @@ from clusterproof.checker.kernel.statement import Statement, printed
 
 LONGEST = 100_000
 """Largest number of characters in a text."""
+MOST_LINES = 100
+"""Largest number of lines of a claim, because each of them may need a proof."""
 ROLES = ("statement", "lemma", "step")
 
 
@@ -113,6 +115,8 @@ class Text:
         if self.head is None or not any(each.role == "statement" for each in self.statements.values()):
             raise Refused("a text ends with claim(...) and its statement(...)")
         names = Counter(printed(name, line) for name, each in self.statements.items() for line in each.lines)
+        if names.total() > MOST_LINES:
+            raise Refused(f"a claim has at most {MOST_LINES} lines: state several claims")
         if alike := [name for name, count in names.items() if count > 1]:
             raise Refused(f"two lines are printed as {alike[0]!r}: name a line or a statement otherwise")
         return Claim(*self.head, self.statements, digest)

@@ -179,6 +179,13 @@ def test_a_function_that_says_too_little_is_told_what_is_missing(registry: dict[
     with pytest.raises(InvalidArgument, match="the name of a line is 1, but it must be a text"):
         check("my-paper/five")
 
+    @claim("my-paper/six")
+    def with_many_lines(step: float = Z[0:1]) -> Any:
+        return {f"line {k}": at_most(step / 2.0, bound=1.0) for k in range(101)}
+
+    with pytest.raises(InvalidArgument, match="at most 100 lines"):
+        check("my-paper/six")
+
 
 def test_a_repair_must_be_known_and_reuses_the_sides_of_what_it_repairs(registry: dict[str, Any]) -> None:
     def printed(x: Digit, *, power: float = 1.0) -> Sides:

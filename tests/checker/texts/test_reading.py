@@ -266,3 +266,23 @@ statement('', c, {'f': member((15000, 'function', {'smoothness': 1}))}, {}, line
     record = {"statement": "", "line": "", "rule": "instance", "instance": {"f": f}}
     with at_most_seconds(10):
         assert judge(text, [record]).word is Word.OPEN
+
+
+def with_lines(number: int) -> Word:
+    """Judge a violated claim with some number of lines."""
+    names = tuple(map(str, range(number)))
+    lines = ", ".join(f"'{name}': at_most(n, 0)" for name in names)
+    text = f"""def f(n):
+    return {{{lines}}}
+
+
+claim('many/lines')
+statement('', f, {{'n': choice(3)}}, {{}}, lines={names!r}, role='statement')
+"""
+    return judge(text, [{"statement": "", "line": names[-1], "rule": "instance", "instance": {"n": 3}}]).word
+
+
+def test_a_claim_has_at_most_a_hundred_lines() -> None:
+    assert with_lines(100) is Word.VIOLATED
+    with pytest.raises(Refused, match="at most 100 lines"):
+        with_lines(101)
