@@ -9,16 +9,20 @@ from __future__ import annotations
 
 import ast
 import builtins
+import dataclasses
+import fractions
 import functools
-import gc
 import hashlib
 import importlib
 import importlib.util
+import itertools
+import math
+import operator
 import os
 import sys
 from collections.abc import Iterator, Mapping, Sequence
 from fractions import Fraction
-from functools import cache, lru_cache
+from functools import cache
 from importlib.machinery import (
     EXTENSION_SUFFIXES,
     SOURCE_SUFFIXES,
@@ -29,9 +33,8 @@ from importlib.machinery import (
     SourceFileLoader,
 )
 from pathlib import Path, PurePosixPath
-from types import CodeType, FunctionType, ModuleType
+from types import CodeType, ModuleType
 from typing import Any
-from weakref import WeakSet
 
 from clusterproof import opened_files
 from clusterproof.files import TEXT, read_file
@@ -209,10 +212,8 @@ _NEVER = {*sys.builtin_module_names, "__main__", "clusterproof"}
 """Modules that a user's file always imports from elsewhere, even if its folder has files of these names."""
 
 
-CACHED = type(lru_cache(lambda: None))
-PACKAGE = Path(__file__).resolve().parent
-FILLED: WeakSet[Any] = WeakSet()
-"""Caches of functions that had results when a user's file was loaded, when constants may have had other values."""
+FIXED = (builtins, dataclasses, fractions, Fraction, functools, itertools, math, operator)
+"""Parts of Python on which the functions of claims and their texts depend. A user's file must not replace a part."""
 
 
 class _Source(SourceFileLoader):
@@ -228,36 +229,25 @@ class _Source(SourceFileLoader):
         Raises
         ------
         ImportError
-            If it replaces one of Python's own functions, which would then mean different things in different files.
+            If it replaces a part of Python's own modules, which would then mean different things in different files.
         """
         root = module.__name__.partition(".")[0]
         (folder,) = sys.modules[root].__path__
-        own, of_fractions = dict(vars(builtins)), dict(vars(Fraction))
-        vars(module)["__builtins__"] = {**own, "__import__": _import_of(root, folder)}
+        before = [(owner, dict(vars(owner))) for owner in FIXED]
+        vars(module)["__builtins__"] = {**vars(builtins), "__import__": _import_of(root, folder)}
+        replaced = []
         try:
             super().exec_module(module)
-            if replaced := [name for name in own if vars(builtins).get(name) is not own[name]]:
-                raise ImportError(f"the file replaces Python's own {replaced[0]}: choose another name")
-            if changed := [
-                name for name in of_fractions if vars(Fraction).get(name) is not of_fractions[name]
-            ]:
-                raise ImportError(f"the file replaces Python's own Fraction.{changed[0]}: write a function")
-            FILLED.update(filter(_is_filled, gc.get_objects()))
         finally:
-            vars(builtins).update(own)
-            for name, member in of_fractions.items():
-                if vars(Fraction).get(name) is not member:
-                    setattr(Fraction, name, member)
-
-
-def _is_filled(value: Any) -> bool:
-    """Return whether an object is a cache, outside this package, that has results."""
-    if type(value) is not CACHED:
-        return False
-    parts = gc.get_referents(value)
-    files = [each.__code__.co_filename for each in parts if type(each) is FunctionType]
-    is_own = bool(files) and all(Path(each).is_relative_to(PACKAGE) for each in files)
-    return not is_own and functools._CacheInfo in parts and CACHED.cache_info(value).currsize > 0
+            for owner, members in before:
+                for name, member in members.items():
+                    if vars(owner).get(name) is not member:
+                        setattr(owner, name, member)
+                        replaced.append(f"{owner.__name__}.{name}")
+        if replaced:
+            raise ImportError(
+                f"the file replaces {replaced[0]}, which is a part of Python: choose another name"
+            )
 
 
 def _finder(folder: str | os.PathLike[str]) -> FileFinder:

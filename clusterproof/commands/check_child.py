@@ -103,7 +103,8 @@ def answers(order: Order) -> Iterator[tuple[str, Any]]:
                     kind, content = _decoded(line)
                     done = done or kind == "said"
                     yield kind, content
-            process.wait()
+            with suppress(subprocess.TimeoutExpired):  # a thread of the user's code may continue
+                process.wait(child_process.GRACE)
         finally:
             killing.cancel()
             if process.poll() is None:
@@ -163,8 +164,8 @@ def carry_out(whole: Mapping[str, Any]) -> None:
     child_process.is_child = True
     order = msgspec.convert(whole["order"], Order)
     sys.argv[1:] = [*order.ids, *order.files]
-    # the parent may end, or end this process while it closes its pipe
-    with suppress(BrokenPipeError, KeyboardInterrupt), os.fdopen(whole["pipe"], "wb", buffering=0) as pipe:
+    # the parent may end, or end this process while it closes its pipe; or the user's code has closed the pipe
+    with suppress(OSError, KeyboardInterrupt), os.fdopen(whole["pipe"], "wb", buffering=0) as pipe:
 
         def say(kind: str, content: Any) -> None:
             rest = memoryview(_encoded([kind, content]) + b"\n")

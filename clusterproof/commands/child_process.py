@@ -86,8 +86,12 @@ def in_child(argument: str, *codes: str | None) -> None:
 def ended_early(argument: str, given: Sequence[str], status: int) -> Exception:
     """Return the error for a child that ended before the command was done."""
     from clusterproof.common import InvalidArgument  # imports NumPy, which --help avoids
+    from clusterproof.common.limits import LAST
 
-    if status < 0:
+    if status == -getattr(signal, "SIGXCPU", 0):
+        rule = f"takes more than {LAST} seconds of processor time for one instance"
+        remedy = "shorten its ranges, its loops or its calls of compiled code"
+    elif status < 0:
         rule = f"was ended by {signal.Signals(-status).name} before the command was done"
         remedy = "check whether memory is sufficient, and whether compiled code crashes"
     else:

@@ -10,6 +10,7 @@ import re
 import signal
 import sys
 import threading
+import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, nullcontext, suppress
 from dataclasses import dataclass
@@ -116,6 +117,33 @@ def time_limit(seconds: float, *, waiting: bool = False) -> Iterator[None]:
         signal.signal(alarm, before)
 
 
+LAST = 600
+"""Seconds of processor time after which an evaluation ends a process that another process has started for it."""
+ends_with_evaluation = False
+"""Whether an evaluation that takes more than ``LAST`` seconds ends this process."""
+
+
+@contextmanager
+def ending_process() -> Iterator[None]:
+    """End this process if it may end, and the block takes more than ``LAST`` seconds of processor time.
+
+    Nothing else interrupts a call of compiled code, or code that catches every exception. Windows has no such limit.
+    """
+    if not ends_with_evaluation or sys.platform == "win32":
+        yield
+        return
+    import resource
+
+    before = resource.getrlimit(resource.RLIMIT_CPU)
+    limit = math.ceil(time.process_time()) + LAST
+    if all(each == resource.RLIM_INFINITY or each > limit for each in before):
+        resource.setrlimit(resource.RLIMIT_CPU, (limit, before[1]))
+    try:
+        yield
+    finally:
+        resource.setrlimit(resource.RLIMIT_CPU, before)
+
+
 Result = TypeVar("Result")
 
 SAFETY = 20.0
@@ -183,6 +211,10 @@ class Work:
         TooMuchWork
             If the evaluation executes more than ``MOST_OF_ONE`` lines.
         """
+        with ending_process():
+            return self._done(evaluate)
+
+    def _done(self, evaluate: Callable[[], Result]) -> Result:
         self.evaluations += 1
         is_chosen = self.evaluations == self.chosen
         if not is_chosen:

@@ -2,12 +2,19 @@
 
 from __future__ import annotations
 
+import ctypes
 import os
+import signal
+import sys
 import threading
 import time
 from collections.abc import Callable, Iterable, Iterator
 from typing import Any, TypeVar
 
+from clusterproof.common import limits
+
+PARENT_DEATH_SIGNAL = 1
+"""The option PR_SET_PDEATHSIG of Linux's prctl."""
 Answer = TypeVar("Answer")
 
 
@@ -39,7 +46,15 @@ def in_processes(
 
 
 def end_with(parent: int) -> None:
-    """End this process when the process ``parent``, which started it, ends, or at once if it has already ended."""
+    """End this process when the process ``parent``, which started it, ends, or at once if it has already ended.
+
+    The process also ends if an evaluation takes too long; see ``limits.ending_process``.
+    """
+    limits.ends_with_evaluation = True
+    if (
+        sys.platform == "linux"
+    ):  # this works even while a call of compiled code keeps the thread below waiting
+        ctypes.CDLL(None).prctl(PARENT_DEATH_SIGNAL, signal.SIGKILL)
 
     def watch() -> None:
         while os.getppid() == parent:

@@ -88,7 +88,7 @@ class Claim(Generic[P, R]):
         self.headline: bool | str = facts.pop("headline", False)
         self.rank: int = facts.pop("rank", 0)
         self.places: tuple[str, ...] = tuple(filter(None, facts.pop("places", "").split("; ")))
-        self.module = function.__module__
+        self.module = str(function.__module__)  # a file may change its __name__
         self.__doc__ = function.__doc__
         title, _, text = inspect.cleandoc(function.__doc__ or "").partition("\n")
         self.title, self.text = title.strip(), text.strip()

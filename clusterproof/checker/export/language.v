@@ -538,7 +538,6 @@ Definition apply_word (word : string) (given : list value) (named : known) : res
          folded both (Line true) lines) else
       if is "least" then extreme "<" [] [Values given] else
       if is "known" then call a [] else
-      if is "fixed" then Found a else
       if is "iterate" then
         match more with
         | start :: Values rounds :: _ => folded (fun state own => call a [state; own]) start rounds
@@ -741,7 +740,7 @@ Fixpoint bound (f : expression -> result value) (parameters : list parameter) (g
   end.
 
 Definition words :=
-  ["suppose"; "given"; "at_most"; "at_least"; "equal"; "least"; "known"; "fixed"; "iterate"; "abs"; "all"; "any";
+  ["suppose"; "given"; "at_most"; "at_least"; "equal"; "least"; "known"; "iterate"; "abs"; "all"; "any";
    "bool"; "dict"; "divmod"; "enumerate"; "filter"; "int"; "len"; "list"; "map"; "max"; "min"; "range"; "reversed";
    "round"; "sorted"; "sum"; "tuple"; "zip"; "Fraction"; "functools.reduce"; "itertools.accumulate";
    "itertools.chain"; "itertools.combinations"; "itertools.pairwise"; "itertools.permutations";

@@ -27,7 +27,6 @@ OF_WORDS = {
     "iterate": "iterate(step, state, n) applies step n times; with a list in place of n, it applies step to the state"
     " and each entry in turn",
     "known": "known(value) is value()",
-    "fixed": "fixed(value) is value",
     "@": "u @ v is the inner product of two vectors",
 }
 """What the words of the language mean that Python does not have."""

@@ -60,8 +60,6 @@ def _require_plain(kind: Any, node: ast.ClassDef, place: str) -> None:
         raise Refused(f"{place}: a record is a @dataclass(frozen=True), with no other decorator and no base")
     if any(word in said[0] for word in ("eq=", "init=", "kw_only=", "unsafe_hash=")):
         raise Refused(f"{place}: a record is a @dataclass(frozen=True), compared by its fields")
-    if "slots=" in said[0] and any(type(each) is cached_property for each in vars(kind).values()):
-        raise Refused(f"{place}: a cached property has no place in a record with slots")
     written = [
         n.target.id for n in node.body if isinstance(n, ast.AnnAssign) and isinstance(n.target, ast.Name)
     ]
@@ -102,12 +100,14 @@ def _require_members(kind: type, node: ast.ClassDef, file: File, place: str) -> 
 
 
 def _require_member(member: Any, node: ast.FunctionDef, file: File, place: str) -> None:
-    """Require that a method has the same code and the same decorator as in the source."""
+    """Require that a method has the same code and decorator as in the source; a text contains no cached property."""
+    if node.name.startswith("__"):
+        raise Refused(f"{place}: a record has no special methods of its own")
+    if type(member) is cached_property:
+        return
     function = function_of(member)
     said = [ast.unparse(each).rpartition(".")[2] for each in node.decorator_list]
     kind = {FunctionType: []}.get(type(member), [getattr(type(member), "__name__", "")])
-    if node.name.startswith("__"):
-        raise Refused(f"{place}: a record has no special methods of its own")
     if function is None or said != kind or file.function(function.__code__) is not node:
         raise Refused(f"{place} is not what its source says")
 
@@ -116,8 +116,6 @@ def function_of(member: Any) -> FunctionType | None:
     """Return the function of a method or property, or None for all other members."""
     if type(member) is property:
         found = member.fget if member.fset is None and member.fdel is None else None
-    elif type(member) is cached_property:
-        found = member.func if member.attrname == getattr(member.func, "__name__", None) else None
     elif type(member) in (staticmethod, classmethod):
         found = member.__func__
     else:
@@ -126,21 +124,9 @@ def function_of(member: Any) -> FunctionType | None:
 
 
 def require_own_fields(value: Any, name: str) -> None:
-    """Require that a record has values of its fields only, and cached values that its properties still have."""
-    kept = getattr(value, "__dict__", {})
-    for key in {*kept} - {each.name for each in fields(value)}:
-        member = vars(type(value)).get(key)
-        if type(member) is not cached_property:
-            raise Refused(f"{name}: a record with the value {key}, which is no field")
-        try:
-            again = member.func(value)
-            is_same = type(again) is type(kept[key]) and again == kept[key]
-        except Exception:  # a property of the user may raise any error; then its cached value is not shown
-            is_same = False
-        if is_same is not True:
-            raise Refused(
-                f"{name}.{key} has a cached value that is no longer its value: call it in functions only"
-            )
+    """Require that a record has values of its fields only."""
+    for key in getattr(value, "__dict__", {}).keys() - {each.name for each in fields(value)}:
+        raise Refused(f"{name}: a record with the value {key}, which is no field")
 
 
 def _is_made(member: Any, model: Any) -> bool:

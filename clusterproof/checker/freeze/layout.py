@@ -18,8 +18,6 @@ WIDTH = 100
 """Lines with more columns are broken if this is simple."""
 Edit = tuple[tuple[int, int], tuple[int, int], str]
 """Start and end of the source code to replace (lines from 1, bytes from 0), and the replacement."""
-ADDED = (0, 0)
-"""Position of a statement that the original function does not contain; it becomes the first statement."""
 
 
 def write_expression(node: ast.expr, file: File | None, edits: Sequence[Edit]) -> str:
@@ -38,8 +36,6 @@ def write_function(
     """Return a function as source code, with the original form of each statement if that is plain ASCII."""
     lines = [_header(node)]
     statements = {(each.lineno, each.col_offset): each for each in node.body}
-    if ADDED in statements:
-        lines.append(f"    {ast.unparse(statements[ADDED])}")
     for each in original.body:
         written = statements.get((each.lineno, each.col_offset))
         if written is None:

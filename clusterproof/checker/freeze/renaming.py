@@ -9,13 +9,11 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from clusterproof.checker.freeze.files import SCOPES, File
-from clusterproof.checker.freeze.layout import ADDED, Edit
+from clusterproof.checker.freeze.layout import Edit
 from clusterproof.checker.kernel import Refused
 
 WORDED = ("at_most", "at_least", "equal")
 """Functions whose argument ``words``, a sentence for the report, is removed in a text."""
-FIXED = "fixed"
-"""Name of the kernel function that a text calls in functions with caches."""
 
 
 @dataclass
@@ -114,8 +112,6 @@ class Writer(ast.NodeTransformer):
         a module.
     has_value
         Function that returns whether a name has a value outside the node.
-    shared
-        Whether the outermost function has a cache, so that its results must not change.
     """
 
     def __init__(
@@ -124,11 +120,8 @@ class Writer(ast.NodeTransformer):
         name: Callable[[str], str],
         attribute: Callable[[Sequence[str]], tuple[str, int] | None],
         has_value: Callable[[str], bool],
-        *,
-        shared: bool = False,
     ) -> None:
         self.scope, self.name, self.attribute, self.has_value = scope, name, attribute, has_value
-        self.shared = shared
         self.edits: list[Edit] = []
         self.asked: set[str] = set()
 
@@ -202,19 +195,6 @@ class Writer(ast.NodeTransformer):
                 before = each
         return self.generic_visit(node)
 
-    def visit_Return(self, node: ast.Return) -> Any:
-        """Make returned values immutable if a cache stores them."""
-        value = node.value
-        self.generic_visit(node)
-        if not self.shared or len([n for n in self.scope.nodes if isinstance(n, ast.FunctionDef)]) > 1:
-            return node
-        if value is None or node.value is None:
-            return node
-        start, end = (value.lineno, value.col_offset), (value.end_lineno, value.end_col_offset)
-        self.edits += [(start, start, f"{FIXED}("), (end, end, ")")]  # type: ignore[list-item]  # they are numbers
-        node.value = ast.copy_location(ast.Call(ast.Name(FIXED, ast.Load()), [node.value], []), node.value)
-        return node
-
     def visit_Raise(self, node: ast.Raise) -> Any:
         """Remove the exception of a ``raise`` statement, because the function has no value there."""
         self.edits.append(((node.lineno, node.col_offset), (node.end_lineno, node.end_col_offset), "raise"))  # type: ignore[arg-type]
@@ -259,7 +239,6 @@ class Writer(ast.NodeTransformer):
                     f"line {said.lineno}: Python evaluates this annotation in each call: write the name of a global "
                     "value, or begin the file with from __future__ import annotations"
                 )
-        keys = ", ".join(each.arg for each in arguments)
         for each in arguments:
             if each.annotation is not None:
                 end = (each.annotation.end_lineno, each.annotation.end_col_offset)
@@ -274,10 +253,6 @@ class Writer(ast.NodeTransformer):
                 node.name = name
                 node.body = [self.visit(each) for each in self._without_texts(node.body)]
                 node.returns = None
-                if self.shared and not is_nested and self.unhidden(FIXED) and keys:
-                    guard = ast.parse(f"{FIXED}(({keys},), True)").body[0]
-                    guard.lineno, guard.col_offset = ADDED
-                    node.body.insert(0, guard)
         finally:
             self.scope.leave()
         return node

@@ -26,7 +26,7 @@ from clusterproof.checker.freeze.classes import class_node, function_of, require
 from clusterproof.checker.freeze.files import File, expression_of, file_of_module, node_of, origin
 from clusterproof.checker.freeze.layout import quoted, write_expression, write_function
 from clusterproof.checker.freeze.renaming import Scope, Writer, copied
-from clusterproof.checker.freeze.values import KNOWN, PLAIN, integer, is_plain, shown, uncached
+from clusterproof.checker.freeze.values import CACHED, KNOWN, PLAIN, integer, is_plain, shown
 from clusterproof.checker.kernel import Refused
 from clusterproof.checker.kernel.definitions import ANNOTATIONS, ENDING, RESERVED, Definitions
 from clusterproof.checker.kernel.definitions import WORDS as KERNEL_WORDS
@@ -36,7 +36,6 @@ from clusterproof.checker.kernel.language import Compiler
 from clusterproof.checker.kernel.library import LIBRARY
 from clusterproof.checker.kernel.range_words import RANGES
 from clusterproof.checker.kernel.records import Record
-from clusterproof.user_files import CACHED
 
 OWN = "clusterproof"
 """Name of this package; attributes that modules of other packages compute are not used."""
@@ -66,7 +65,7 @@ class Text:
         self.refused: dict[int, Refused] = {}
         self.kept: list[Any] = []
         self.agreed: dict[tuple[int, int], tuple[Any, Any]] = {}
-        self.taken = {*LIBRARY, *KERNEL_WORDS, *RANGES, *ENDING, *MODULES, "dataclass", "fixed", *ANNOTATIONS}
+        self.taken = {*LIBRARY, *KERNEL_WORDS, *RANGES, *ENDING, *MODULES, "dataclass", *ANNOTATIONS}
         self.read = Definitions(KERNEL_WORDS)
 
     @contextmanager
@@ -116,7 +115,7 @@ class Text:
         value = value.function if type(value) is Claim else value
         if id(value) in KNOWN:
             return KNOWN[id(value)]
-        if type(value) is FunctionType or type(value) is CACHED or isinstance(value, type):
+        if type(value) is FunctionType or isinstance(value, type):
             return self._defined(value)
         if home is None:
             key: Any = id(value), name
@@ -135,16 +134,15 @@ class Text:
             raise self.refused[id(value)]
         if id(value) not in self.names:
             self.kept.append(value)
-            inner = uncached(value) if type(value) is CACHED else value
-            said = inner.__code__.co_name if type(inner) is FunctionType else inner.__name__
+            said = value.__code__.co_name if type(value) is FunctionType else value.__name__
             try:
                 with self.unless_refused():
                     own = self.names[id(value)] = self.free("function" if said == "<lambda>" else said)
                     if isinstance(value, type):
                         self.emit(self.record(value, own))
                     else:
-                        text, node = self.function(inner, own, shared=inner is not value)
-                        with placed_in(inner.__code__):
+                        text, node = self.function(value, own)
+                        with placed_in(value.__code__):
                             self.emit(text, node)
             except Refused as refused:
                 self.refused[id(value)] = refused
@@ -215,13 +213,15 @@ class Text:
             raise Refused(f"{name}: {floating(value)}")
         if type(value) is list:
             raise Refused(f"{name} is a list, which may change: write a tuple")
-        if type(value) in (FunctionType, CACHED) or isinstance(value, type) or id(value) in KNOWN:
+        if type(value) is FunctionType or isinstance(value, type) or id(value) in KNOWN:
             return self.name(value, name, None)
         if is_dataclass(value):
             require_own_fields(value, name)
             kind = self.name(type(value), "", None)
             entries = (f"{f.name}={self.literal(getattr(value, f.name), name)}" for f in fields(value))
             return f"{kind}({', '.join(entries)})"
+        if type(value) is CACHED:
+            raise Refused(f"{name} has a cache, which is not of the language: leave the cache out")
         if callable(value):  # in another version of its library, the type of this value may differ
             raise Refused(f"{name} is not of the language")
         kind = f"{type(value).__module__}.{type(value).__name__}".removeprefix("builtins.")
@@ -241,7 +241,7 @@ class Text:
         spend(1)
         if type(live) is Claim:
             live = live.function
-        if type(live) in (FunctionType, CACHED) or isinstance(live, type) or id(live) in KNOWN:
+        if type(live) is FunctionType or isinstance(live, type) or id(live) in KNOWN:
             own = KNOWN.get(id(live)) or self.names.get(id(live))
             return own is not None and self.read.names.get(own) is read
         if type(live) is tuple:
@@ -275,8 +275,6 @@ class Text:
         known: Mapping[str, Any],
         home: Mapping[str, Any] | None,
         cells: Mapping[str, Any],
-        *,
-        shared: bool = False,
     ) -> Writer:
         """Return a writer that replaces names in syntax trees by the names of the text."""
 
@@ -317,9 +315,9 @@ class Text:
                 why = str(refused)
                 raise Refused(f"{said}{why.removeprefix(last)}" if why.startswith(last) else why) from None
 
-        return Writer(scope, name, attribute, lambda own: own in cells or own in known, shared=shared)
+        return Writer(scope, name, attribute, lambda own: own in cells or own in known)
 
-    def source(self, function: FunctionType, own: str, *, shared: bool = False) -> tuple[Any, Any, Writer]:
+    def source(self, function: FunctionType, own: str) -> tuple[Any, Any, Writer]:
         """Return the tree of a function with the text's names, its original node, and the writer with the edits."""
         node, file = node_of(function, self.annotations)
         if file is not None:
@@ -333,6 +331,11 @@ class Text:
         builtin = getattr(function, "__builtins__", None)
         if type(builtin) is not dict or type(function.__globals__) is not dict:
             raise Refused(f"{code.co_name}: its module has a namespace of its own kind")
+        later = function.__globals__.get(
+            "__builtins__", builtin
+        )  # those of the functions inside this function
+        if (vars(later) if type(later) is ModuleType else later) is not builtin:
+            raise Refused(f"{code.co_name}: its module has replaced its own __builtins__: choose other names")
         known = ChainMap(function.__globals__, builtin)
         for each in ast.walk(node):
             if isinstance(each, tuple(REMEDIES)) and not isinstance(each, ast.Yield | ast.YieldFrom):
@@ -340,7 +343,7 @@ class Text:
                 with placed_in(code):
                     raise Refused(f"line {getattr(each, 'lineno', node.lineno)}: {what}")
         scope = Scope(file)
-        writer = self._writer(scope, known, function.__globals__, cells, shared=shared)
+        writer = self._writer(scope, known, function.__globals__, cells)
         made = copied(node)
         made.args.defaults, made.args.kw_defaults = [], [None] * len(made.args.kwonlyargs)
         if isinstance(made, ast.FunctionDef):
@@ -370,22 +373,18 @@ class Text:
             raise Refused(f"{place}: a default that may change: use None")
         return ast.parse(self.literal(value, f"{place}: a default"), mode="eval").body
 
-    def function(self, function: FunctionType, own: str, *, shared: bool = False) -> tuple[str, ast.stmt]:
-        """Convert a function, with a new name; if ``shared``, a cache stores its results, which must not change.
+    def function(self, function: FunctionType, own: str) -> tuple[str, ast.stmt]:
+        """Convert a function, with a new name.
 
         Returns
         -------
         tuple
             The source code, and the syntax tree from which it was written.
         """
-        made, node, writer = self.source(function, own, shared=shared)
+        made, node, writer = self.source(function, own)
         if isinstance(made, ast.Lambda):
-            if shared:
-                raise Refused(f"line {node.lineno}: a lambda with a cache: write a def")
             assigned = ast.Assign([ast.Name(own, ast.Store())], made, lineno=node.lineno, col_offset=0)
             return ast.unparse(assigned), assigned
-        if shared and any(isinstance(each, ast.Yield | ast.YieldFrom) for each in ast.walk(node)):
-            raise Refused(f"{node.name}: a cache keeps a generator, which is used up")
         assert writer.scope.file is not None  # every def belongs to a file
         ast.fix_missing_locations(made)
         return write_function(made, writer.scope.file, node, writer.edits), made
@@ -412,17 +411,23 @@ class Text:
 
     def _method(self, kind: type, node: ast.FunctionDef) -> str:
         member = vars(kind)[node.name]
+        if type(member) is cached_property:
+            return f"@property\n{_without_value(node, 'it has a cache: leave the cache out')}"
         function = function_of(member)
         assert function is not None  # the class has already been compared with its source
-        shared = type(member) is cached_property
         try:
             with self.unless_refused():
-                text, made = self.function(function, node.name, shared=shared)
+                text, made = self.function(function, node.name)
                 self.require_language(made, function.__code__)
         except Refused:
-            text = f"def {node.name}(*values, **named):\n    raise  # its source is not of the language"
-        decorator = "property" if shared else "" if type(member) is FunctionType else type(member).__name__
+            text = _without_value(node, "its source is not of the language")
+        decorator = "" if type(member) is FunctionType else type(member).__name__
         return f"@{decorator}\n{text}" if decorator else text
+
+
+def _without_value(node: ast.FunctionDef, why: str) -> str:
+    """Return a method that has no value."""
+    return f"def {node.name}(*values, **named):\n    raise  # {why}"
 
 
 def _require_one_value(file: File, name: str) -> None:

@@ -1,22 +1,21 @@
-"""Values of the running program: those with a name in the language, numbers, and the functions inside caches."""
+"""Values of the running program: those with a name in the language, and how numbers and messages are written."""
 
 from __future__ import annotations
 
 import builtins
 import functools
-import gc
 import importlib
 from fractions import Fraction
 from numbers import Number
-from types import BuiltinFunctionType, FunctionType
+from types import BuiltinFunctionType
 from typing import Any
 
 from clusterproof.checker.claims.sides import WORDS
-from clusterproof.checker.kernel import Refused
 from clusterproof.checker.kernel.library import LIBRARY
 from clusterproof.common.calls import exposed
-from clusterproof.user_files import FILLED
 
+CACHED = type(functools.cache(lambda: None))
+"""Type of functions with a cache, which are not of the language: a cache takes an int for a fraction that equals it."""
 HEAP = 1 << 9
 """Flag that Python sets for all classes except built-in ones."""
 PLAIN = Number | str | bytes | None
@@ -47,29 +46,6 @@ def _is_made_in_python(value: Any) -> bool:
 
 
 KNOWN = named_values()
-
-
-def uncached(value: Any) -> FunctionType:
-    """Return the function inside a cache.
-
-    Raises
-    ------
-    Refused
-        If the cache was filled while the user's file was loaded, or belongs to another function than it says.
-    """
-    inner = value.__wrapped__
-    if value in FILLED:
-        said = getattr(inner, "__name__", "a function")
-        raise Refused(
-            f"{said} has a cache that was filled while its file was loaded: call it in functions only"
-        )
-    parts = gc.get_referents(value)
-    functions = [each for each in parts if type(each) is FunctionType]
-    if functools._CacheInfo not in parts or len(functions) != 1 or functions[0] is not inner:
-        raise Refused(
-            f"{getattr(inner, '__name__', 'a cache')}: the cache is of another function than it says"
-        )
-    return inner
 
 
 def is_plain(value: Fraction) -> bool:

@@ -12,7 +12,7 @@ from clusterproof.checker.kernel import loops, vocabulary
 from clusterproof.checker.kernel.evaluation import Context, Refused, evaluating, spend
 from clusterproof.checker.kernel.language import Compiler
 from clusterproof.checker.kernel.library import LIBRARY
-from clusterproof.checker.kernel.numbers import Abstract, number
+from clusterproof.checker.kernel.numbers import number
 from clusterproof.checker.kernel.operations import OPERATIONS
 from clusterproof.checker.kernel.range_words import RANGES
 from clusterproof.checker.kernel.records import METHODS, Record, new_record
@@ -44,7 +44,7 @@ class Definitions:
     """The definitions of a text that have been read so far."""
 
     def __init__(self, words: Vocabulary) -> None:
-        self.known = {**LIBRARY, **words, "fixed": fixed}
+        self.known = {**LIBRARY, **words}
         self.names: dict[str, Any] = {"__builtins__": {}, **OPERATIONS, **self.known}
         self.compiler = Compiler(RESERVED)
         self.done: dict[int, Any] = {}
@@ -177,34 +177,6 @@ class Definitions:
             )
         node.decorator_list = []
         return METHODS[said[0]](self._function(node))
-
-
-def fixed(value: Any, a_key: bool = False) -> Any:
-    """Return an immutable copy of a number, symbol, string or None, or of a tuple, dictionary or record of them.
-
-    Parameters
-    ----------
-    value
-        Any value.
-    a_key
-        Whether the value is a key of a cache. Booleans are then rejected, because they equal numbers.
-
-    Raises
-    ------
-    Refused
-        If the value has another type, such as a list.
-    """
-    done: dict[int, tuple[Any, Any]] = {}
-
-    def part(value: Any) -> Any:
-        if a_key and type(value) in (bool, dict):
-            raise Refused(f"a cache finds no {type(value).__name__} again as it is: leave the cache out")
-        spend(1)
-        if id(value) not in done:  # several values may share this part
-            done[id(value)] = value, value if isinstance(value, Abstract) else _fixed(value, part)
-        return done[id(value)][1]
-
-    return part(value)
 
 
 def _fixed(value: Any, inner: Callable[[Any], Any]) -> Any:

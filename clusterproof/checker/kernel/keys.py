@@ -1,4 +1,8 @@
-"""Keys of dictionaries. They must be short, because the number of counted steps does not depend on their length."""
+"""Keys of dictionaries. They must be short, because the number of counted steps does not depend on their length.
+
+Arbitrarily many long numbers, or long tuples, can have the same hash, and a dictionary of such keys would be slower
+than its counted steps. Two keys of this module have the same hash only by chance.
+"""
 
 from __future__ import annotations
 
@@ -7,38 +11,49 @@ from typing import Any
 from clusterproof.checker.kernel.evaluation import Refused, spend
 from clusterproof.checker.kernel.numbers import number
 
-LONGEST_KEY = 1000
-"""Largest total number of characters and entries in a key of a dictionary."""
+LONGEST_KEY, MOST_ENTRIES, MOST_BITS = 1000, 16, 60
+"""Largest numbers of characters, of entries of tuples, and of bits of the numbers in a key of a dictionary."""
 
 
 def key_length(value: Any) -> int:
     """Return the number of characters of a string, or the total number of entries and characters in a nested tuple."""
     if type(value) is not tuple:
         return len(value) if type(value) is str else 1
-    spend(len(value))
-    total = 1
-    for entry in value:
-        total += key_length(entry)
-        if total > LONGEST_KEY:
-            break
-    return total
+    return 1 + sum(map(key_length, value))
 
 
 def key(value: Any) -> Any:
-    """Require a valid key of a dictionary: a short number, a string, None, or a tuple of such keys.
+    """Require a valid key of a dictionary: a short number, a string, None, or a short tuple of such keys.
 
-    Arbitrarily many long numbers can have the same hash, and a dictionary of such numbers would be slower than its
-    counted steps. The comparison of two long, equal keys would also be slower than its counted steps.
+    Raises
+    ------
+    Refused
+        If the value has another type, or is too long.
     """
-    if type(value) in (str, tuple) and key_length(value) > LONGEST_KEY:
-        raise Refused(f"a key of a dictionary has at most {LONGEST_KEY} characters and entries")
+    left = [LONGEST_KEY, MOST_ENTRIES, MOST_BITS]
+    return _key(value, left)
+
+
+def _key(value: Any, left: list[int]) -> Any:
+    """Return the key, and subtract its characters, entries and bits from the numbers that are left."""
     if type(value) is tuple:
+        _subtract(len(value), 1, left)
         spend(len(value))
-        return tuple(map(key, value))
+        return tuple(_key(entry, left) for entry in value)
+    if type(value) is str:
+        _subtract(len(value), 0, left)
     if type(value) in (str, bool, type(None)):
         return value
     exact = number(value)
-    most = 60 if type(exact) is int else 32
-    if max(exact.numerator.bit_length(), exact.denominator.bit_length()) > most:
-        raise Refused("a key of a dictionary has at most 60 bits, and a part of a fraction at most 32")
+    below = 0 if type(exact) is int else exact.denominator.bit_length()
+    _subtract(exact.numerator.bit_length() + below, 2, left)
     return exact
+
+
+def _subtract(size: int, place: int, left: list[int]) -> None:
+    left[place] -= size
+    if left[place] < 0:
+        raise Refused(
+            f"a key of a dictionary has at most {LONGEST_KEY} characters, {MOST_ENTRIES} entries in tuples, and "
+            f"{MOST_BITS} bits in numbers"
+        )

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from fractions import Fraction
-from functools import lru_cache
 from typing import Annotated, Any
 
 from clusterproof.checker.claims import rationals
@@ -17,7 +16,6 @@ Share = Annotated[Any, rationals(0, 1, 4)]
 AtLeastOne = Annotated[Any, rationals(1, 3, 2, upwards=True)]
 
 
-@lru_cache(maxsize=512)
 def exponential_bounds(exponent: Fraction, terms: int = 40) -> tuple[Fraction, Fraction]:
     """Return a fraction below and a fraction above exp(-exponent), which agree to 30 digits.
 

@@ -14,7 +14,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
-from functools import cached_property, reduce
+from functools import reduce
 from typing import Annotated
 
 from clusterproof.checker.claims import choice, integers, rationals
@@ -91,7 +91,7 @@ class IdenticalClients:
     momentum: Annotated[Fraction, rationals(0, Fraction(9, 10), 4)]
     start: Annotated[Fraction, choice(*STARTS)]
 
-    @cached_property
+    @property
     def path(self) -> tuple[Fraction, ...]:
         """The errors e_0, e_1, ... of the model in each round."""
         return tuple(exact_path(self.curvature, self.momentum, self.start, LAST))

@@ -10,7 +10,6 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 from fractions import Fraction
-from functools import cached_property, lru_cache
 from typing import Annotated
 
 import numpy as np
@@ -54,7 +53,7 @@ class TwoPointLosses:
         """The two models chi_1 and chi_2."""
         return 1 + self.first, -1 + self.second
 
-    @cached_property
+    @property
     def expected(self) -> tuple[Fraction, Fraction]:
         """The expected losses phi_2(chi_1) and phi_2(chi_2)."""
         at_other, at_own = ((model + 1) ** 2 / 2 for model in self.models)
@@ -66,7 +65,7 @@ class TwoPointLosses:
         at_other, at_own = self.expected
         return (at_other + at_own) / 2
 
-    @cached_property
+    @property
     def noise(self) -> tuple[Fraction, Fraction]:
         """The rare value and the common value of z. The rare value favours chi_1."""
         apart = self.models[0] - self.models[1]
@@ -131,9 +130,8 @@ class TwoPointLosses:
         )
 
 
-@lru_cache(maxsize=4096)
 def _error_and_variance(law: TwoPointLosses) -> tuple[Fraction, Fraction]:
-    """Return the error probability and the variance of a distribution. The result is cached."""
+    """Return the error probability and the variance of a distribution."""
     rare, common = law.noise
     reach = max(abs(model - law.center) for model in law.models)
     at_other, at_own = law.models

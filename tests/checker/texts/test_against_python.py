@@ -238,31 +238,6 @@ def test_what_freezing_never_writes_is_refused_in_a_text(body: str, value: Any) 
         in_kernel(source, 1)
 
 
-KEPT = (
-    "def kept(x, y):\n{}    return f'{{x}}'\n\n\n"
-    "def f(n):\n    first = kept({}, 0)\n    return equal((len(kept(n, 0)), 0))\n"
-)
-
-
-@pytest.mark.parametrize(
-    ("first", "length"), [("True", 4), ("{1: 2}", NO_VALUE), ("[1]", NO_VALUE), ("(True, 1)", 1), ("'a'", 1)]
-)
-def test_a_cache_is_asked_only_for_what_it_finds(first: str, length: Any) -> None:
-    """It takes True for 1, and finds no dictionary: the text of its function asks for other arguments."""
-    try:
-        expected = in_python("import functools\n@functools.cache\n" + KEPT.format("", first), 1)
-    except TypeError:
-        expected = NO_VALUE
-    assert expected == length
-    assert in_kernel(KEPT.format("", first), 1) == 1  # which is not the value in Python
-    asked = KEPT.format("    fixed((x, y), True)\n", first)
-    if first == "'a'":
-        assert in_kernel(asked, 1) == 1
-    else:
-        with pytest.raises(Refused):
-            in_kernel(asked, 1)
-
-
 @pytest.mark.parametrize(
     "written", ["{}", "-{}", "Fraction({}, 7)", "Fraction(7, {})", "[({},)]", "{{n: {}}}"]
 )

@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+import builtins
+import dataclasses
 import json
+import math
 from collections.abc import Callable
 from dataclasses import dataclass
 from fractions import Fraction
 from pathlib import Path
+from typing import Any
 
 import pytest
 from kernel_statements import at_most_seconds
@@ -22,6 +26,7 @@ from clusterproof.checker.kernel import Refused, Word, judge, read
 from clusterproof.commands.check_child import _encoded
 from clusterproof.common import InvalidArgument
 from clusterproof.theorem import Function, Sides, Z, at_most, choice, functions, suppose
+from clusterproof.user_files import file_of
 
 WRONG = {
     "F": {Word.CERTIFIED, Word.VACUOUS},
@@ -124,6 +129,8 @@ OPEN = (
     "annotation_that_hides_a_variable",
     "annotation_with_a_subscript",
     "annotation_with_or",
+    "builtins_of_an_inner_function",
+    "cache_of_an_equal_fraction",
     "cache_of_another_function",
     "cached_parameter_named_fixed",
     "cached_property_named_as_another",
@@ -170,12 +177,23 @@ def test_a_function_in_the_place_of_pythons_own_is_not_taken_for_it(monkeypatch:
     assert known[id(sides.at_least)] == "at_least"
 
 
-def test_a_file_that_replaces_pythons_own_function_is_refused(tmp_path: Path) -> None:
-    before = divmod
-    (tmp_path / "replaces.py").write_text("import builtins\nbuiltins.divmod = lambda a, b: (6, 0)\n")
-    with pytest.raises(InvalidArgument, match="replaces Python's own divmod"):
+@pytest.mark.parametrize(
+    ("owner", "name"), [(builtins, "divmod"), (math, "gcd"), (Fraction, "__mul__"), (dataclasses, "_init_fn")]
+)
+def test_a_file_that_replaces_a_part_of_python_is_refused(owner: Any, name: str, tmp_path: Path) -> None:
+    before = getattr(owner, name)
+    head = "import builtins, dataclasses, math\nfrom fractions import Fraction\n\n"
+    (tmp_path / "replaces.py").write_text(f"{head}{owner.__name__}.{name} = lambda *values: (6, 0)\n")
+    with pytest.raises(InvalidArgument, match=f"{owner.__name__}.{name}, which is a part of Python"):
         load_claims(tmp_path / "replaces.py")
-    assert divmod is before
+    assert getattr(owner, name) is before
+
+
+def test_a_file_may_change_its_own_name(tmp_path: Path) -> None:
+    head = "from clusterproof.theorem import Z, at_most, claim\n\n__name__ = 5\n\n\n@claim('names/one')\n"
+    (tmp_path / "renamed.py").write_text(f"{head}def one(n: int = Z[1:6]):\n    return at_most(n, 6)\n")
+    (stated,) = load_claims(tmp_path / "renamed.py")
+    assert file_of(find_claim(stated).module) is None
 
 
 @pytest.mark.parametrize(
@@ -580,17 +598,15 @@ def test_a_function_of_any_name_has_its_own_variables(tmp_path: Path, name: str)
     assert judge(frozen.text, [record]).word is Word.VIOLATED
 
 
-CACHES = """
+CACHED = """
 from dataclasses import dataclass
 from functools import cached_property, lru_cache
 from clusterproof.theorem import Z, at_most, claim
 
-K = 0
-
 
 @lru_cache
 def bound():
-    return K
+    return 2
 
 
 @dataclass(frozen=True)
@@ -599,13 +615,15 @@ class Step:
 
     @cached_property
     def scaled(self):
-        return K * self.size
+        return 2 * self.size
 
+    @lru_cache
+    def larger(self):
+        return 2 * self.size
 
-STEP = Step(1)
-bound.__module__ = "clusterproof.theorem"
-FIRST = bound(), STEP.scaled
-K = 1
+    @property
+    def next(self):
+        return self.size + 1
 
 
 @claim("caches/function")
@@ -615,35 +633,23 @@ def by_function(n: int = Z[0:1]):
 
 @claim("caches/property")
 def by_property(n: int = Z[0:1]):
-    return at_most(n, STEP.scaled)
-
-
-@claim("caches/value")
-def by_value(n: int = Z[0:1]):
-    return at_most(n, FIRST[0] + 1)
+    return at_most(n, Step(1).scaled)
 """
 
 
-def test_a_cache_of_another_folder_that_was_filled_is_refused(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    (tmp_path / "elsewhere").mkdir()
-    text = "from functools import lru_cache\n\nK = 5\n\n\n@lru_cache\ndef bound():\n    return K\n\n\nbound()\nK = 0\n"
-    (tmp_path / "elsewhere" / "filled_elsewhere.py").write_text(text)
-    monkeypatch.syspath_prepend(tmp_path / "elsewhere")
-    head = "import filled_elsewhere\nfrom clusterproof.theorem import Z, at_most, claim\n\n\n@claim('other/one')\n"
-    text = f"{head}def one(n: int = Z[1:6]):\n    return at_most(n, 6 + filled_elsewhere.bound())\n"
-    (tmp_path / "other.py").write_text(text)
-    (stated,) = load_claims(tmp_path / "other.py")
-    assert "filled while its file was loaded" in freeze(find_claim(stated)).outside[""]
-
-
-def test_a_cache_that_was_filled_while_the_file_was_loaded_is_refused(tmp_path: Path) -> None:
-    (tmp_path / "caches.py").write_text(CACHES)
-    by_function, by_property, by_value = map(find_claim, load_claims(tmp_path / "caches.py"))
-    assert "filled while its file was loaded" in freeze(by_function).outside[""]
-    assert "no longer its value" in freeze(by_property).outside[""]
-    assert freeze(by_value).text is not None
+def test_functions_and_properties_with_a_cache_prove_nothing(tmp_path: Path) -> None:
+    (tmp_path / "caches.py").write_text(CACHED)
+    by_function, by_property = map(find_claim, load_claims(tmp_path / "caches.py"))
+    assert "bound has a cache" in freeze(by_function).outside[""]
+    assert "Step.larger" in freeze(by_property).outside[""]
+    (tmp_path / "properties.py").write_text(
+        CACHED.replace("    @lru_cache\n", "").replace("caches/", "others/")
+    )
+    _, by_property = map(find_claim, load_claims(tmp_path / "properties.py"))
+    frozen = freeze(by_property)
+    record = {"statement": "", "line": "", "rule": "exhausted"}
+    assert "it has a cache" in frozen.text
+    assert judge(frozen.text, [record]).word is Word.OPEN
 
 
 CHANGED_NUMBERS = """

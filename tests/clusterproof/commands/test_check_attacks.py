@@ -90,9 +90,12 @@ def test_no_word_of_a_check_is_false(
         assert word in possible[claim], done.stdout
 
 
+CHANNELS = ["channel_of_a_verdict", "channel_of_bytes", "channel_of_brackets", "channel_that_is_closed"]
+
+
 @pytest.mark.parametrize(
     "name",
-    slow_after(1, "starts processes", ["channel_of_a_verdict", "channel_of_bytes", "channel_of_brackets"]),
+    slow_after(1, "starts processes", CHANNELS),
 )
 def test_what_a_file_writes_into_the_channel_is_told_in_a_sentence(name: str, tmp_path: Path) -> None:
     (tmp_path / "mine.py").write_text((CASES / f"{name}.txt").read_text())
@@ -102,6 +105,29 @@ def test_what_a_file_writes_into_the_channel_is_told_in_a_sentence(name: str, tm
     assert not words(done.stdout)
     (said,) = done.stderr.splitlines()
     assert said.startswith("error: file is ")
+
+
+THREAD = """
+import threading
+import time
+
+from clusterproof.theorem import Z, at_most, claim
+
+threading.Thread(target=time.sleep, args=(1000,)).start()
+
+
+@claim("threads/one")
+def one(n: int = Z[1:3]):
+    return at_most(n, 3)
+"""
+
+
+@pytest.mark.slow(reason="waits")
+def test_a_thread_of_the_file_does_not_keep_the_command(tmp_path: Path) -> None:
+    (tmp_path / "mine.py").write_text(THREAD)
+    home = {"HOME": str(tmp_path), "XDG_CACHE_HOME": str(tmp_path / "cache")}
+    done = command("check", "mine.py", cwd=tmp_path, env=home, timeout=600)
+    assert words(done.stdout) == {"threads/one": "certified"}
 
 
 @pytest.mark.slow(reason="starts processes")
