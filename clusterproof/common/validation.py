@@ -92,11 +92,19 @@ def brief(value: Any) -> object:
 
 
 def check_text(argument: str, *texts: str) -> None:
-    """Raise ``InvalidArgument`` if a text contains half of a surrogate pair, which no file can contain."""
+    """Raise ``InvalidArgument`` if a text contains a line end, a control character or half of a surrogate pair."""
     for text in texts:
-        if any("\ud800" <= each <= "\udfff" for each in text):
-            rule = "must not contain half of a surrogate pair"
-            raise InvalidArgument(argument, ascii(text), rule, "write the whole character")
+        if not text.isprintable():
+            rule = "must be one line of printable characters"
+            raise InvalidArgument(argument, ascii(text), rule, "leave the other characters out")
+
+
+def visible(text: str) -> str:
+    """Return a text with an escape in place of each character that cannot be printed, except line ends."""
+    return "".join(
+        each if each.isprintable() or each == "\n" else each.encode("unicode_escape").decode()
+        for each in text
+    )
 
 
 def check_instance(argument: str, value: Any, kind: type | UnionType, remedy: str) -> None:
@@ -262,7 +270,7 @@ def error_line(error: BaseException) -> str:
     """Write an error with its notes, such as the file, line and instance, in one line."""
     notes = [f" ({note})" for note in getattr(error, "__notes__", ())]
     notes += [f"; {install(extra)}"] if (extra := missing_extra(error)) else []
-    return " ".join(f"{type(error).__name__}: {error_text(error)}{''.join(notes)}".split())
+    return visible(" ".join(f"{type(error).__name__}: {error_text(error)}{''.join(notes)}".split()))
 
 
 def failure_line(error: BaseException) -> str:

@@ -17,7 +17,7 @@ from clusterproof.checker.claims.kind import Kind
 from clusterproof.checker.claims.statement import Statement, name_of
 from clusterproof.common import InvalidArgument
 from clusterproof.common.discovery import Registry, modules_below
-from clusterproof.common.validation import check_instance, check_text
+from clusterproof.common.validation import check_instance, check_text, visible
 from clusterproof.library import is_of_library, is_paper_of_library, library
 from clusterproof.user_files import file_of
 
@@ -90,7 +90,7 @@ class Claim(Generic[P, R]):
         self.places: tuple[str, ...] = tuple(filter(None, facts.pop("places", "").split("; ")))
         self.module = str(function.__module__)  # a file may change its __name__
         self.__doc__ = function.__doc__
-        title, _, text = inspect.cleandoc(function.__doc__ or "").partition("\n")
+        title, _, text = visible(inspect.cleandoc(function.__doc__ or "")).partition("\n")
         self.title, self.text = title.strip(), text.strip()
 
     def __call__(self, *args: P.args, **kwargs: P.kwargs) -> R:

@@ -41,7 +41,7 @@ from clusterproof.checker.search.strategy import begin, search
 from clusterproof.checker.search.worst_functions import WorstCase
 from clusterproof.common import InvalidArgument
 from clusterproof.common.limits import limited_memory
-from clusterproof.common.validation import check_count, check_seed
+from clusterproof.common.validation import check_count, check_seed, visible
 from clusterproof.opened_files import reading
 from clusterproof.user_files import file_of
 
@@ -222,7 +222,7 @@ def _line(
     line = Line(
         name=name,
         verdict=verdict,
-        reason=reason,
+        reason=visible(reason),
         measured=None if judged is None else judged.measured,
         bound=None if judged is None else judged.allowed,
         instances=findings.instances,
@@ -310,7 +310,7 @@ def _without_instance(
     return Line(
         name=name,
         verdict=Kind.INCONCLUSIVE if shown is None else shown[0],
-        reason=reason,
+        reason=visible(reason),
         instances=0,
         exhausted=shown is not None,
         proof=None if shown is None else "empty",
@@ -332,7 +332,7 @@ def _refuted(claim: Claim[..., Any], tried: Tried, key: str, name: str, word: Ki
         name=name,
         verdict=Kind.ILL_POSED if claim.of_line(name)["ill_posed"] else Kind.VIOLATED,
         basis="exact" if word else findings.basis if judged.interval is None else "statistics",
-        reason=reason,
+        reason=visible(reason),
         measured=judged.measured,
         bound=judged.allowed,
         instances=findings.instances,

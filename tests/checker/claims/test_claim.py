@@ -392,3 +392,20 @@ def test_ctrl_c_in_a_claim_passes() -> None:
 
     with pytest.raises(KeyboardInterrupt):
         Statement("", interrupted).lines({"n": 1})
+
+
+def test_a_verdict_is_printed_without_control_characters(registry: dict[str, Any]) -> None:
+    @claim("my-paper/colours")
+    def with_colours(n: int = Z[0:3]) -> Sides:
+        """A title in \x1b[31mred."""
+        return at_most(n, 2, words="the \x1b[31m words")
+
+    assert find_claim("my-paper/colours").title.isprintable()
+    assert check("my-paper/colours").reason.isprintable()
+
+    @claim("my-paper/line-ends")
+    def with_line_ends(n: int = Z[0:3]) -> Any:
+        return {"a\n": at_most(n, 2)}
+
+    with pytest.raises(InvalidArgument, match="one line of printable characters"):
+        check("my-paper/line-ends")
