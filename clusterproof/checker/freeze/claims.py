@@ -121,8 +121,9 @@ def freeze(
     """
     found = Lines(lines or {})
     outside: dict[str, str] = {}
+    left = [FUEL]
     while True:
-        text = _written(claim, found, outside)
+        text = _written(claim, found, outside, left)
         if text is None:
             return Frozen(None, outside, {each.name: found.of_function(each) for each in claim.statements})
         names = {each.name: found.names(each) for each in claim.statements}
@@ -145,13 +146,17 @@ def freeze(
         outside |= further
 
 
-def _written(claim: Claim[..., Any], found: Lines, outside: dict[str, str]) -> str | None:
-    """Return the text, or None if all statements are outside the language; add their reasons to ``outside``."""
+def _written(claim: Claim[..., Any], found: Lines, outside: dict[str, str], left: list[int]) -> str | None:
+    """Return the text, or None if all statements are outside the language.
+
+    The function adds the reasons of such statements to ``outside``, and subtracts its steps from the number in
+    ``left``.
+    """
     used: frozenset[str] = frozenset()
     while True:
         text = Text(used, _annotations(claim.statements))
         statements = {}
-        with limited(FUEL):
+        with limited(left[0]) as remaining:
             for each in claim.statements:
                 if each.name in outside:
                     continue
@@ -165,6 +170,7 @@ def _written(claim: Claim[..., Any], found: Lines, outside: dict[str, str]) -> s
                 except ValueError as error:
                     # Python cannot write an int of many digits, or some strings within f-strings
                     outside[each.name] = f"Python cannot write its source ({error}): write it otherwise"
+        left[0] = max(0, remaining[0])
         if not text.asked & text.left_out:
             break
         used |= text.asked

@@ -213,8 +213,11 @@ def power(base: Any, exponent: Any) -> Any:
     if isinstance(base, Abstract):
         return base**n  # type: ignore[operator]  # symbols have it, other quantities refuse
     base = number(base)
+    spend(words(n))
+    if base in (0, 1, -1) and abs(n) > 3:  # Python would square the base once for each bit of n
+        n = (2 + n % 2) * (1 if n > 0 else -1)
     bits = abs(n) * (base.numerator.bit_length() + base.denominator.bit_length() - 1)
-    if bits > LARGEST and base not in (0, 1, -1):
+    if bits > LARGEST:
         raise Refused(f"a power of about 2^{bits} is too large")
     spend(1 + (bits >> 6) ** 2 // 8)
     return Fraction(base) ** n if n < 0 else base**n

@@ -13,6 +13,9 @@ from clusterproof.checker.kernel.keys import key, key_length
 from clusterproof.checker.kernel.numbers import compare, same, whole, words
 from clusterproof.checker.kernel.sentences import text
 
+OF_GENERATOR = 250
+"""Number of steps to begin an iteration over a generator: Python crashes if very many generators are nested."""
+
 
 def step(more: int) -> bool:
     """Count 1 + ``more`` steps, and return True, so that ``step(...) and ...`` evaluates the second operand."""
@@ -25,7 +28,10 @@ def each(several: Any, more: int = 0) -> Iterator[Any]:
     spend(8)
     if type(several) not in _REPEATED:
         raise Refused(f"{type(several).__name__} is not repeated over in the language")
-    return _counted(iter(changed(several) if type(several) is GeneratorType else several), 1 + more)
+    if type(several) is GeneratorType:
+        spend(OF_GENERATOR)
+        changed(several)
+    return _counted(iter(several), 1 + more)
 
 
 def _counted(entries: Iterator[Any], steps: int) -> Iterator[Any]:

@@ -11,7 +11,7 @@ import numpy as np
 
 from clusterproof.checker.claims.ranges import Interval as Numbers
 from clusterproof.checker.claims.ranges import Rationals, Reals
-from clusterproof.checker.real_numbers.comparison import missed, nearest_float
+from clusterproof.checker.real_numbers.comparison import missed, nearest_float, steps_taken
 from clusterproof.checker.real_numbers.interval import Interval
 from clusterproof.checker.search.state import Tried
 
@@ -27,6 +27,8 @@ NARROWINGS = 45
 DIRECTIONS = (-3, -2, -1, 1, 2, 3, 4, 5)
 """Possible numerators and denominators of the slopes of a line."""
 
+SOLVING = 10_000_000
+"""Largest number of real-number operations that look for instances of one statement."""
 Gap = Callable[[dict[str, Any]], Fraction]
 
 
@@ -86,9 +88,18 @@ def solutions(
                 met[key] = found
 
 
+def _missed(tried: Tried, instance: dict[str, Any]) -> tuple[str, Any, Any] | None:
+    """Return the first false comparison, as ``missed`` does; return None after ``SOLVING`` operations."""
+    if tried.solving > SOLVING:
+        return None
+    found = missed(tried.statement, instance)
+    tried.solving += steps_taken()
+    return found
+
+
 def _residual(tried: Tried, instance: dict[str, Any]) -> Fraction | None:
     """Return the difference between the sides of the first false hypothesis, or None if it is not an equation."""
-    sign, left, right = missed(tried.statement, instance) or ("", 0, 0)
+    sign, left, right = _missed(tried, instance) or ("", 0, 0)
     if sign != "==" or Interval in (type(left), type(right)):
         return None
     return Fraction(left) - Fraction(right)
@@ -105,7 +116,7 @@ def _solved(
     shuffled = sorted(names, key=lambda _: stream.random())
     for count in range(1, min(AT_ONCE, len(names)) + 1):
         found = _with_solution(tried, start, shuffled[:count])
-        if found is not None and missed(tried.statement, found) is None:
+        if found is not None and _missed(tried, found) is None:
             return found
     return None
 
@@ -171,7 +182,7 @@ def approach(tried: Tried, stream: np.random.Generator, wanted: int) -> None:
     """
     space = tried.space
     names = [name for name, allowed in space.ranges.items() if isinstance(allowed, Rationals | Reals)]
-    if not names or all(missed(tried.statement, one) is None for _, one in tried.outside[-10:]):
+    if not names or all(_missed(tried, one) is None for _, one in tried.outside[-10:]):
         return
     for _ in range(wanted):
         if not tried.is_open:
@@ -203,7 +214,7 @@ def _nearest(tried: Tried, start: dict[str, Any], name: str) -> dict[str, Any] |
 
     def shortfall(value: float) -> float:
         """Return the distance between the two sides of the first false hypothesis, or 0 if all hypotheses hold."""
-        comparison = missed(tried.statement, moved(value))
+        comparison = _missed(tried, moved(value))
         return 0.0 if comparison is None else abs(nearest_float(comparison[1]) - nearest_float(comparison[2]))
 
     low, high = map(float, allowed.tried_ends(start))

@@ -112,6 +112,8 @@ class Tried:
         Counter of executed lines, and the last instance that was evaluated.
     looking
         Number of real-number operations so far.
+    solving
+        Number of real-number operations that solve equations among the hypotheses, or approach a thin set.
     counting
         Whether executed Python lines are being counted.
     asking
@@ -136,6 +138,7 @@ class Tried:
     work: Work = field(default_factory=Work)
     last: dict[str, Any] = field(default_factory=dict)
     looking: int = 0
+    solving: int = 0
     counting: bool = False
     asking: tuple[str, ...] = ()
     probing: bool = False

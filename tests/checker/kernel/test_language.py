@@ -19,7 +19,7 @@ from kernel_statements import blocks_of, executed, in_language, read_instance, s
 from clusterproof.checker import catalogue, kernel
 from clusterproof.checker.claims import Sides, at_most, integers
 from clusterproof.checker.claims.statement import Statement
-from clusterproof.checker.kernel import evaluation
+from clusterproof.checker.kernel import evaluation, numbers
 from clusterproof.checker.kernel.claim_words import Excluded
 from clusterproof.checker.report.stored_evidence import read_evidence
 from clusterproof.common.limits import TooMuchWork, limited_lines
@@ -230,3 +230,14 @@ def test_a_construct_means_what_it_means_in_cpython(how: str, name: str, source:
         assert how == "refused_or_same"
         return
     assert found == expected
+
+
+@pytest.mark.parametrize("base", [0, 1, -1, Fraction(0), Fraction(-1), 2, Fraction(-2, 3)])
+@pytest.mark.parametrize("exponent", range(-9, 10))
+def test_powers_are_those_of_python(base: int | Fraction, exponent: int) -> None:
+    with evaluation.evaluating():
+        if base == 0 and exponent < 0:
+            with pytest.raises(ZeroDivisionError):
+                numbers.power(base, exponent)
+        else:
+            assert numbers.power(base, exponent) == Fraction(base) ** exponent

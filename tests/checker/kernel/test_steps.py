@@ -104,6 +104,19 @@ CASES = {
         {"rule": "exhausted"},
         "an end of a range, has at most 1024 bits",
     ),
+    "generators within generators": (
+        "def f(n):\n    g = (x for x in (1, 2))\n    for i in range(20000):\n        g = (x for x in g)\n"
+        "    return at_most(n, len(list(g)))",
+        '{"n": choice(1)}',
+        {"rule": "exhausted"},
+        "more steps than it may",
+    ),
+    "powers of 0 with a long exponent": (
+        f"X = 0x{LONG[:16_000]}\ndef f(n):\n    return at_most(n, 1 + sum(0 ** X for i in range(60000)))",
+        '{"n": choice(1)}',
+        {"rule": "exhausted"},
+        "more steps than it may",
+    ),
     "fractions that are read from long strings": (
         "def f(n):\n    found = 0\n    for i in range(20000):\n"
         f"        found += Fraction('{'7' * 4000}/{'3' * 4000}') > 0\n    return at_most(n, found)",

@@ -700,3 +700,27 @@ def test_a_file_that_replaces_a_method_of_fractions_is_rejected(tmp_path: Path) 
     with pytest.raises(InvalidArgument, match=r"Fraction\.__mul__"):
         load_claims(tmp_path / "patched.py")
     assert Fraction.__mul__ is before
+
+
+def test_methods_that_call_each_other_cost_steps(tmp_path: Path) -> None:
+    calls = "".join(f"\n    def m{k}(self):\n        return self.m{k + 1}()\n" for k in range(400))
+    text = f"""from dataclasses import dataclass
+from clusterproof.theorem import Z, at_most, claim
+
+
+@dataclass(frozen=True)
+class R:
+    size: int
+{calls}
+    def m400(self):
+        return self.size
+
+
+@claim("chains/one")
+def one(n: int = Z[0:3]):
+    return at_most(R(n).m0(), 3)
+"""
+    (tmp_path / "chains.py").write_text(text)
+    (stated,) = load_claims(tmp_path / "chains.py")
+    with at_most_seconds(30):
+        assert "more steps than it may" in freeze(find_claim(stated)).outside[""]
