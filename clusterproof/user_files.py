@@ -37,7 +37,6 @@ from types import CodeType, ModuleType
 from typing import Any
 
 from clusterproof import opened_files
-from clusterproof.common.limits import ending_process
 from clusterproof.files import TEXT, read_file
 
 _FILES: dict[str, Path] = {}
@@ -79,7 +78,7 @@ def load_file(path: str | os.PathLike[str], *, again: bool = False) -> ModuleTyp
     module = importlib.util.module_from_spec(spec)
     sys.modules.update({root: folder, name: module})  # dataclasses resolve annotations in their module
     try:
-        with opened_files.reading(name), ending_process():
+        with opened_files.reading(name):
             _Source(name, str(where)).exec_module(module)
     except (
         BaseException

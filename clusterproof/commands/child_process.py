@@ -89,7 +89,7 @@ def ended_early(argument: str, given: Sequence[str], status: int) -> Exception:
     from clusterproof.common.limits import LAST
 
     if status == -getattr(signal, "SIGXCPU", 0):
-        rule = f"takes more than {LAST} seconds of processor time for one instance"
+        rule = f"takes more than {LAST} seconds of processor time to load, or for one instance"
         remedy = "shorten its ranges, its loops or its calls of compiled code"
     elif status < 0:
         rule = f"was ended by {signal.Signals(-status).name} before the command was done"

@@ -246,8 +246,10 @@ def load(files: Sequence[str]) -> list[list[str]]:
     """Execute the user's files of claims, and return the ids of each file's claims."""
     from clusterproof.checker import find_claim, load_claims
     from clusterproof.checker.claims.claim import check_repairs
+    from clusterproof.common.limits import ending_process
 
-    stated = [load_claims(file) for file in dict.fromkeys(files)]
+    with ending_process():
+        stated = [load_claims(file) for file in dict.fromkeys(files)]
     check_repairs(find_claim(name) for own in stated for name in own)  # a file may use claims of the next one
     return stated
 
