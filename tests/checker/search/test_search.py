@@ -33,6 +33,7 @@ from clusterproof.checker.claims import (
     suppose,
 )
 from clusterproof.checker.report.decide import decide
+from clusterproof.checker.search import equations
 from clusterproof.checker.search.strategy import search
 from clusterproof.common import limits
 from clusterproof.common.limits import limited_memory
@@ -354,3 +355,18 @@ def test_an_interrupted_command_prints_the_verdicts_until_then(tmp_path: Path) -
     assert "interrupted" in error
     assert "stopped at n = 1: interrupted there" in out
     assert "2 claims: 1 violated, 1 inconclusive" in out
+
+
+def test_equations_are_solved_with_a_limited_number_of_operations(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Each look at the hypotheses takes 40 % of the operations, so there are three looks."""
+    looks = []
+    missed = equations.missed
+    monkeypatch.setattr(equations, "missed", lambda *asked: looks.append(asked) or missed(*asked))
+    monkeypatch.setattr(equations, "steps_taken", lambda: equations.SOLVING * 2 // 5)
+
+    def sphere(x: Near, y: Near, z: Near) -> Sides:
+        suppose("on the sphere", x * x + y * y + z * z == Fraction(1, 3))
+        return at_most(x, 1)
+
+    decided(sphere)
+    assert len(looks) == 3
