@@ -337,8 +337,13 @@ class Text:
         if (vars(later) if type(later) is ModuleType else later) is not builtin:
             raise Refused(f"{code.co_name}: its module has replaced its own __builtins__: choose other names")
         known = ChainMap(function.__globals__, builtin)
-        for each in ast.walk(node):
-            if isinstance(each, tuple(REMEDIES)) and not isinstance(each, ast.Yield | ast.YieldFrom):
+        parts = [*ast.walk(node)]
+        alone = {
+            id(each.value) for each in parts if isinstance(each, ast.Expr)
+        }  # a yield outside may be left out
+        for each in parts:
+            is_yield = isinstance(each, ast.Yield | ast.YieldFrom) and id(each) in alone
+            if isinstance(each, tuple(REMEDIES)) and not is_yield:
                 what = f"{type(each).__name__} is not of the language: {REMEDIES[type(each)]}"
                 with placed_in(code):
                     raise Refused(f"line {getattr(each, 'lineno', node.lineno)}: {what}")

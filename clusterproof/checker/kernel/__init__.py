@@ -18,9 +18,9 @@ verdicts. It reads a text as follows:
 5. A function is a Python function that consists of the nodes in ``grammar.NAMES``. It catches no exceptions: ``raise``
    and errors mean that it has no value. There are no imports, sets or floats. ``is`` may compare only with None, and
    no attribute begins with ``_``.
-6. ``/`` of two ints is a fraction. ``f"{n}"`` contains all digits of n; if n has more than 4 300 digits, the kernel
-   decides nothing. Every step costs fuel. If the fuel is used up, the kernel decides nothing. Defined values never
-   change, so two calls with the same arguments return the same value.
+6. ``/`` of two ints is a fraction, and so is a negative power of an int. ``f"{n}"`` contains all digits of n; if n has
+   more than 4 300 digits, the kernel decides nothing. Every step costs fuel. If the fuel is used up, the kernel decides
+   nothing. Defined values never change, so two calls with the same arguments return the same value.
 7. A statement has a function f, ranges R1, ..., Rn of its quantities (an end may be a function of earlier quantities),
    the records that f takes, the names L of its lines, a role, and the names of the lines that are marked as ill-posed.
    ``outside(...)`` declares a statement that is not in the language; its verdict is open.
