@@ -150,6 +150,8 @@ OPEN = (
     "variable_changed_by_words",
     "variable_hides_a_class_of_a_module",
     "variable_hides_a_function_of_a_module",
+    "yield_in_an_annotation",
+    "yield_in_an_exception",
 )
 
 
