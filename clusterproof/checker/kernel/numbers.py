@@ -206,9 +206,7 @@ def power(base: Any, exponent: Any) -> Any:
     except Refused:
         if not isinstance(exponent, Abstract):
             raise
-        remedy = (
-            "keep it in the state of iterate(...), as (x, power * rate), with power >= 0 in its invariant"
-        )
+        remedy = "keep it in the state of iterate(...), as (x, power * rate), and state power >= 0 there"
         raise Refused(f"a power whose exponent is a symbol: {remedy}") from None
     if isinstance(base, Abstract):
         return base**n  # type: ignore[operator]  # symbols have it, other quantities refuse
@@ -249,8 +247,6 @@ def fraction(numerator: Any = 0, denominator: Any = None) -> Any:
     quotient = divide(numerator, 1 if denominator is None else denominator)
     return quotient if isinstance(quotient, Abstract) else Fraction(quotient)
 
-
-# ---- comparisons
 
 COMPARISONS: dict[str, Callable[[Any, Any], Any]] = {
     "<": operator.lt,

@@ -235,8 +235,8 @@ def test_local_steps_in_bf16_are_those_of_plain_autograd_under_autocast(engine: 
     moved = (rounded - points).abs().max()
     assert ends.dtype == torch.float32
     assert 1e-4 * moved < (rounded - full).abs().max()
-    # products of several clients round otherwise than those of one
-    assert (ends - rounded).abs().max() < (6e-2 if engine == "vmap" else 1e-5) * moved
+    # products of several clients round otherwise than those of one, and convolutions do on some processors
+    assert (ends - rounded).abs().max() < (1e-5 if (engine, network) == ("serial", "mlp") else 6e-2) * moved
     assert (ends - full).abs().max() < 0.1 * moved
     sums, _ = task.local_sums(points, clients, clients, np.random.default_rng(1), descent)
     torch.testing.assert_close(sums, ends, rtol=0, atol=1e-6)
