@@ -4,13 +4,15 @@ from __future__ import annotations
 
 import fnmatch
 import hashlib
-import json
 import time
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import nullcontext, suppress
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
+
+import msgspec
 
 from clusterproof.checker import Claim, Kind, Verdict
 from clusterproof.checker.claims.claim import find_claim
@@ -26,18 +28,26 @@ from clusterproof.checker.report.stored_evidence import (
 )
 from clusterproof.common import InvalidArgument
 from clusterproof.common.atomic import write_whole
-from clusterproof.files import TEXT, parse_json, read_file, user_cache
+from clusterproof.files import TEXT, read_file, user_cache
 from clusterproof.library import library_evidence
 from clusterproof.user_files import file_of
 
 FIRST = range(1)
 """Seeds of the stored verdicts: seed 0 alone."""
 UNFINISHED = "unfinished-search.txt"
-"""Name of the file that contains the seeds of an interrupted search, and the claims whose verdicts it has stored."""
+"""Name of the file that marks an interrupted search."""
 NAMED = 4
 """Largest number of claims with outdated evidence that a message lists."""
 LONGEST = 300
 """Largest number of printed characters of a text from an evidence file."""
+
+
+@dataclass(frozen=True)
+class Unfinished:
+    """The seeds of an interrupted search, and the claims whose verdicts it has stored."""
+
+    seeds: list[int]
+    claims: list[str]
 
 
 class Recorded:
@@ -75,9 +85,9 @@ class Recorded:
         self.unfinished = None if folder is None or not self.searches else folder / UNFINISHED
         self.done: list[str] = []
         if self.unfinished is not None and self.unfinished.is_file():
-            of = parse_json(read_file(self.unfinished, TEXT))
-            if isinstance(of, dict) and of.get("seeds") == list(seeds):
-                self.done = [name for name in of.get("claims", []) if isinstance(name, str)]
+            with suppress(msgspec.MsgspecError):  # a damaged file: search all claims
+                found = msgspec.json.decode(read_file(self.unfinished, TEXT), type=Unfinished)
+                self.done = found.claims if found.seeds == list(seeds) else []
 
     def verdicts(self, chosen: Sequence[Claim[..., Any]]) -> Iterator[tuple[int, Verdict]]:
         """Yield the indices of the claims whose stored verdict is accepted, with these verdicts."""
@@ -93,8 +103,8 @@ class Recorded:
             write_evidence([verdict], [record], self.folder)
             if self.unfinished is not None:
                 self.done.append(verdict.claim)
-                state = {"seeds": list(self.seeds), "claims": self.done}
-                write_whole("evidence", self.unfinished, json.dumps(state).encode())
+                state = Unfinished(list(self.seeds), self.done)
+                write_whole("evidence", self.unfinished, msgspec.json.encode(state))
             return
         claim = find_claim(verdict.claim)
         cache = usual_folder(claim)

@@ -50,7 +50,9 @@ def _shipped() -> Iterator[Kept]:
     return (read_evidence(path.stem) for path in sorted(library_evidence().glob("*.json")))
 
 
-NAMES = ("claim", "statement", "line", "rule")
+PLACE = ("claim", "statement", "line")
+"""Fields that state to which line a piece of evidence belongs."""
+NAMES = (*PLACE, "rule")
 """Fields of every piece of evidence that must be strings."""
 SAID = ("name", "verdict", "reason")
 """Fields of every line of a stored verdict that must be strings."""
@@ -121,16 +123,22 @@ def read_evidence(paper: str, folder: Path | None = None) -> Kept:
         kept = parse_json(read_file(path, TEXT))
         json.dumps(kept, ensure_ascii=False).encode()  # half of a surrogate pair cannot be written
         texts, evidence, verdicts = kept["texts"], kept["evidence"], kept["verdicts"]
+        names = [
+            *texts,
+            *(each[name] for each in evidence for name in NAMES),
+            *(each["claim"] for each in verdicts),
+        ]
+        lines = [line[name] for each in verdicts for line in each["lines"] for name in SAID]
+        places = {tuple(each[name] for name in PLACE) for each in evidence}
         if (
-            all(type(each[name]) is str for each in evidence for name in NAMES)
-            and all(type(each["claim"]) is str for each in verdicts)
-            and all(type(line[name]) is str for each in verdicts for line in each["lines"] for name in SAID)
-            and all(type(each) is str for each in texts.values())
+            all(type(each) is str for each in (*texts.values(), *names, *lines))
+            and "".join(names).isprintable()
+            and len(places) == len(evidence)
         ):
             return Kept(dict(texts), list(evidence), list(verdicts))
         rule = (
-            f"must contain texts of claims, evidence with texts for {', '.join(NAMES)}, and verdicts "
-            f"with texts of each line for {', '.join(SAID)}"
+            f"must contain texts of claims, one piece of evidence for a line, with printable texts for "
+            f"{', '.join(NAMES)}, and verdicts with texts of each line for {', '.join(SAID)}"
         )
     except FileNotFoundError:
         return Kept({}, [], [])

@@ -3,6 +3,7 @@
 import json
 import sys
 from collections.abc import Callable
+from contextlib import nullcontext
 from dataclasses import replace
 from importlib import metadata
 from pathlib import Path
@@ -302,6 +303,30 @@ def test_half_a_sign_is_no_text_of_evidence(tmp_path: Path) -> None:
     text = json.dumps({"texts": {"a/b": "\ud800"}, "evidence": [], "verdicts": []})
     (tmp_path / "a.json").write_text(text)
     with pytest.raises(InvalidArgument, match="must contain evidence as JSON"):
+        read_evidence("a", tmp_path)
+
+
+PIECE = {"claim": "a/b", "statement": "", "line": "", "rule": "signs"}
+
+
+@pytest.mark.parametrize(
+    ("field", "content", "is_accepted"),
+    [
+        ("evidence", [PIECE, {**PIECE, "line": "other"}], True),
+        ("evidence", [PIECE, {**PIECE, "rule": "squares"}], False),  # two for one line: each would be judged
+        *(("evidence", [{**PIECE, name: "a/b\nc/d  certified"}], False) for name in PIECE),
+        ("texts", {"a/b\nc/d  certified": ""}, False),
+        ("verdicts", [{"claim": "a/b", "lines": []}], True),
+        ("verdicts", [{"claim": "a/b\nc/d  certified", "lines": []}], False),
+    ],
+)
+def test_evidence_names_each_line_once_and_prints_no_other(
+    tmp_path: Path, field: str, content: Any, is_accepted: bool
+) -> None:
+    (tmp_path / "a.json").write_text(
+        json.dumps({"texts": {}, "evidence": [], "verdicts": [], field: content})
+    )
+    with nullcontext() if is_accepted else pytest.raises(InvalidArgument, match="one piece of evidence"):
         read_evidence("a", tmp_path)
 
 

@@ -270,6 +270,17 @@ def test_a_search_that_was_stopped_leaves_whole_files_and_goes_on(
     assert set(first) < set(searched[3:])
 
 
+@pytest.mark.parametrize("content", ["", "{", '{"seeds": [0], "claims": 5}', '{"seeds": 0, "claims": []}'])
+def test_a_damaged_mark_of_a_stopped_search_is_no_mark(
+    mine: Path, lines: Any, tmp_path: Path, content: str
+) -> None:
+    mine.write_text(QUICK.partition('@claim("mine/false"')[0])
+    (tmp_path / "evidence").mkdir()
+    (tmp_path / "evidence/unfinished-search.txt").write_text(content)
+    printed = lines(0, str(mine), "--search", "--evidence", str(tmp_path / "evidence"))
+    assert any("mine/certified" in each for each in printed)
+
+
 def test_show_prints_the_points_that_a_reader_checks(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
