@@ -132,19 +132,20 @@ class Recorded:
             if place not in self.kept:  # a cache that cannot be read
                 continue
             kept = self.kept[place]
-            for record in kept.verdicts:
-                if record["claim"] == claim.id:
-                    shipped = folder == library_evidence()
-                    found = replay_verdict(record, kept, shipped=shipped)
-                    if found.stale and not shipped:
-                        found = Replayed(None, "the files that it runs have changed, or are not known")
-                    if found.verdict is None:
-                        self.stale[claim.id] = found.why
-                    else:
-                        self.records[claim.id] = record
-                        self.old += [claim.id] if found.stale else []
-                        self.counts.update(shown=found.shown, again=found.again, recorded=found.recorded)
-                    return found
+            record = kept.verdicts.get(claim.id)
+            if record is None:
+                continue
+            shipped = folder == library_evidence()
+            found = replay_verdict(record, kept, shipped=shipped)
+            if found.stale and not shipped:
+                found = Replayed(None, "the files that it runs have changed, or are not known")
+            if found.verdict is None:
+                self.stale[claim.id] = found.why
+            else:
+                self.records[claim.id] = record
+                self.old += [claim.id] if found.stale else []
+                self.counts.update(shown=found.shown, again=found.again, recorded=found.recorded)
+            return found
         return None
 
     def _folders(self, claim: Claim[..., Any]) -> list[Path]:
@@ -222,7 +223,7 @@ def recorded_claims(
     for folder in [each for each in folders if each is not None]:
         for path in sorted(folder.glob("*.json")):
             kept = read_evidence(path.stem, folder)
-            claims = [*kept.texts, *(each["claim"] for each in (*kept.evidence, *kept.verdicts))]
+            claims = [*kept.texts, *kept.evidence, *kept.verdicts]
             found |= dict.fromkeys(sorted({*claims}), folder)
     chosen: dict[str, None] = {}
     for name in names:

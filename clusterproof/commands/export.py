@@ -109,7 +109,7 @@ def _answers(exported: Sequence[Exported], out: Path) -> list[str]:
 def _require_checked(claim: Claim[..., Any], folder: Path | None, again: str) -> None:
     """Reject a user's claim without a stored verdict, or with a verdict on an earlier text of the claim."""
     kept = read_evidence(claim.paper, folder)
-    checked = any(each["claim"] == claim.id for each in kept.verdicts)
+    checked = claim.id in kept.verdicts
     try:
         changed = claim.id in kept.texts and not is_text_of(claim, kept.texts[claim.id])
     except Refused:

@@ -36,8 +36,7 @@ def catalogue_claims() -> dict[str, dict[str, Any]]:
     claims = {}
     for path in sorted(library_evidence().glob("*.json")):
         kept = read_evidence(path.stem)
-        for record in kept.verdicts:
-            name = record["claim"]
+        for name, record in kept.verdicts.items():
             if name in kept.texts:
                 verdict = verdict_of(record, kept)
                 shown = (Kind.CERTIFIED, Kind.VACUOUS)
@@ -49,7 +48,7 @@ def catalogue_claims() -> dict[str, dict[str, Any]]:
                     }
                     for line in verdict.lines
                 }
-                claims[name] = {"text": kept.texts[name], "records": kept.of(name), "lines": lines}
+                claims[name] = {"text": kept.texts[name], "records": kept.of_claim(name), "lines": lines}
     return claims
 
 

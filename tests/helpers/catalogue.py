@@ -91,7 +91,7 @@ def recorded() -> dict[str, dict[str, Any]]:
 @cache
 def _kept_of(paper: str) -> tuple[dict[str, Any], Kept]:
     kept = read_evidence(paper)
-    return Records({each["claim"]: each for each in kept.verdicts}), kept
+    return Records(kept.verdicts), kept
 
 
 def replayed(claim: checker.Claim[..., Any]) -> Replayed:

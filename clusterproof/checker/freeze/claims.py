@@ -163,13 +163,8 @@ def _written(claim: Claim[..., Any], found: Lines, outside: dict[str, str], left
                 try:
                     with text.unless_refused():
                         statements[each.name] = _statement(text, claim, each, found.names(each))
-                except Refused as refused:
-                    outside[each.name] = str(refused)
-                except RecursionError:
-                    outside[each.name] = "it is nested too deeply"
-                except ValueError as error:
-                    # Python cannot write an int of many digits, or some strings within f-strings
-                    outside[each.name] = f"Python cannot write its source ({error}): write it otherwise"
+                except Exception as error:
+                    outside[each.name] = _why(error)
         left[0] = max(0, remaining[0])
         if not text.asked & text.left_out:
             break
@@ -186,6 +181,19 @@ def _written(claim: Claim[..., Any], found: Lines, outside: dict[str, str], left
     said = ", says_nothing=True" if claim.says_nothing else ""
     ending = [statements[each.name] for each in claim.statements]
     return "\n\n\n".join([*text.parts, "\n".join([f"claim({quoted(claim.id)}{said})", *ending])]) + "\n"
+
+
+def _why(error: Exception) -> str:
+    """Return the reason why a statement has no text, from the error that was raised while its text was written."""
+    if isinstance(error, Refused):
+        return str(error)
+    if isinstance(error, MemoryError):
+        raise error
+    if isinstance(error, RecursionError):
+        return "it is nested too deeply"
+    if type(error) is ValueError:  # Python cannot write an int of many digits, or some strings within f-strings
+        return f"Python cannot write its source ({error}): write it otherwise"
+    return "it uses an object that raises an error if its type or its parts are requested: leave this object out"
 
 
 def _annotations(statements: Sequence[Statement]) -> list[str]:

@@ -105,7 +105,7 @@ def verdict_of(record: Mapping[str, Any], kept: Kept) -> Verdict:
         If the stored verdict is invalid.
     """
     claim = find_claim(record["claim"])
-    evidence = {(each["statement"], each["line"]): each for each in kept.of(claim.id)}
+    evidence = {(each["statement"], each["line"]): each for each in kept.of_claim(claim.id)}
     roles = {each.name: each.role for each in claim.statements}
     try:
         lines = []
@@ -228,7 +228,7 @@ def _judged(
     except kernel.Refused as refused:
         return f"its text cannot be read: {refused}"
     stated = read.statements
-    said = kernel.judge_claim(read, kept.of(claim.id)).lines
+    said = kernel.judge_claim(read, kept.of_claim(claim.id)).lines
     lines = {place: kernel.printed(*place) for place in said}
     if sorted(lines.values()) != sorted(names):
         return "its stored verdict has other lines than its text"

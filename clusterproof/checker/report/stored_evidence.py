@@ -36,14 +36,14 @@ def stored_verdicts() -> Iterator[Verdict]:
     from clusterproof.checker.report.recorded import verdict_of
 
     for kept in _shipped():
-        for record in kept.verdicts:
-            if record["claim"] in REGISTRY:
+        for name, record in kept.verdicts.items():
+            if name in REGISTRY:
                 yield verdict_of(record, kept)
 
 
 def recorded_ids() -> list[str]:
     """Return the ids of all claims with a stored verdict, without importing the claims."""
-    return [record["claim"] for kept in _shipped() for record in kept.verdicts]
+    return [claim for kept in _shipped() for claim in kept.verdicts]
 
 
 def _shipped() -> Iterator[Kept]:
@@ -92,22 +92,18 @@ class Kept:
     texts
         The text of each claim.
     evidence
-        The evidence for the lines, which the kernel judges by the texts.
+        The evidence for the lines of each claim, in the format of the kernel, which judges it by the texts.
     verdicts
-        The verdicts that the search reported.
+        The verdict that the search reported for each claim.
     """
 
     texts: dict[str, str]
-    evidence: list[dict[str, Any]]
-    verdicts: list[dict[str, Any]]
+    evidence: dict[str, list[dict[str, Any]]]
+    verdicts: dict[str, dict[str, Any]]
 
-    def of(self, claim: str) -> list[dict[str, Any]]:
-        """Return the evidence for a claim, in the format of the kernel."""
-        return [
-            {name: value for name, value in each.items() if name != "claim"}
-            for each in self.evidence
-            if each["claim"] == claim
-        ]
+    def of_claim(self, claim: str) -> list[dict[str, Any]]:
+        """Return the evidence for a claim."""
+        return self.evidence.get(claim, [])
 
 
 def read_evidence(paper: str, folder: Path | None = None) -> Kept:
@@ -130,18 +126,23 @@ def read_evidence(paper: str, folder: Path | None = None) -> Kept:
         ]
         lines = [line[name] for each in verdicts for line in each["lines"] for name in SAID]
         places = {tuple(each[name] for name in PLACE) for each in evidence}
+        said = {each["claim"]: each for each in verdicts}
         if (
             all(type(each) is str for each in (*texts.values(), *names, *lines))
             and "".join(names).isprintable()
             and len(places) == len(evidence)
+            and len(said) == len(verdicts)
         ):
-            return Kept(dict(texts), list(evidence), list(verdicts))
+            of_claim: dict[str, list[dict[str, Any]]] = {each["claim"]: [] for each in evidence}
+            for each in evidence:
+                of_claim[each["claim"]].append({name: each[name] for name in each if name != "claim"})
+            return Kept(dict(texts), of_claim, said)
         rule = (
-            f"must contain texts of claims, one piece of evidence for a line, with printable texts for "
-            f"{', '.join(NAMES)}, and verdicts with texts of each line for {', '.join(SAID)}"
+            f"must contain texts of claims, at most one piece of evidence for a line, with printable texts for "
+            f"{', '.join(NAMES)}, and at most one verdict for a claim, with texts of each line for {', '.join(SAID)}"
         )
     except FileNotFoundError:
-        return Kept({}, [], [])
+        return Kept({}, {}, {})
     except OSError as error:
         rule = f"must be a file that can be read ({error.strerror})"
     except ValueError as error:
@@ -198,29 +199,24 @@ def write_evidence(verdicts: Iterable[Verdict], records: Iterable[dict[str, Any]
     for verdict, record in zip(verdicts, records, strict=True):
         papers.setdefault(verdict.paper, []).append((verdict, record))
     for paper, of_paper in papers.items():
-        decided = {verdict.claim for verdict, _ in of_paper}
         kept = read_evidence(paper, folder)
-        texts = {name: text for name, text in kept.texts.items() if name not in decided}
-        texts |= {verdict.claim: verdict.text for verdict, _ in of_paper if verdict.text}
-        found = [
-            {"claim": verdict.claim, **line.evidence}
+        texts = kept.texts | {verdict.claim: verdict.text for verdict, _ in of_paper}
+        evidence = kept.evidence | {
+            verdict.claim: [line.evidence for line in verdict.lines if line.evidence]
             for verdict, _ in of_paper
-            for line in verdict.lines
-            if line.evidence
-        ]
-        parts = {
-            "evidence": [each for each in kept.evidence if each["claim"] not in decided] + found,
-            "verdicts": [each for each in kept.verdicts if each["claim"] not in decided]
-            + [record for _, record in of_paper],
         }
-        rows = ",\n".join(f"{json.dumps(name)}:{json.dumps(texts[name])}" for name in sorted(texts))
-        written = ",\n".join(f'"{name}":[\n{_rows(part)}\n]' for name, part in parts.items())
+        said = kept.verdicts | {verdict.claim: record for verdict, record in of_paper}
+        parts = {
+            "evidence": [{"claim": claim, **each} for claim in sorted(evidence) for each in evidence[claim]],
+            "verdicts": [said[claim] for claim in sorted(said)],
+        }
+        rows = ",\n".join(
+            f"{json.dumps(name)}:{json.dumps(texts[name])}" for name in sorted(texts) if texts[name]
+        )
+        whole = {name: ",\n".join(map(_written, part)) for name, part in parts.items()}
+        written = ",\n".join(f'"{name}":[\n{part}\n]' for name, part in whole.items())
         text = f'"texts":{{\n{rows}\n}},\n{written}'
         write_whole("evidence", folder / f"{paper}.json", f"{{{text}}}\n".encode())
-
-
-def _rows(records: Iterable[dict[str, Any]]) -> str:
-    return ",\n".join(map(_written, sorted(records, key=lambda each: str(each["claim"]))))
 
 
 def replay_evidence(claim: str, kept: Kept) -> Iterator[ReplayedRecord]:
@@ -235,7 +231,7 @@ def replay_evidence(claim: str, kept: Kept) -> Iterator[ReplayedRecord]:
     kept
         The contents of the paper's evidence file.
     """
-    records, why, text = kept.of(claim), "", kept.texts.get(claim)
+    records, why, text = kept.of_claim(claim), "", kept.texts.get(claim)
     try:
         read = None if text is None else kernel.read(text)
     except kernel.Refused as refused:
@@ -257,12 +253,10 @@ def replay_evidence(claim: str, kept: Kept) -> Iterator[ReplayedRecord]:
 
 def lines_without_evidence(claim: str, kept: Kept) -> list[str]:
     """Return all lines of a claim with a stored verdict that only the kernel can give, but without stored evidence."""
-    known = {kernel.printed(each["statement"], each["line"]) for each in kept.of(claim)}
+    known = {kernel.printed(each["statement"], each["line"]) for each in kept.of_claim(claim)}
     return [
         f"{claim}#{line['name']}" if line["name"] else claim
-        for record in kept.verdicts
-        if record["claim"] == claim
-        for line in record["lines"]
+        for line in kept.verdicts.get(claim, {"lines": ()})["lines"]
         if line["verdict"] in (Kind.CERTIFIED, Kind.VACUOUS) or line.get("basis") == "exact"
         if line["name"] not in known
     ]

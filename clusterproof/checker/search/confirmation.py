@@ -136,11 +136,15 @@ def is_inexact(statement: Statement, evaluation: Evaluation, name: str) -> bool:
 def computes_in_floats(function: Any, records: frozenset[type] = frozenset()) -> bool:
     """Return whether a function uses NumPy, floats, or functions that return floats, directly or indirectly.
 
-    The check includes the properties and methods of ``records``, and of all classes that the function uses.
+    The check includes the properties and methods of ``records``, and of all classes that the function uses. If an
+    object raises an error when its type or its parts are requested, it may return floats.
     """
-    values, names = _named_by(function, records)
-    of_math = {name for name in names if not name.startswith("__") and hasattr(math, name)}
-    return not values or any(_gives_floats(value, of_math) for value in values)
+    try:
+        values, names = _named_by(function, records)
+        of_math = {name for name in names if not name.startswith("__") and hasattr(math, name)}
+        return not values or any(_gives_floats(value, of_math) for value in values)
+    except Exception:
+        return True
 
 
 @cache

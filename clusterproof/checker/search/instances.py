@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Callable, Iterator, Sequence
+from contextlib import suppress
 from fractions import Fraction
 from functools import partial
 from types import CodeType
@@ -49,7 +50,8 @@ def numbers_in(function: Callable[..., Any]) -> list[int]:
             read(code)
             known = getattr(value, "__globals__", {})
             for name in _names_in(code):
-                read(known.get(name))
+                with suppress(Exception):  # an object may raise an error when its type is requested
+                    read(known.get(name))
 
     read(function)
     return sorted(found, reverse=True)[:MOST_CONSTANTS]

@@ -72,11 +72,12 @@ def toy(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
 
 def test_another_package_states_the_claims_and_holds_their_evidence(toy: Path) -> None:
     assert [*MODULE.REGISTRY] == ["toy-library/one"]
-    record = {"claim": "toy-library/one", "statement": "", "line": "", "rule": "exhausted"}
+    record = {"statement": "", "line": "", "rule": "exhausted"}
+    evidence = [{"claim": "toy-library/one", **record}]
     (toy / "evidence" / "toy-library.json").write_text(
-        json.dumps({"texts": {}, "evidence": [record], "verdicts": []}), encoding="utf-8"
+        json.dumps({"texts": {}, "evidence": evidence, "verdicts": []}), encoding="utf-8"
     )
-    assert read_evidence("toy-library").evidence == [record]
+    assert read_evidence("toy-library").evidence == {"toy-library/one": [record]}
     with pytest.raises(NoValue):
         require_own("clusterproof.theory.papers", "f")
 

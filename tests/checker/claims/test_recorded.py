@@ -86,9 +86,10 @@ def loaded(folder: Path, name: str) -> Verdict:
 
 def kept(verdict: Verdict) -> tuple[dict[str, Any], Kept]:
     """Return what JSON keeps of a verdict: its record, and what its paper's file holds."""
-    evidence = [{"claim": verdict.claim, **line.evidence} for line in verdict.lines if line.evidence]
+    evidence = [line.evidence for line in verdict.lines if line.evidence]
     record, found = json.loads(json.dumps([record_of(verdict), evidence]))
-    return record, Kept({verdict.claim: verdict.text} if verdict.text else {}, found, [record])
+    name = verdict.claim
+    return record, Kept({name: verdict.text} if verdict.text else {}, {name: found}, {name: record})
 
 
 def without_instances(verdict: Verdict) -> Verdict:
@@ -317,6 +318,7 @@ PIECE = {"claim": "a/b", "statement": "", "line": "", "rule": "signs"}
         *(("evidence", [{**PIECE, name: "a/b\nc/d  certified"}], False) for name in PIECE),
         ("texts", {"a/b\nc/d  certified": ""}, False),
         ("verdicts", [{"claim": "a/b", "lines": []}], True),
+        ("verdicts", [{"claim": "a/b", "lines": []}, {"claim": "a/b", "lines": []}], False),
         ("verdicts", [{"claim": "a/b\nc/d  certified", "lines": []}], False),
     ],
 )
@@ -388,7 +390,7 @@ def test_check_replays_what_it_kept_and_says_what_has_changed(
 
 def test_every_claim_of_the_catalogue_has_a_record() -> None:
     papers = {claim.paper: read_evidence(claim.paper) for claim in checker.catalogue()}
-    recorded = [each["claim"] for kept in papers.values() for each in kept.verdicts]
+    recorded = [claim for kept in papers.values() for claim in kept.verdicts]
     assert sorted(recorded) == sorted(claim.id for claim in checker.catalogue())
     assert {path.stem for path in library_evidence().glob("*.json")} == papers.keys()
 

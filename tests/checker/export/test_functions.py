@@ -36,7 +36,7 @@ STATED = """\
 def file_of(claim: str, statement: str) -> str:
     """The file of a statement's line."""
     kept = read_evidence(find_claim(claim).paper, None)
-    (record,) = (each for each in kept.of(claim) if each["statement"] == statement)
+    (record,) = (each for each in kept.of_claim(claim) if each["statement"] == statement)
     return rocq_file(find_claim(claim), kept.texts[claim], record, "certified")
 
 
@@ -120,7 +120,7 @@ def test_a_changed_statement_on_clients_is_refused(
 
 def test_no_name_of_a_quantity_breaks_a_proof_about_clients(prelude: Path) -> None:
     kept = read_evidence("fedlin", None)
-    (record,) = kept.of("fedlin/every-number-of-steps")
+    (record,) = kept.of_claim("fedlin/every-number-of-steps")
     text = kept.texts["fedlin/every-number-of-steps"]
     for old, new in {
         "curvature": "index",

@@ -58,8 +58,8 @@ def records() -> dict[str, list[Record]]:
         kept = read_evidence(paper)
         for claim in catalogue(paper):
             statements = {each.name: each for each in claim.statements}
-            stated = kernel.read(kept.texts[claim.id]) if kept.of(claim.id) else None
-            for record in kept.of(claim.id):
+            stated = kernel.read(kept.texts[claim.id]) if kept.of_claim(claim.id) else None
+            for record in kept.of_claim(claim.id):
                 if not (
                     claim.says_nothing or record["line"] in stated.statements[record["statement"]].ill_posed
                 ):

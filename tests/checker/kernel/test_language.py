@@ -33,10 +33,11 @@ def shipped() -> dict[tuple[str, str], list[Any]]:
     """Instances of the shipped evidence, by claim and statement."""
     found: dict[tuple[str, str], list[Any]] = defaultdict(list)
     for paper in {claim.paper for claim in catalogue()}:
-        for record in read_evidence(paper).evidence:
-            code = record.get("instance", record.get("witness"))
-            if code is not None:
-                found[record["claim"], record["statement"]].append(code)
+        for claim, records in read_evidence(paper).evidence.items():
+            for record in records:
+                code = record.get("instance", record.get("witness"))
+                if code is not None:
+                    found[claim, record["statement"]].append(code)
     return found
 
 

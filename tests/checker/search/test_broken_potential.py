@@ -59,7 +59,7 @@ def test_a_false_potential_is_violated_at_a_round(weight: Callable[[int], Any], 
     said = kernel.judge(verdict.text, [potential.evidence])
     assert (said.word, said.lines) == ("open", {("", ""): "open", ("", "potential"): "violated"})
     assert judged(verdict) == verdict  # the process that prints says the same
-    kept = Kept({verdict.claim: verdict.text}, [{"claim": verdict.claim, **potential.evidence}], [])
+    kept = Kept({verdict.claim: verdict.text}, {verdict.claim: [potential.evidence]}, {})
     assert verdict_of(record_of(verdict), kept).verdict == verdict.verdict
     assert replay(verdict.claim, potential.counterexample).verdict == "violated"
 

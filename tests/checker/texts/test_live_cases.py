@@ -16,7 +16,7 @@ import pytest
 from kernel_statements import at_most_seconds
 from text_cases import CASES, loaded
 
-from clusterproof import load_claims
+from clusterproof import check, load_claims
 from clusterproof.checker.claims import sides
 from clusterproof.checker.claims.claim import REGISTRY, claim, find_claim
 from clusterproof.checker.freeze import freeze
@@ -510,6 +510,27 @@ def test_a_source_that_python_cannot_write_is_refused_in_words(tmp_path: Path, n
     (stated,) = load_claims(tmp_path / "unwritable.py")
     frozen = freeze(find_claim(stated))
     assert frozen.text or "cannot write its source" in frozen.outside[""]
+
+
+HOSTILE = {
+    "type": "class A:\n    @property\n    def __class__(self):\n        raise OSError('no')\nIT = A()\n",
+    "posing": "class A:\n    __class__ = type\nIT = A()\n",
+    "hash": "class M(type):\n    def __hash__(cls):\n        raise KeyError\nclass IT(metaclass=M):\n    pass\n",
+    "module": "class A:\n    pass\nA.__module__ = type('B', (), {'__eq__': lambda *_: 1 / 0})()\nIT = A()\n",
+}
+
+
+@pytest.mark.parametrize("name", HOSTILE)
+def test_an_object_that_raises_when_it_is_inspected_is_only_outside_the_language(
+    tmp_path: Path, name: str
+) -> None:
+    head = "from clusterproof.theorem import Z, at_most, claim\n"
+    claimed = "@claim('hostile/one')\ndef one(n: int = Z[1:]):\n    return at_most((IT, -n)[1], 0)\n"
+    (tmp_path / "hostile.py").write_text(head + HOSTILE[name] + claimed)
+    (stated,) = load_claims(tmp_path / "hostile.py")
+    verdict = check(stated)
+    assert (verdict.verdict, verdict.text) == ("consistent", "")
+    assert verdict.lines[0].outside
 
 
 def test_a_constant_of_a_module_that_the_file_assigns_is_refused(tmp_path: Path) -> None:

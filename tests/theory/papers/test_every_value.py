@@ -26,7 +26,7 @@ def shown(claim: str, text: str) -> dict[str, Any]:
     """Return what the stored evidence of a claim shows of a text, by the names of statements."""
     found: dict[str, Any] = {}
     stated = kernel.read(text)
-    for record in read_evidence(claim.partition("/")[0]).of(claim):
+    for record in read_evidence(claim.partition("/")[0]).of_claim(claim):
         try:
             found[record["statement"]] = kernel.show(stated, record)[1]
         except kernel.Refused:
