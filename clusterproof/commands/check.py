@@ -20,6 +20,7 @@ from clusterproof.checker import Claim, Kind, Verdict
 from clusterproof.checker.claims.claim import matching
 from clusterproof.checker.freeze import may_be_rewritten
 from clusterproof.checker.report import tables as reports
+from clusterproof.checker.report.sentences import plural
 from clusterproof.checker.report.stored_evidence import require_writable, stored_verdicts
 from clusterproof.checker.report.verdict import HOLDS, line_of
 from clusterproof.commands import check_child, terminal
@@ -192,6 +193,9 @@ def check(
         if interrupted and not (known or failures):
             raise KeyboardInterrupt
         faults = [f"{one.claim}: {one.word}, which --fail-on names" for one in shown if one.word in kinds]
+        left = 0 if interrupted else len(chosen) - len(known) - len(failures)
+        if left:
+            faults.append(f"no verdict on {plural('further claim', left)}: a claim raised KeyboardInterrupt")
         for fault in [*failures, *faults]:
             terminal.print_error(fault)
         if on_a_page:

@@ -316,6 +316,17 @@ def test_an_exception_that_would_pass_every_handler_is_one_line(
 SLOW = pytest.mark.slow(reason="starts a process")
 
 
+@SLOW
+def test_a_claim_that_interrupts_the_check_is_no_success() -> None:
+    ending("raise KeyboardInterrupt", "later")
+    last = "@claim('mine/last')\ndef last(n: Annotated[int, choice(1)]):\n    return at_most(n, 0)\n"
+    Path("mine.py").write_text(f"{Path('mine.py').read_text()}\n\n{HEAD}\n{last}")
+    words = [sys.executable, "-m", "clusterproof", "check", "mine.py", "--fail-on", "violated"]
+    ended = subprocess.run(words, capture_output=True, text=True, timeout=100)
+    assert ended.returncode == 1
+    assert "no verdict on 1 further claim: a claim raised KeyboardInterrupt" in ended.stderr
+
+
 @pytest.mark.usefixtures("children")
 @pytest.mark.parametrize("line", EVERY)
 def test_every_command_leaves_a_file_to_a_child_whose_report_alone_is_success(

@@ -49,9 +49,10 @@ class File:
         self.name = Path(path).name
         try:
             content = Path(path).read_bytes()
-            if tokenize.detect_encoding(io.BytesIO(content).readline)[0] not in ("utf-8", "utf-8-sig"):
+            encoding = tokenize.detect_encoding(io.BytesIO(content).readline)[0]
+            if encoding not in ("utf-8", "utf-8-sig"):
                 raise Refused(f"{self.name}: write the file in UTF-8")
-            self.text = content.decode()
+            self.text = content.decode(encoding)
             if len(self.text) > LARGEST:
                 raise Refused(
                     f"{self.name}: it has more than {LARGEST} characters: state the claim in another file"

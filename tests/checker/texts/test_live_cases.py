@@ -716,6 +716,14 @@ def test_a_file_in_another_encoding_is_refused(tmp_path: Path) -> None:
     assert "UTF-8" in freeze(find_claim(stated)).outside[""]
 
 
+def test_a_file_with_a_byte_order_mark_is_read(tmp_path: Path) -> None:
+    head = "from clusterproof.theorem import Z, at_most, claim\n\n\n@claim('marked/one')\n"
+    text = f"{head}def one(n: int = Z[1:6]):\n    return at_most(n, 6)\n"
+    (tmp_path / "marked.py").write_text(text, encoding="utf-8-sig")
+    (stated,) = load_claims(tmp_path / "marked.py")
+    assert freeze(find_claim(stated)).text is not None
+
+
 def test_a_file_that_replaces_a_method_of_fractions_is_rejected(tmp_path: Path) -> None:
     before = Fraction.__mul__
     text = "from fractions import Fraction\n\n\nFraction.__mul__ = lambda left, right: left\n"
