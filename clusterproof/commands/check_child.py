@@ -21,6 +21,7 @@ from clusterproof.checker import Verdict
 from clusterproof.checker.report.judged import judged
 from clusterproof.commands import child_process
 from clusterproof.common import InvalidArgument
+from clusterproof.common.validation import error_line
 
 START = (
     "import json, sys; order = json.loads(sys.argv.pop()); sys.path[:] = order['path']; "
@@ -177,12 +178,22 @@ def carry_out(whole: Mapping[str, Any]) -> None:
                 say(kind, content)
         except KeyboardInterrupt:
             say("said", [])
-        except InvalidArgument as error:
+        except SystemExit:
+            raise
+        except BaseException as error:
+            if sys.flags.dev_mode:
+                raise
+            if isinstance(error, InvalidArgument):
+                wrong = error
+            else:
+                rule = f"must not raise an error when it is read or searched ({error_line(error)})"
+                remedy = "see where: python -X dev -m clusterproof"
+                wrong = InvalidArgument("file", ", ".join(order.files), rule, remedy)
             signal.signal(
                 signal.SIGTERM, signal.SIG_DFL
             )  # the parent ends this process when it has read this message
-            value = None if error.value is None else str(error.value)
-            say("refused", [error.argument, value, error.rule, error.remedy, error.place])
+            value = None if wrong.value is None else str(wrong.value)
+            say("refused", [wrong.argument, value, wrong.rule, wrong.remedy, wrong.place])
             say("said", [])
         signal.signal(signal.SIGTERM, signal.SIG_DFL)
 

@@ -10,6 +10,7 @@ from typing import Any
 
 from clusterproof import checker
 from clusterproof.checker import Claim, Verdict
+from clusterproof.checker.claims.statement import raising_exceptions
 from clusterproof.checker.report.decide import decide
 from clusterproof.checker.report.verdict import unite
 from clusterproof.commands import terminal
@@ -69,7 +70,8 @@ def _evaluated(index: int, claim: str, files: tuple[str, ...], seeds: range) -> 
         _load(files)
         verdicts: list[Verdict] = []
         for seed in seeds:
-            verdicts.append(decide(checker.find_claim(claim), seed))
+            with raising_exceptions():
+                verdicts.append(decide(checker.find_claim(claim), seed))
             if verdicts[-1].interrupted:
                 break
         return index, replace(unite(verdicts), interrupted=verdicts[-1].interrupted)

@@ -316,6 +316,34 @@ def test_an_exception_that_would_pass_every_handler_is_one_line(
 SLOW = pytest.mark.slow(reason="starts a process")
 
 
+BROKEN = """
+import os, msgspec
+from clusterproof.commands import check_child
+
+def broken(order):
+    raise Silent("lost")
+    yield
+
+class Silent(BaseException):
+    pass
+
+check_child._search = broken
+order = check_child.Order([], ["mine.py"], None, False, 0, 1, None, False)
+receiving, sending = os.pipe()
+check_child.carry_out({"parent": os.getppid(), "pipe": sending, "order": msgspec.to_builtins(order)})
+print(os.read(receiving, 10_000).decode())
+"""
+
+
+@SLOW
+def test_an_error_in_a_child_is_a_message() -> None:
+    ended = subprocess.run([sys.executable, "-c", BROKEN], capture_output=True, text=True, timeout=100)
+    assert ended.stderr == ""
+    (kind, (argument, value, *_)), said = map(json.loads, ended.stdout.splitlines()[:2])
+    assert (kind, argument, value, said) == ("refused", "file", "mine.py", ["said", []])
+    assert "Silent: lost" in ended.stdout
+
+
 @SLOW
 def test_a_claim_that_interrupts_the_check_is_no_success() -> None:
     ending("raise KeyboardInterrupt", "later")

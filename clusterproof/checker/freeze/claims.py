@@ -15,7 +15,7 @@ from clusterproof.checker.claims.claim import Claim
 from clusterproof.checker.claims.class_ranges import OfClass
 from clusterproof.checker.claims.ranges import Choice, Integers, Interval, Range, Rationals, Reals
 from clusterproof.checker.claims.sequences import Sequences
-from clusterproof.checker.claims.statement import Statement
+from clusterproof.checker.claims.statement import Statement, raising_exceptions
 from clusterproof.checker.freeze.agreement import (
     instances,
     names_of_function,
@@ -161,7 +161,7 @@ def _written(claim: Claim[..., Any], found: Lines, outside: dict[str, str], left
                 if each.name in outside:
                     continue
                 try:
-                    with text.unless_refused():
+                    with raising_exceptions(), text.unless_refused():
                         statements[each.name] = _statement(text, claim, each, found.names(each))
                 except Exception as error:
                     outside[each.name] = _why(error)
@@ -191,9 +191,11 @@ def _why(error: Exception) -> str:
         raise error
     if isinstance(error, RecursionError):
         return "it is nested too deeply"
-    if type(error) is ValueError:  # Python cannot write an int of many digits, or some strings within f-strings
+    if type(error) is ValueError:  # for an int of many digits, or some strings within f-strings
         return f"Python cannot write its source ({error}): write it otherwise"
-    return "it uses an object that raises an error if its type or its parts are requested: leave this object out"
+    return (
+        "it uses an object that raises an error if its type or its parts are requested: leave this object out"
+    )
 
 
 def _annotations(statements: Sequence[Statement]) -> list[str]:

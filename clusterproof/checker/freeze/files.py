@@ -38,6 +38,8 @@ CHANGING = (
 """Names of methods that modify the object on which they are called."""
 
 
+NESTED = 12
+"""Largest number of functions, classes and comprehensions that contain each other."""
 LARGEST = 200_000
 """Largest number of characters of a source file."""
 
@@ -226,19 +228,30 @@ def node_of(function: FunctionType, annotations: Sequence[str]) -> tuple[Any, Fi
 
 @lru_cache(maxsize=256)
 def _of_annotation(text: str) -> tuple[ast.AST, set[CodeType]]:
-    """Return the syntax tree of an annotation, and its codes."""
+    """Return the syntax tree of an annotation, and its codes; raises ``Refused`` like ``_codes_of``."""
     tree = ast.parse(text, "<string>", "eval")
     return tree, _codes_of(tree)
 
 
 def _codes_of(tree: Any) -> set[CodeType]:
+    """Return the code of a module or an annotation, and of all functions, classes and comprehensions in it.
+
+    Raises
+    ------
+    Refused
+        If they are nested more than ``NESTED`` levels deep. A comparison of two codes takes twice the time for each
+        level.
+    """
     mode = "exec" if isinstance(tree, ast.Module) else "eval"
     codes: set[CodeType] = set()
-    waiting = [compile(tree, "source", mode, dont_inherit=True)]
-    while waiting:
-        code = waiting.pop()
-        codes.add(code)
-        waiting += [each for each in code.co_consts if type(each) is CodeType]
+    level = [compile(tree, "source", mode, dont_inherit=True)]
+    for _ in range(NESTED + 1):
+        codes.update(level)
+        level = [inner for each in level for inner in each.co_consts if type(inner) is CodeType]
+    if level:
+        raise Refused(
+            f"functions and comprehensions are nested more than {NESTED} levels deep: define them side by side"
+        )
     return codes
 
 

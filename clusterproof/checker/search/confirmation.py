@@ -15,7 +15,7 @@ import numpy as np
 
 from clusterproof.checker.claims.judge import WHOLE, Judgement, least_factor
 from clusterproof.checker.claims.sides import Sides, at_least, at_most, equal
-from clusterproof.checker.claims.statement import Statement
+from clusterproof.checker.claims.statement import Statement, raising_exceptions
 from clusterproof.checker.kernel.ranges import Instance
 from clusterproof.checker.real_numbers.comparison import OF_LINE, Answer, over_the_reals
 from clusterproof.checker.search.evaluator import Evaluation
@@ -140,9 +140,10 @@ def computes_in_floats(function: Any, records: frozenset[type] = frozenset()) ->
     object raises an error when its type or its parts are requested, it may return floats.
     """
     try:
-        values, names = _named_by(function, records)
-        of_math = {name for name in names if not name.startswith("__") and hasattr(math, name)}
-        return not values or any(_gives_floats(value, of_math) for value in values)
+        with raising_exceptions():
+            values, names = _named_by(function, records)
+            of_math = {name for name in names if not name.startswith("__") and hasattr(math, name)}
+            return not values or any(_gives_floats(value, of_math) for value in values)
     except Exception:
         return True
 

@@ -14,6 +14,7 @@ import numpy as np
 
 from clusterproof.checker.claims.ranges import Integers, Interval, Rationals, Reals
 from clusterproof.checker.claims.space import Space
+from clusterproof.checker.claims.statement import raising_exceptions
 from clusterproof.checker.kernel.ranges import Instance
 from clusterproof.checker.search.equations import approach, solve
 from clusterproof.checker.search.state import Tried
@@ -50,7 +51,10 @@ def numbers_in(function: Callable[..., Any]) -> list[int]:
             read(code)
             known = getattr(value, "__globals__", {})
             for name in _names_in(code):
-                with suppress(Exception):  # an object may raise an error when its type is requested
+                with (
+                    suppress(Exception),
+                    raising_exceptions(),
+                ):  # an object may raise when its type is requested
                     read(known.get(name))
 
     read(function)

@@ -716,6 +716,41 @@ def test_a_file_in_another_encoding_is_refused(tmp_path: Path) -> None:
     assert "UTF-8" in freeze(find_claim(stated)).outside[""]
 
 
+@pytest.mark.parametrize("nest", ["(lambda: {})()", "[{} for _ in (0,)][0]"])
+def test_deeply_nested_functions_are_refused(tmp_path: Path, nest: str) -> None:
+    """Python compares the codes of two functions in twice the time for each level."""
+    head = "from clusterproof.theorem import Z, at_most, claim\n"
+    for levels in (5, 60):
+        inner = "n"
+        for _ in range(levels):
+            inner = nest.format(inner)
+        name = f"nested{levels}"
+        claimed = f"@claim('{name}/one')\ndef one(n: int = Z[1:6]):\n    return at_most({inner}, 6)\n"
+        (tmp_path / f"{name}.py").write_text(head + claimed)
+        (stated,) = load_claims(tmp_path / f"{name}.py")
+        with at_most_seconds(20):
+            frozen = freeze(find_claim(stated))
+        assert (frozen.text is None) == (levels == 60)
+    assert "levels deep" in frozen.outside[""]
+
+
+def test_an_object_that_raises_no_exception_when_it_is_inspected_is_refused(tmp_path: Path) -> None:
+    text = """from clusterproof.theorem import Z, at_most, claim
+class A:
+    one = 1
+    @property
+    def __class__(self):
+        raise GeneratorExit
+A = A()
+@claim('raising/one')
+def one(n: int = Z[1:6]):
+    return at_most(n * A.one, 6)
+"""
+    (tmp_path / "raising.py").write_text(text)
+    (stated,) = load_claims(tmp_path / "raising.py")
+    assert "raises an error" in freeze(find_claim(stated)).outside[""]
+
+
 def test_a_file_with_a_byte_order_mark_is_read(tmp_path: Path) -> None:
     head = "from clusterproof.theorem import Z, at_most, claim\n\n\n@claim('marked/one')\n"
     text = f"{head}def one(n: int = Z[1:6]):\n    return at_most(n, 6)\n"
