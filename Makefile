@@ -92,4 +92,4 @@ $(VENV)/.release-ready: pyproject.toml $(CONSTRAINTS) | $(VENV)/bin/pip
 	touch $@
 
 clean:
-	rm -rf $(VENV) build dist *.egg-info .mypy_cache .ruff_cache .hypothesis figures-out docs-out docs/catalogue docs/site/drawn proofs-out
+	rm -rf $(VENV) build dist *.egg-info .mypy_cache .ruff_cache .hypothesis figures-out docs-out jupyter_execute docs/catalogue docs/site/drawn proofs-out
