@@ -41,6 +41,8 @@ from clusterproof.files import TEXT, read_file
 
 _FILES: dict[str, Path] = {}
 """Path of each file as the user named it, by the module name of the file and its neighbours."""
+_LOADED: dict[int, tuple[Mapping[str, Any], dict[str, Any]]] = {}
+"""Namespace of each module of a user's file, and a copy of it after loading, by the identity of the namespace."""
 
 
 def load_file(path: str | os.PathLike[str], *, again: bool = False) -> ModuleType:
@@ -116,6 +118,12 @@ def is_of(module: str, path: str | os.PathLike[str]) -> bool:
     """Return whether a module belongs to a user's file, or is a neighbour that the file imported."""
     root = _FILES.get(module.partition(".")[0])
     return root is not None and root.resolve() == Path(path).resolve()
+
+
+def is_as_loaded(namespace: Mapping[str, Any], name: str) -> bool:
+    """Return whether a name has the same value as after the loading of its file; for other modules return True."""
+    found, loaded = _LOADED.get(id(namespace), (None, {}))
+    return found is not namespace or (name in namespace and loaded.get(name, _LOADED) is namespace[name])
 
 
 def sources_of(path: str | os.PathLike[str], folder: Path | None = None) -> dict[str, bytes]:
@@ -212,7 +220,16 @@ _NEVER = {*sys.builtin_module_names, "__main__", "clusterproof"}
 """Modules that a user's file always imports from elsewhere, even if its folder has files of these names."""
 
 
-FIXED = (builtins, dataclasses, fractions, Fraction, functools, itertools, math, operator)
+FIXED: tuple[Any, ...] = (
+    builtins,
+    dataclasses,
+    fractions,
+    functools,
+    itertools,
+    math,
+    operator,
+    *Fraction.__mro__[:-1],
+)
 """Parts of Python on which the functions of claims and their texts depend. A user's file must not replace a part."""
 
 
@@ -244,10 +261,14 @@ class _Source(SourceFileLoader):
                     if vars(owner).get(name) is not member:
                         setattr(owner, name, member)
                         replaced.append(f"{owner.__name__}.{name}")
+                for name in vars(owner).keys() - members if isinstance(owner, type) else ():
+                    delattr(owner, name)
+                    replaced.append(f"{owner.__name__}.{name}")
         if replaced:
             raise ImportError(
                 f"the file replaces {replaced[0]}, which is a part of Python: choose another name"
             )
+        _LOADED[id(vars(module))] = vars(module), dict(vars(module))
 
 
 def _finder(folder: str | os.PathLike[str]) -> FileFinder:
@@ -301,4 +322,4 @@ def _import_of(root: str, folder: str) -> Any:
 def _forget(root: str) -> None:
     """Remove the modules below a name."""
     for name in [name for name in sys.modules if name.partition(".")[0] == root]:
-        del sys.modules[name]
+        _LOADED.pop(id(vars(sys.modules.pop(name))), None)

@@ -40,6 +40,8 @@ CHANGING = (
 
 NESTED = 12
 """Largest number of functions, classes and comprehensions that contain each other."""
+MOST_FUNCTIONS = 2000
+"""Largest number of functions and comprehensions in a source file. Python compiles many equal ones slowly."""
 LARGEST = 200_000
 """Largest number of characters of a source file."""
 
@@ -60,11 +62,16 @@ class File:
                     f"{self.name}: it has more than {LARGEST} characters: state the claim in another file"
                 )
             self.tree = ast.parse(self.text)
+            self.all = [*ast.walk(self.tree)]
+            if sum(isinstance(each, SCOPES) for each in self.all) > MOST_FUNCTIONS:
+                raise Refused(
+                    f"{self.name}: it has more than {MOST_FUNCTIONS} functions and comprehensions: "
+                    "state the claim in another file"
+                )
         except (OSError, SyntaxError, ValueError) as error:
             raise Refused(f"{self.name}: its source cannot be read ({error})") from None
         self.lines = self.text.encode().splitlines(keepends=True)
         self.codes = _codes_of(self.tree)
-        self.all = [*ast.walk(self.tree)]
         self.nodes: list[ast.FunctionDef | ast.Lambda] = []
         self.variables: set[str] = set()
         waiting: list[tuple[ast.AST, bool]] = [(self.tree, False)]

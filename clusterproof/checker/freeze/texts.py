@@ -36,9 +36,12 @@ from clusterproof.checker.kernel.language import Compiler
 from clusterproof.checker.kernel.library import LIBRARY
 from clusterproof.checker.kernel.range_words import RANGES
 from clusterproof.checker.kernel.records import Record
+from clusterproof.user_files import is_as_loaded
 
 OWN = "clusterproof"
 """Name of this package; attributes that modules of other packages compute are not used."""
+CHARACTERS = 2
+"""Number of characters of a source file that cost one step when it is read."""
 LITERAL = 40
 """Number of steps to count for a literal, so that texts with too many literals are rejected."""
 TRIED = "what depends on them is tried, and not proved"
@@ -61,6 +64,7 @@ class Text:
         self.asked: set[str] = set()
         self.left_out: set[str] = set()
         self.parts: list[str] = []
+        self.opened: set[File] = set()
         self.names: dict[Any, str] = {}
         self.refused: dict[int, Refused] = {}
         self.kept: list[Any] = []
@@ -112,6 +116,10 @@ class Text:
         home
             Namespace of the module that uses the value, or None if the name is a variable of an enclosing function.
         """
+        if home is not None and not is_as_loaded(home, name):
+            raise Refused(
+                f"{name} was changed after its file was loaded: write constants that nothing changes"
+            )
         value = value.function if type(value) is Claim else value
         if id(value) in KNOWN:
             return KNOWN[id(value)]
@@ -322,6 +330,9 @@ class Text:
         node, file = node_of(function, self.annotations)
         if file is not None:
             self.taken |= file.variables
+            if file not in self.opened:
+                self.opened.add(file)
+                spend(len(file.text) // CHARACTERS)
         code = function.__code__
         try:
             held = [cell.cell_contents for cell in function.__closure__ or ()]

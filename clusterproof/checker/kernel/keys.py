@@ -46,6 +46,7 @@ def _key(value: Any, left: list[int]) -> Any:
         return value
     exact = number(value)
     below = 0 if type(exact) is int else exact.denominator.bit_length()
+    spend(1 if type(exact) is int else 4)
     _subtract(exact.numerator.bit_length() + below, 2, left)
     return exact
 

@@ -20,7 +20,7 @@ from clusterproof.checker.kernel.statement import Statement, printed
 
 LONGEST = 100_000
 """Largest number of characters in a text."""
-MOST_LINES = 100
+MOST_LINES = 60
 """Largest number of lines of a claim, because each of them may need a proof."""
 ROLES = ("statement", "lemma", "step")
 

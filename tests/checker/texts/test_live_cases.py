@@ -9,6 +9,7 @@ import math
 from collections.abc import Callable
 from dataclasses import dataclass
 from fractions import Fraction
+from numbers import Complex
 from pathlib import Path
 from typing import Any
 
@@ -180,15 +181,25 @@ def test_a_function_in_the_place_of_pythons_own_is_not_taken_for_it(monkeypatch:
 
 
 @pytest.mark.parametrize(
-    ("owner", "name"), [(builtins, "divmod"), (math, "gcd"), (Fraction, "__mul__"), (dataclasses, "_init_fn")]
+    ("owner", "name"),
+    [
+        (builtins, "divmod"),
+        (math, "gcd"),
+        (Fraction, "__mul__"),
+        (Fraction, "__iadd__"),  # which it does not have
+        (Complex, "__isub__"),  # which it would have from this class
+        (dataclasses, "_init_fn"),
+    ],
 )
 def test_a_file_that_replaces_a_part_of_python_is_refused(owner: Any, name: str, tmp_path: Path) -> None:
-    before = getattr(owner, name)
-    head = "import builtins, dataclasses, math\nfrom fractions import Fraction\n\n"
+    before = getattr(owner, name, None)
+    head = (
+        "import builtins, dataclasses, math\nfrom fractions import Fraction\nfrom numbers import Complex\n\n"
+    )
     (tmp_path / "replaces.py").write_text(f"{head}{owner.__name__}.{name} = lambda *values: (6, 0)\n")
     with pytest.raises(InvalidArgument, match=f"{owner.__name__}.{name}, which is a part of Python"):
         load_claims(tmp_path / "replaces.py")
-    assert getattr(owner, name) is before
+    assert getattr(owner, name, None) is before
 
 
 def test_a_file_may_change_its_own_name(tmp_path: Path) -> None:
@@ -759,13 +770,53 @@ def test_a_file_with_a_byte_order_mark_is_read(tmp_path: Path) -> None:
     assert freeze(find_claim(stated)).text is not None
 
 
-def test_a_file_that_replaces_a_method_of_fractions_is_rejected(tmp_path: Path) -> None:
-    before = Fraction.__mul__
-    text = "from fractions import Fraction\n\n\nFraction.__mul__ = lambda left, right: left\n"
-    (tmp_path / "patched.py").write_text(text)
-    with pytest.raises(InvalidArgument, match=r"Fraction\.__mul__"):
-        load_claims(tmp_path / "patched.py")
-    assert Fraction.__mul__ is before
+def test_a_constant_that_another_claim_has_changed_is_refused(tmp_path: Path) -> None:
+    text = """from clusterproof.theorem import Z, at_most, claim
+
+K = int("1")
+L = int("1")
+
+
+@claim("changed/first")
+def first(n: int = Z[0:5]):
+    globals()["K"] = 5
+    return at_most(float(n), 5)
+
+
+@claim("changed/second")
+def second(n: int = Z[0:5]):
+    return at_most(K, 1)
+
+
+@claim("changed/third")
+def third(n: int = Z[0:5]):
+    return at_most(L, 1)
+"""
+    (tmp_path / "changed.py").write_text(text)
+    names = load_claims(tmp_path / "changed.py")
+    assert freeze(find_claim(names[1])).text is not None
+    assert check(names[0]).verdict == "consistent"
+    assert "K was changed after its file was loaded" in freeze(find_claim(names[1])).outside[""]
+    assert check(names[2]).verdict == "certified"
+
+
+def test_many_functions_and_large_files_cost_steps(tmp_path: Path) -> None:
+    head = "from clusterproof.theorem import Z, at_most, claim\n"
+    claimed = "@claim('large/{0}')\ndef one(n: int = Z[1:6]):\n    return at_most({1}, 6)\n"
+    (tmp_path / "lambdas.py").write_text("def f(n):\n    return n\n" + "lambda:0\n" * 2001)
+    (tmp_path / "many.py").write_text(f"{head}import lambdas\n{claimed.format('many', 'lambdas.f(n)')}")
+    (stated,) = load_claims(tmp_path / "many.py")
+    assert "more than 2000 functions" in freeze(find_claim(stated)).outside[""]
+    for each in range(25):
+        (tmp_path / f"large{each}.py").write_text(f"def f(n):\n    return n\n# {'x' * 190_000}\n")
+    imports = "".join(f"import large{each}\n" for each in range(25))
+    for several in (5, 25):
+        called = " + ".join(f"0 * large{each}.f(n)" for each in range(several))
+        (tmp_path / f"all{several}.py").write_text(f"{head}{imports}{claimed.format(several, called)}")
+        (stated,) = load_claims(tmp_path / f"all{several}.py")
+        frozen = freeze(find_claim(stated))
+        assert (frozen.text is None) == (several == 25)
+    assert "steps" in frozen.outside[""]
 
 
 def test_methods_that_call_each_other_cost_steps(tmp_path: Path) -> None:

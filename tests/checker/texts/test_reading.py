@@ -252,6 +252,25 @@ def test_a_large_text_ends_at_its_number_of_steps(name: str) -> None:
         assert judge(LARGE[name] + "\n\n" + END, [record]).word is Word.VIOLATED
 
 
+@pytest.mark.parametrize(("kind", "word"), [("int", Word.VIOLATED), ("Fraction", Word.OPEN)])
+def test_a_fraction_as_a_key_costs_steps(kind: str, word: Word) -> None:
+    """A fraction's hash is the result of a long computation in Python."""
+    looked = "\n        ".join(["k in d"] * 100)
+    text = f"""def f(n):
+    k = {kind}(22222227)
+    d = {{k: 1}}
+    for _ in range(3000):
+        {looked}
+    return at_most(n, 0)
+
+
+claim('keys/fractions')
+statement('', f, {{'n': choice(3)}}, {{}}, lines=('',), role='statement')
+"""
+    record = {"statement": "", "line": "", "rule": "instance", "instance": {"n": 3}}
+    assert judge(text, [record]).word is word
+
+
 def test_the_constants_of_many_functions_cost_steps() -> None:
     text = """def c(f):
     for k in range(120000):
@@ -282,7 +301,7 @@ statement('', f, {{'n': choice(3)}}, {{}}, lines={names!r}, role='statement')
     return judge(text, [{"statement": "", "line": names[-1], "rule": "instance", "instance": {"n": 3}}]).word
 
 
-def test_a_claim_has_at_most_a_hundred_lines() -> None:
-    assert with_lines(100) is Word.VIOLATED
-    with pytest.raises(Refused, match="at most 100 lines"):
-        with_lines(101)
+def test_a_claim_has_at_most_sixty_lines() -> None:
+    assert with_lines(60) is Word.VIOLATED
+    with pytest.raises(Refused, match="at most 60 lines"):
+        with_lines(61)
