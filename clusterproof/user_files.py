@@ -20,7 +20,7 @@ import math
 import operator
 import os
 import sys
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from fractions import Fraction
 from functools import cache
 from importlib.machinery import (
@@ -143,6 +143,7 @@ def sources_of(path: str | os.PathLike[str], folder: Path | None = None) -> dict
     """
     where = Path(path).resolve()
     folder = where.parent if folder is None else folder.resolve()
+    finder = cache(_finder)
     found: dict[str, bytes] = {}
     waiting = [where]
     while waiting:
@@ -152,7 +153,7 @@ def sources_of(path: str | os.PathLike[str], folder: Path | None = None) -> dict
             found[name] = read_file(file, TEXT)
             if file.suffix == ".py":
                 for imported in _imports(found[name], file.relative_to(folder).parent.parts):
-                    waiting += _files_of(imported, folder)
+                    waiting += _files_of(imported, folder, finder)
     return found
 
 
@@ -203,10 +204,10 @@ def _imports(text: bytes, package: tuple[str, ...]) -> Iterator[list[str]]:
             yield from ([*base, alias.name] for alias in node.names)
 
 
-def _files_of(parts: Sequence[str], folder: Path) -> Iterator[Path]:
+def _files_of(parts: Sequence[str], folder: Path, finder: Callable[[Path], FileFinder]) -> Iterator[Path]:
     """Yield the files in a folder that the import of a name executes."""
     for number, part in enumerate(parts):
-        spec = _finder(folder).find_spec(part) if number or part not in _NEVER else None
+        spec = finder(folder).find_spec(part) if number or part not in _NEVER else None
         if spec is None:
             return
         if spec.has_location and spec.origin is not None:

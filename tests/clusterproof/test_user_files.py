@@ -14,7 +14,7 @@ from unittest.mock import patch
 import pytest
 from command_line import ROOT, refused
 
-from clusterproof import check, load_claims
+from clusterproof import check, load_claims, user_files
 from clusterproof.checker import REGISTRY, find_claim
 from clusterproof.checker.report.verdict import records
 from clusterproof.commands import check as check_command
@@ -23,6 +23,7 @@ from clusterproof.commands.application import main
 from clusterproof.running.storage import load_trace
 from clusterproof.user_files import load_file, sources_of, write_sources
 
+FINDER = user_files._finder
 HEAD = """
 import os, signal, sys, time
 from dataclasses import dataclass
@@ -293,6 +294,19 @@ def ending(how: str, when: str) -> None:
 def children(monkeypatch: pytest.MonkeyPatch) -> None:
     """Start children here, too, as a command line does."""
     monkeypatch.setattr(child_process, "is_child", False)
+
+
+def test_the_imports_of_a_file_list_each_folder_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "inner").mkdir()
+    names = [f"inner.a{n}" for n in range(100)] + [f"b{n}" for n in range(100)]
+    (tmp_path / "all.py").write_text(f"import {', '.join(names)}\n")
+    for name in ("inner/__init__.py", "inner/a7.py", "b7.py"):
+        (tmp_path / name).write_text("")
+    folders = []
+    monkeypatch.setattr(user_files, "_finder", lambda folder: folders.append(folder) or FINDER(folder))
+    found = sources_of(tmp_path / "all.py")
+    assert {*found} == {"all.py", "inner/__init__.py", "inner/a7.py", "b7.py"}
+    assert sorted(folders) == [tmp_path, tmp_path / "inner"]
 
 
 @pytest.mark.parametrize("when", ["import", "later"])

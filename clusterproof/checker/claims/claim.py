@@ -15,6 +15,7 @@ from typing import Any, Generic, ParamSpec, TypeAlias, TypeVar, get_type_hints
 from clusterproof.checker.claims.judge import Conclusion
 from clusterproof.checker.claims.kind import Kind
 from clusterproof.checker.claims.statement import Statement, name_of
+from clusterproof.checker.kernel.reading import ID
 from clusterproof.common import InvalidArgument
 from clusterproof.common.discovery import Registry, modules_below
 from clusterproof.common.validation import check_instance, check_text, visible
@@ -33,7 +34,6 @@ ERROR_KINDS = ("false statement", "misprint", "wording")
 """Kinds of error in a paper that a counterexample can reveal."""
 FACTS = {"source": "printed", "error_kind": "false statement", "repaired_by": (), "ill_posed": False}
 """Options that can differ between the lines of a claim, with the options' defaults."""
-ID = re.compile(r"[a-z0-9][a-z0-9._-]*/[a-z0-9][a-z0-9._-]*")
 
 
 class Claim(Generic[P, R]):

@@ -38,7 +38,7 @@ CHANGING = (
 """Names of methods that modify the object on which they are called."""
 
 
-NESTED = 12
+NESTED = 8
 """Largest number of functions, classes and comprehensions that contain each other."""
 MOST_FUNCTIONS = 2000
 """Largest number of functions and comprehensions in a source file. Python compiles many equal ones slowly."""

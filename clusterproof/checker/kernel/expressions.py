@@ -153,8 +153,8 @@ class Expressions(ast.NodeTransformer):
     def visit_DictComp(self, node: ast.DictComp) -> ast.AST:
         """Check the keys of a dictionary."""
         generators = [self.visit(each) for each in node.generators]
-        made = ast.DictComp(call("__key", self.visit(node.key)), self.visit(node.value), generators)
-        return call("__made", made)
+        entry = ast.Tuple([self.visit(node.key), self.visit(node.value)], ast.Load())
+        return call("__made", call("__keys_of", ast.GeneratorExp(entry, generators)))
 
     def visit_List(self, node: ast.List) -> ast.AST:
         """Create a list."""

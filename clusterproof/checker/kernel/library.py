@@ -12,7 +12,7 @@ from typing import Any
 
 from clusterproof.checker.kernel import numbers
 from clusterproof.checker.kernel.evaluation import Refused, made, spend
-from clusterproof.checker.kernel.keys import key
+from clusterproof.checker.kernel.keys import keys_of
 from clusterproof.checker.kernel.numbers import (
     Abstract,
     add,
@@ -95,7 +95,7 @@ def _dictionary(pairs: Any = (), /, **named: Any) -> dict[Any, Any]:
         if isinstance(pairs, Mapping)
         else (unpacked(pair, (None, None)) for pair in each(pairs))
     )
-    return {key(name): value for name, value in entries} | named
+    return keys_of(entries) | named
 
 
 def _rounded(function: Callable[[Any], int], *default: int) -> Callable[..., int]:

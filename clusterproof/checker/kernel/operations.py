@@ -9,7 +9,7 @@ from typing import Any
 
 from clusterproof.checker.kernel import numbers
 from clusterproof.checker.kernel.evaluation import Refused, changed, made, spend
-from clusterproof.checker.kernel.keys import key, key_length
+from clusterproof.checker.kernel.keys import key, keys_of, spend_merging
 from clusterproof.checker.kernel.numbers import compare, same, whole, words
 from clusterproof.checker.kernel.sentences import text
 
@@ -91,7 +91,7 @@ def dictionary(*parts: Any) -> dict[Any, Any]:
         if name is either:
             found = either(found, value)
             continue
-        own = key(name)
+        own = key(name, len(found))
         if own in written:
             raise Refused(f"a dictionary has the key {own!r} twice")
         written.add(own)
@@ -124,9 +124,9 @@ def contains(several: Any, value: Any) -> bool:
         spend((1 + words(value)) * (1 + words(several.step)))
         return value.denominator == 1 and value.numerator in several
     if type(several) in (dict, MappingProxyType, _VIEWS[0]):
-        return key(value) in several
+        return key(value, len(several)) in several
     if type(several) is _VIEWS[2] and type(value) is tuple and len(value) == 2:
-        key(value[0])
+        key(value[0], 0)
     if type(several) is str:
         if type(value) is not str:
             raise Refused("what is looked for in a text must be a text")
@@ -139,7 +139,7 @@ def item(several: Any, place: Any) -> Any:
     """Return ``several[place]``."""
     spend(1)
     if type(several) in (dict, MappingProxyType):
-        return several[key(place)]
+        return several[key(place, len(several))]
     if type(several) not in (list, tuple, range):
         raise Refused(f"{type(several).__name__} has no entries in the language")
     if type(place) is not slice:
@@ -157,7 +157,8 @@ def make_slice(*ends: Any) -> slice:
 def either(left: Any, right: Any) -> Any:
     """Return ``left | right`` for dictionaries or ints."""
     if type(left) in (dict, MappingProxyType) and type(right) in (dict, MappingProxyType):
-        spend(1 + len(left) + sum(map(key_length, right)))
+        spend(1 + len(left))
+        spend_merging(left, right)
         return made({**left, **right})
     spend(1 + words(left) + words(right))
     both_truths = type(left) is type(right) is bool
@@ -169,7 +170,8 @@ def either_in_place(left: Any, right: Any) -> Any:
     if type(left) is MappingProxyType:
         raise Refused("a dictionary of the module changes")
     if type(left) is dict and type(right) in (dict, MappingProxyType):
-        spend(1 + sum(map(key_length, right)))
+        spend(1)
+        spend_merging(left, right)
         changed(left).update(right)
         return left
     return either(left, right)
@@ -191,7 +193,7 @@ def put(value: Any, several: Any, place: Any) -> None:
     """Execute ``several[place] = value`` for a list or a dictionary."""
     spend(1)
     if type(several) is dict:
-        changed(several)[key(place)] = value
+        changed(several)[key(place, len(several))] = value
     elif type(several) is list:
         changed(several)[numbers.place(place)] = value
     else:
@@ -218,7 +220,7 @@ METHODS: dict[type, dict[str, Callable[[Any], Any]]] = {
         "items": lambda values: values.items,
         "keys": lambda values: values.keys,
         "values": lambda values: values.values,
-        "get": lambda values: lambda name, default=None, /: values.get(key(name), default),
+        "get": lambda values: lambda name, default=None, /: values.get(key(name, len(values)), default),
     },
     str: {
         "count": lambda text: lambda part, /: _read_through(text).count(part),
@@ -282,7 +284,7 @@ OPERATIONS: dict[str, Callable[..., Any]] = {
     "__attribute": attribute,
     "__item": item,
     "__slice": make_slice,
-    "__key": key,
+    "__keys_of": keys_of,
     "__each": each,
     "__each_unpacked": each_unpacked,
     "__unpacked": unpacked,

@@ -37,7 +37,7 @@ def _rationals(low: Any, high: Any) -> Interval:
 def _choice(*options: Any) -> Choice:
     if not options:
         raise Refused("a choice has options")
-    return Choice(tuple(map(key, options)))
+    return Choice(tuple(key(each, 0) for each in options))
 
 
 def _sequences(entries: Any, length: Any) -> Tuples:

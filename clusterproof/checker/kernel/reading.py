@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import hashlib
+import re
 from collections import Counter
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
@@ -20,6 +21,8 @@ from clusterproof.checker.kernel.statement import Statement, printed
 
 LONGEST = 100_000
 """Largest number of characters in a text."""
+ID = re.compile(r"[a-z0-9][a-z0-9._-]*/[a-z0-9][a-z0-9._-]*")
+"""Pattern of a claim's name, paper/name. It has no #, which separates the names of a claim and a line."""
 MOST_LINES = 60
 """Largest number of lines of a claim, because each of them may need a proof."""
 ROLES = ("statement", "lemma", "step")
@@ -162,7 +165,12 @@ class Text:
 
     def _claim(self, name: ast.expr, *, says_nothing: ast.expr | None = None) -> None:
         silent = says_nothing is not None and self._plain(says_nothing, (bool,))
-        self.head = self._plain(name, (str,)), silent
+        own = self._plain(name, (str,))
+        if not ID.fullmatch(own):
+            raise self.compiler.refuse(
+                name, f"the name {own!r} of a claim must have the form paper/name, in lower case"
+            )
+        self.head = own, silent
 
     def _statement(
         self,

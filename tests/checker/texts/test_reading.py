@@ -271,6 +271,55 @@ statement('', f, {{'n': choice(3)}}, {{}}, lines=('',), role='statement')
     assert judge(text, [record]).word is word
 
 
+@pytest.mark.parametrize(
+    ("used", "times"),
+    [
+        ("q in d", 60_000),
+        ("d.get(q)", 60_000),
+        ("d[q]", 60_000),
+        ("put(d)", 60_000),
+        ("len({q: 0, **d})", 20),
+        ("len(dict(d))", 20),
+        ("len({x: 0 for x in d})", 20),
+        ("len(d | d)", 20),
+    ],
+)
+def test_each_use_of_a_large_dictionary_costs_steps(used: str, times: int) -> None:
+    """Python may look at all keys of a dictionary before it finds one."""
+    text = f"""def put(d):
+    d[0] = 1
+
+
+def f(n):
+    q = 0
+    d = {{x: 0 for x in range(n)}}
+    return at_most(len([0 for _ in range({times}) if {used} or True]), 0)
+
+
+claim('large/dictionaries')
+statement('', f, {{'n': choice(8, 8000)}}, {{}}, lines=('',), role='statement')
+"""
+    said = [
+        judge(text, [{"statement": "", "line": "", "rule": "instance", "instance": {"n": n}}]).word
+        for n in (8, 8000)
+    ]
+    assert said == [Word.VIOLATED, Word.OPEN]
+
+
+def test_the_name_of_a_claim_is_no_name_of_a_line() -> None:
+    text = """def f(n):
+    return at_most(n, 0)
+
+
+claim('my-paper/one')
+statement('', f, {'n': choice(3)}, {}, lines=('',), role='statement')
+"""
+    assert read(text).name == "my-paper/one"
+    for name in ("my-paper/one#a", "one", "my-paper/one/two", "my paper/one"):
+        with pytest.raises(Refused, match="the form paper/name"):
+            read(text.replace("my-paper/one", name))
+
+
 def test_the_constants_of_many_functions_cost_steps() -> None:
     text = """def c(f):
     for k in range(120000):
