@@ -4,8 +4,8 @@ from .claims.claim import catalogue as catalogue
 from .claims.claim import claim as claim
 from .claims.claim import find_claim as find_claim
 from .claims.kind import Kind as Kind
-from .claims.load import load_claims as load_claims
 from .claims.statistics import Confidence as Confidence
+from .freeze.load import load_claims as load_claims
 from .report.code import code_of as code_of
 from .report.decide import check as check
 from .report.replay import replay as replay

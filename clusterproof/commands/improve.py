@@ -16,8 +16,8 @@ from cyclopts import Parameter
 
 from clusterproof import checker
 from clusterproof.checker.claims.claim import REGISTRY
-from clusterproof.checker.claims.load import load_claims
 from clusterproof.checker.freeze import freeze
+from clusterproof.checker.freeze.load import load_claims
 from clusterproof.checker.report.improvement import CERTIFIED, VIOLATED, Checked, Improvement, improve
 from clusterproof.checker.report.variants import constant_of, has_one_comparison, stated_ids, variant
 from clusterproof.checker.report.verdict import word_of

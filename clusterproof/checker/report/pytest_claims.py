@@ -8,7 +8,7 @@ from typing import Any
 
 from clusterproof.checker.claims.claim import matching
 from clusterproof.checker.claims.kind import Kind
-from clusterproof.checker.claims.load import load_claims
+from clusterproof.checker.freeze.load import load_claims
 from clusterproof.checker.report.decide import check
 from clusterproof.checker.report.verdict import FLOATS, HOLDS
 from clusterproof.common import InvalidArgument

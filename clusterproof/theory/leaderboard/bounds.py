@@ -11,8 +11,8 @@ from pathlib import Path
 from traceback import walk_stack
 from typing import Any
 
-from clusterproof.checker.claims.load import load_module
 from clusterproof.checker.claims.sides import suppose
+from clusterproof.checker.freeze.load import load_module
 from clusterproof.checker.kernel.evaluation import Outside
 from clusterproof.common import InvalidArgument
 from clusterproof.common.validation import check_choice, error_text

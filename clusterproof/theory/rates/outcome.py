@@ -15,8 +15,8 @@ from typing import Any, ClassVar
 from clusterproof.checker import kernel
 from clusterproof.checker.claims.claim import REGISTRY, Claim, find_claim
 from clusterproof.checker.claims.kind import Kind
-from clusterproof.checker.claims.load import load_claims
 from clusterproof.checker.freeze import freeze
+from clusterproof.checker.freeze.load import load_claims
 from clusterproof.checker.report.judged import judged
 from clusterproof.checker.report.verdict import Line, Verdict, main_of, version
 from clusterproof.theory.rates.parameters import Parameters

@@ -9,8 +9,8 @@ from typing import Any
 import pytest
 
 from clusterproof.checker import REGISTRY, kernel
-from clusterproof.checker.claims.load import load_claims
 from clusterproof.checker.freeze import freeze
+from clusterproof.checker.freeze.load import load_claims
 from clusterproof.checker.kernel.evaluation import Outside
 from clusterproof.checker.kernel.ranges import Interval, Tuples, value_of
 from clusterproof.checker.report.stored_evidence import read_evidence
