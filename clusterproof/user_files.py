@@ -41,8 +41,6 @@ from clusterproof.files import TEXT, read_file
 
 _FILES: dict[str, Path] = {}
 """Path of each file as the user named it, by the module name of the file and its neighbours."""
-_LOADED: dict[int, tuple[Mapping[str, Any], dict[str, Any]]] = {}
-"""Namespace of each module of a user's file, and a copy of it after loading, by the identity of the namespace."""
 
 
 def load_file(path: str | os.PathLike[str], *, again: bool = False) -> ModuleType:
@@ -118,12 +116,6 @@ def is_of(module: str, path: str | os.PathLike[str]) -> bool:
     """Return whether a module belongs to a user's file, or is a neighbour that the file imported."""
     root = _FILES.get(module.partition(".")[0])
     return root is not None and root.resolve() == Path(path).resolve()
-
-
-def is_as_loaded(namespace: Mapping[str, Any], name: str) -> bool:
-    """Return whether a name has the same value as after the loading of its file; for other modules return True."""
-    found, loaded = _LOADED.get(id(namespace), (None, {}))
-    return found is not namespace or (name in namespace and loaded.get(name, _LOADED) is namespace[name])
 
 
 def sources_of(path: str | os.PathLike[str], folder: Path | None = None) -> dict[str, bytes]:
@@ -269,7 +261,6 @@ class _Source(SourceFileLoader):
             raise ImportError(
                 f"the file replaces {replaced[0]}, which is a part of Python: choose another name"
             )
-        _LOADED[id(vars(module))] = vars(module), dict(vars(module))
 
 
 def _finder(folder: str | os.PathLike[str]) -> FileFinder:
@@ -323,4 +314,4 @@ def _import_of(root: str, folder: str) -> Any:
 def _forget(root: str) -> None:
     """Remove the modules below a name."""
     for name in [name for name in sys.modules if name.partition(".")[0] == root]:
-        _LOADED.pop(id(vars(sys.modules.pop(name))), None)
+        del sys.modules[name]

@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 from types import FunctionType
 from typing import Any
+from weakref import WeakKeyDictionary
 
 from clusterproof.checker.claims.claim import Claim
 from clusterproof.checker.claims.class_ranges import OfClass
@@ -120,19 +121,22 @@ def freeze(
         it again.
     """
     found = Lines(lines or {})
-    outside: dict[str, str] = {}
-    left = [FUEL]
+    written = _AT_LOADING.get(claim) or _written(claim)
+    outside = dict(written.outside)
     while True:
-        text = _written(claim, found, outside, left)
-        if text is None:
+        inside = [each for each in claim.statements if each.name not in outside]
+        if not inside:
             return Frozen(None, outside, {each.name: found.of_function(each) for each in claim.statements})
+        if unnamed := [each.name for each in inside if not all(type(n) is str for n in found.names(each))]:
+            outside |= dict.fromkeys(unnamed, "the name of a line is a text")
+            continue
+        text = _text(claim, written, outside, found)
         names = {each.name: found.names(each) for each in claim.statements}
         try:
             digest = hashlib.sha256(text.encode()).hexdigest()
             stated = (known if known is not None and known.digest == digest else read(text)).statements
         except Refused as refused:
             return Frozen(None, {each.name: str(refused) for each in claim.statements}, names)
-        inside = [each for each in claim.statements if each.name not in outside]
         if [each for each in inside if found.differ(each, stated[each.name])]:
             continue
         further = {}
@@ -146,41 +150,77 @@ def freeze(
         outside |= further
 
 
-def _written(claim: Claim[..., Any], found: Lines, outside: dict[str, str], left: list[int]) -> str | None:
-    """Return the text, or None if all statements are outside the language.
+@dataclass(frozen=True)
+class Written:
+    """The parts of a claim's text that do not depend on the names of its lines.
 
-    The function adds the reasons of such statements to ``outside``, and subtracts its steps from the number in
-    ``left``.
+    Attributes
+    ----------
+    definitions
+        The definitions of the text.
+    statements
+        The function, ranges and records of each statement, as arguments of ``statement``.
+    outside
+        The reason why each other statement is outside the language.
     """
+
+    definitions: tuple[str, ...]
+    statements: Mapping[str, str]
+    outside: Mapping[str, str]
+
+
+_AT_LOADING: WeakKeyDictionary[Claim[..., Any], Written] = WeakKeyDictionary()
+
+
+def write_at_loading(claim: Claim[..., Any]) -> None:
+    """Write the definitions of a claim's text now. All later texts of the claim have these definitions.
+
+    Constants thus keep the values that they have after the loading of the file, even if its functions change them.
+    """
+    _AT_LOADING[claim] = _written(claim)
+
+
+def _written(claim: Claim[..., Any]) -> Written:
     used: frozenset[str] = frozenset()
+    outside: dict[str, str] = {}
+    left = FUEL
     while True:
         text = Text(used, _annotations(claim.statements))
         statements = {}
-        with limited(left[0]) as remaining:
+        with limited(left) as remaining:
             for each in claim.statements:
                 if each.name in outside:
                     continue
                 try:
                     with raising_exceptions(), text.unless_refused():
-                        statements[each.name] = _statement(text, claim, each, found.names(each))
+                        statements[each.name] = _statement(text, each)
                 except Exception as error:
                     outside[each.name] = _why(error)
-        left[0] = max(0, remaining[0])
+        left = max(0, remaining[0])
         if not text.asked & text.left_out:
-            break
+            return Written(tuple(text.parts), statements, outside)
         used |= text.asked
-    if not statements:
-        return None
+
+
+def _text(claim: Claim[..., Any], written: Written, outside: Mapping[str, str], found: Lines) -> str:
+    """Return the text of a claim."""
+    ending = [f"claim({quoted(claim.id)}{', says_nothing=True' if claim.says_nothing else ''})"]
     for each in claim.statements:
         if each.name in outside:
             why = LINE.sub("", printable(outside[each.name]))
-            statements[each.name] = (
+            ending.append(
                 f"outside({quoted(each.name)}, lines={_names(found.of_function(each))}, role={quoted(each.role)},\n"
                 f"    why={quoted(why)})"
             )
-    said = ", says_nothing=True" if claim.says_nothing else ""
-    ending = [statements[each.name] for each in claim.statements]
-    return "\n\n\n".join([*text.parts, "\n".join([f"claim({quoted(claim.id)}{said})", *ending])]) + "\n"
+            continue
+        lines = found.names(each)
+        posed = tuple(line for line in lines if claim.of_line(printed(each.name, line))["ill_posed"])
+        said = f", ill_posed={_names(posed)}" if posed else ""
+        ending.append(
+            f"statement({quoted(each.name)}, {written.statements[each.name]},\n"
+            f"    lines={_names(lines)}, role={quoted(each.role)}{said})"
+        )
+    return "\n\n\n".join([*written.definitions, "\n".join(ending)]) + "\n"
 
 
 def _why(error: Exception) -> str:
@@ -208,7 +248,8 @@ def _annotations(statements: Sequence[Statement]) -> list[str]:
     return [said for owner in owners for said in owner.__annotations__.values() if type(said) is str]
 
 
-def _statement(text: Text, claim: Claim[..., Any], stated: Statement, lines: tuple[str, ...]) -> str:
+def _statement(text: Text, stated: Statement) -> str:
+    """Return the function, the ranges and the records of a statement as source code."""
     space = stated.space
     if space.stream or space.replicates:
         raise Refused(f"random numbers: {TRIED}")
@@ -223,16 +264,8 @@ def _statement(text: Text, claim: Claim[..., Any], stated: Statement, lines: tup
         f"{quoted(name)}: ({text.name(kind, kind.__name__, None)}, {_names(keys)})"
         for name, (kind, keys) in space.records.items()
     )
-    if not all(type(each) is str for each in lines):
-        raise Refused("the name of a line is a text")
-    full = {line: printed(stated.name, line) for line in lines}
-    posed = tuple(line for line in lines if claim.of_line(full[line])["ill_posed"])
-    said = f", ill_posed={_names(posed)}" if posed else ""
     written = f"{{\n{''.join(ranges)}}}" if ranges else "{}"
-    return (
-        f"statement({quoted(stated.name)}, {function}, {written}, {{{records}}},\n"
-        f"    lines={_names(lines)}, role={quoted(stated.role)}{said})"
-    )
+    return f"{function}, {written}, {{{records}}}"
 
 
 def _range(text: Text, allowed: Range, name: str) -> str:

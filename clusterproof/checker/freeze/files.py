@@ -16,6 +16,7 @@ from typing import Any, cast
 
 from clusterproof.checker.kernel import Refused
 from clusterproof.checker.kernel.evaluation import spend
+from clusterproof.files import TEXT, read_file
 
 SCOPES = ast.FunctionDef | ast.Lambda | ast.ListComp | ast.GeneratorExp | ast.DictComp | ast.SetComp
 """Syntax nodes that create a scope for variables."""
@@ -52,7 +53,7 @@ class File:
     def __init__(self, path: str) -> None:
         self.name = Path(path).name
         try:
-            content = Path(path).read_bytes()
+            content = read_file(path, TEXT)
             encoding = tokenize.detect_encoding(io.BytesIO(content).readline)[0]
             if encoding not in ("utf-8", "utf-8-sig"):
                 raise Refused(f"{self.name}: write the file in UTF-8")

@@ -1,4 +1,4 @@
-"""Load claims from a user's file or module."""
+"""Load claims from a user's file or module, and write their definitions."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ from pathlib import Path
 
 from clusterproof.checker.claims.claim import REGISTRY
 from clusterproof.checker.claims.places import line_of
+from clusterproof.checker.freeze.claims import write_at_loading
 from clusterproof.common import InvalidArgument
 from clusterproof.common.validation import error_text
 from clusterproof.library import is_of_library
@@ -43,6 +44,8 @@ def load_claims(source: str | Path) -> list[str]:
             f"name the file that states {imported[0]}" if imported else "decorate a function with @claim(...)"
         )
         raise InvalidArgument("file", text, "must state a claim", remedy)
+    for each in own:
+        write_at_loading(REGISTRY[each])
     return own
 
 

@@ -36,7 +36,6 @@ from clusterproof.checker.kernel.language import Compiler
 from clusterproof.checker.kernel.library import LIBRARY
 from clusterproof.checker.kernel.range_words import RANGES
 from clusterproof.checker.kernel.records import Record
-from clusterproof.user_files import is_as_loaded
 
 OWN = "clusterproof"
 """Name of this package; attributes that modules of other packages compute are not used."""
@@ -116,10 +115,6 @@ class Text:
         home
             Namespace of the module that uses the value, or None if the name is a variable of an enclosing function.
         """
-        if home is not None and not is_as_loaded(home, name):
-            raise Refused(
-                f"{name} was changed after its file was loaded: write constants that nothing changes"
-            )
         value = value.function if type(value) is Claim else value
         if id(value) in KNOWN:
             return KNOWN[id(value)]

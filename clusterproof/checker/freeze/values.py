@@ -11,7 +11,9 @@ from types import BuiltinFunctionType
 from typing import Any
 
 from clusterproof.checker.claims.sides import WORDS
+from clusterproof.checker.kernel.evaluation import Refused
 from clusterproof.checker.kernel.library import LIBRARY
+from clusterproof.checker.kernel.numbers import LARGEST
 from clusterproof.common.calls import exposed
 
 CACHED = type(functools.cache(lambda: None))
@@ -54,7 +56,9 @@ def is_plain(value: Fraction) -> bool:
 
 
 def integer(value: int) -> str:
-    """Write an integer of any size as source code."""
+    """Write an integer as source code; raises ``Refused`` if the kernel does not read such a long number."""
+    if value.bit_length() > LARGEST:
+        raise Refused(f"a number of more than {LARGEST} bits is not of the language")
     return str(value) if value.bit_length() < 10_000 else hex(value)
 
 

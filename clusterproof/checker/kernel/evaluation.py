@@ -144,7 +144,7 @@ class Evaluation:
 
     def add(self, **further: Any) -> None:
         """Add facts that are known from the current place on."""
-        spend(sum(len(getattr(self.now, name)) for name in further) // 8)
+        spend(6 + sum(len(getattr(self.now, name)) for name in further) // 8)
         self.now = replace(self.now, **{name: getattr(self.now, name) + new for name, new in further.items()})
 
     def use(self, *, divisor: Any = None, required: Any = None) -> None:

@@ -172,7 +172,7 @@ class Listed(World):
         total = Fraction(0)
         for i, a in left.terms.items():
             b = right.terms.get(i, 0)
-            spend(1 + words(a) * words(b) + cost_of_sum(total, entry := a * b))
+            spend((1 + words(a)) * (1 + words(b)) + cost_of_sum(total, entry := a * b))
             total += entry
         return total
 

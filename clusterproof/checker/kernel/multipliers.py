@@ -171,7 +171,7 @@ def remaining(need: Need, proof: Mapping[str, Any]) -> Entries:
 def _add(total: dict[Any, Any], terms: Mapping[Any, Any], factor: Fraction | Quotient) -> None:
     for key, value in terms.items():
         exact = value if type(value) is Quotient else number(value)
-        spend(2 + words(factor) * words(exact))
+        spend(1 + (1 + words(factor)) * (1 + words(exact)))
         entry, old = factor * exact, total.get(key, 0)
         spend(cost_of_sum(old, entry))
         total[key] = joined(old, entry) if key in total else entry

@@ -278,7 +278,7 @@ def compare(sign: str, left: Any, right: Any) -> Any:
         differing = next(((a, b) for a, b in zip(left, right, strict=False) if not same(a, b)), None)
         left, right = (len(left), len(right)) if differing is None else differing
         return compare(sign, left, right)
-    spend(words(left) * words(right))
+    spend((1 + words(left)) * (1 + words(right)))
     return COMPARISONS[sign](number(left), number(right))
 
 

@@ -115,8 +115,12 @@ class Text:
 
     def claim(self, digest: str) -> Claim:
         """Return the claim after the whole text has been read."""
-        if self.head is None or not any(each.role == "statement" for each in self.statements.values()):
+        if self.head is None or not self.statements:
             raise Refused("a text ends with claim(...) and its statement(...)")
+        if "" not in self.statements or self.statements[""].role != "statement":
+            raise Refused("the claim's own statement has the empty name and the role 'statement'")
+        if any("" in each.lines and len(each.lines) > 1 for each in self.statements.values()):
+            raise Refused("a line with the empty name is the only line of its statement")
         names = Counter(printed(name, line) for name, each in self.statements.items() for line in each.lines)
         if names.total() > MOST_LINES:
             raise Refused(f"a claim has at most {MOST_LINES} lines: state several claims")

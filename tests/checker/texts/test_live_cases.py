@@ -794,10 +794,83 @@ def third(n: int = Z[0:5]):
 """
     (tmp_path / "changed.py").write_text(text)
     names = load_claims(tmp_path / "changed.py")
-    assert freeze(find_claim(names[1])).text is not None
+    (before,) = freeze(find_claim(names[1])).text.splitlines()[:1]
+    assert before.startswith("K = 1 ")
     assert check(names[0]).verdict == "consistent"
-    assert "K was changed after its file was loaded" in freeze(find_claim(names[1])).outside[""]
+    frozen = freeze(find_claim(names[1]))  # K is 5 now, and 1 in the text
+    assert "another value than its source" in frozen.outside[""]
+    assert before in freeze(find_claim(names[1]), compared=False).text
     assert check(names[2]).verdict == "certified"
+
+
+CHANGED_LATER = {
+    "a variable around a function": (
+        "def make():\n    def limit():\n        return bound\n    bound = 1\n    yield limit\n    bound = 2\n"
+        "    yield limit\nmade = make()\nlimit = next(made)\n",
+        "next(made, None)",
+    ),
+    "a default": ("def limit(*, bound=1):\n    return bound\n", "limit.__kwdefaults__.update(bound=2)"),
+    "a module": ("import beside_it\n\ndef limit():\n    return beside_it.K\n", "setattr(beside_it, 'K', 2)"),
+    "a function": ("def limit():\n    return 1\n", "setattr(limit, '__code__', (lambda: 2).__code__)"),
+    "a class": (
+        "@dataclass(frozen=True)\nclass R:\n    one: int\n    def two(self):\n        return self.one\n"
+        "def limit():\n    return R(1).two()\n",
+        "setattr(R, 'two', lambda self: 2)",
+    ),
+}
+
+
+@pytest.mark.parametrize("name", CHANGED_LATER)
+def test_a_text_says_what_held_after_loading(name: str, tmp_path: Path) -> None:
+    """The search of the first claim makes the second one true."""
+    before, change = CHANGED_LATER[name]
+    text = f"""from dataclasses import dataclass
+from clusterproof.theorem import Z, at_least, at_most, claim
+
+{before}
+
+@claim("later/first")
+def first(n: int = Z[0:5]):
+    if n == 0:
+        {change}
+    return at_most(float(n), 5)
+
+
+@claim("later/second")
+def second(n: int = Z[0:5]):
+    return at_least(limit(), 2)
+"""
+    (tmp_path / "beside_it.py").write_text("K = 1\n")
+    (tmp_path / "later.py").write_text(text)
+    first, second = load_claims(tmp_path / "later.py")
+    loaded = freeze(find_claim(second), compared=False).text
+    assert check(first).verdict == "consistent"
+    assert check(second).verdict != "certified"
+    assert freeze(find_claim(second), compared=False).text == loaded is not None
+
+
+def test_long_numbers_are_refused_at_once(tmp_path: Path) -> None:
+    methods = "".join(f"    def m{k}(self):\n        return K\n" for k in range(100))
+    used = " + ".join(f"R(n).m{k}()" for k in range(100))
+    text = f"""from dataclasses import dataclass
+from clusterproof.theorem import Z, at_least, claim
+
+K = 1 << (1 << 28)
+
+
+@dataclass(frozen=True)
+class R:
+    one: int
+{methods}
+
+@claim("long/numbers")
+def one(n: int = Z[0:5]):
+    return at_least({used} + K, 0)
+"""
+    (tmp_path / "long.py").write_text(text)
+    with at_most_seconds(10):
+        (stated,) = load_claims(tmp_path / "long.py")
+        assert "65536 bits" in freeze(find_claim(stated), compared=False).outside[""]
 
 
 def test_many_functions_and_large_files_cost_steps(tmp_path: Path) -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import csv
 import itertools
 import string
-from contextlib import suppress
+from contextlib import nullcontext, suppress
 
 import pytest
 from kernel_statements import at_most_seconds
@@ -318,6 +318,53 @@ statement('', f, {'n': choice(3)}, {}, lines=('',), role='statement')
     for name in ("my-paper/one#a", "one", "my-paper/one/two", "my paper/one"):
         with pytest.raises(Refused, match="the form paper/name"):
             read(text.replace("my-paper/one", name))
+
+
+OWN = "statement('', f, {'n': choice(3)}, {}, lines=('',), role='statement')"
+STEP = "statement('a step', f, {'n': choice(3)}, {}, lines=('',), role='step')"
+
+
+@pytest.mark.parametrize(
+    ("ending", "why"),
+    [
+        (f"{OWN}\n{STEP}", None),
+        (OWN.replace("statement'", "step'"), "own statement"),
+        (f"{OWN.replace(chr(39) * 2, repr('main'), 1)}\n{STEP.replace('a step', '')}", "own statement"),
+        (STEP.replace("'step'", "'statement'"), "own statement"),
+        (OWN.replace("('',)", "('', 'a')"), "only line"),
+        (f"{OWN}\n{STEP.replace(repr(('',)), repr(('', 'a')))}", "only line"),
+    ],
+)
+def test_a_line_with_the_claims_name_is_the_claims_own(ending: str, why: str | None) -> None:
+    """A step of that name would be printed like the claim."""
+    text = f"def f(n):\n    return at_most(n, 0)\n\n\nclaim('own/line')\n{ending}\n"
+    with nullcontext() if why is None else pytest.raises(Refused, match=why):
+        read(text)
+
+
+SLOW = {
+    "comparison": ("a = Fraction(3 ** 32000, 2 ** 63 - 1)\n    b = Fraction(5, 2 ** 62 + 1)", "a < b", 2000),
+    "suppose": ("pass", "suppose('it is', True)", 200_000),
+}
+
+
+@pytest.mark.parametrize("name", SLOW)
+def test_what_python_computes_slowly_costs_steps(name: str) -> None:
+    first, used, times = SLOW[name]
+    for slowly in (used, "pass"):
+        text = f"""def f(n):
+    {first}
+    for _ in range({times}):
+        {slowly}
+    return at_most(n, 0)
+
+
+claim('slow/steps')
+{OWN}
+"""
+        record = {"statement": "", "line": "", "rule": "instance", "instance": {"n": 3}}
+        (why,) = judge(text, [record]).why
+        assert why == ("it takes more steps than it may" if slowly == used else "")
 
 
 def test_the_constants_of_many_functions_cost_steps() -> None:
