@@ -84,7 +84,7 @@ def answers(order: Order) -> Iterator[tuple[str, Any]]:
     fixed = {**os.environ, "PYTHONHASHSEED": "0"}  # the same order of sets in every process
     with subprocess.Popen(command, pass_fds=(sending,), env=fixed) as process:
         os.close(sending)
-        done = interrupted = False
+        begun = done = interrupted = False
         killing = threading.Timer(child_process.GRACE, process.kill)
         try:
             with os.fdopen(receiving, "rb") as messages:
@@ -102,7 +102,9 @@ def answers(order: Order) -> Iterator[tuple[str, Any]]:
                     if not line:
                         break
                     kind, content = _decoded(line)
-                    done = done or kind == "said"
+                    if kind == "said" and not begun:  # the child, or the file, has interrupted the loading
+                        raise KeyboardInterrupt
+                    begun, done = True, done or kind == "said"
                     yield kind, content
             with suppress(subprocess.TimeoutExpired):  # a thread of the user's code may continue
                 process.wait(child_process.GRACE)

@@ -359,6 +359,16 @@ def test_an_error_in_a_child_is_a_message() -> None:
 
 
 @SLOW
+@pytest.mark.parametrize("command", ["check mine.py", "show mine/a mine.py"])
+def test_a_file_that_interrupts_its_loading_is_one_line(command: str) -> None:
+    ending("raise KeyboardInterrupt", "import")
+    words = [sys.executable, "-m", "clusterproof", *command.split()]
+    ended = subprocess.run(words, capture_output=True, text=True, timeout=100)
+    assert (ended.returncode, ended.stdout) == (130, "")
+    assert ended.stderr == "clusterproof: interrupted\n"
+
+
+@SLOW
 def test_a_claim_that_interrupts_the_check_is_no_success() -> None:
     ending("raise KeyboardInterrupt", "later")
     last = "@claim('mine/last')\ndef last(n: Annotated[int, choice(1)]):\n    return at_most(n, 0)\n"

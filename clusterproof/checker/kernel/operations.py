@@ -85,6 +85,7 @@ def dictionary(*parts: Any) -> dict[Any, Any]:
     Refused
         If a key occurs twice, because a reader may see only the first entry, while Python uses the last entry.
     """
+    spend(1 + len(parts))
     found: dict[Any, Any] = {}
     written = set()
     for name, value in zip(parts[::2], parts[1::2], strict=True):
@@ -255,6 +256,8 @@ def attribute(value: Any, name: str) -> Any:
         if name in METHODS[type(value)]:
             return METHODS[type(value)][name](value)
     elif name in getattr(value, "_offers", ()):
+        if isinstance(value, type) and name in getattr(value, "_fields", ()):  # or type.mro could be found
+            raise Refused(f".{name} of a class is not of the language: make a record first")
         return getattr(value, name)
     raise Refused(f".{name} of a value of kind {type(value).__name__} is not of the language")
 

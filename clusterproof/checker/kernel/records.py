@@ -17,7 +17,7 @@ class Record:
     _offers: frozenset[str] = frozenset()
 
     def __init__(self, *values: Any, **named: Any) -> None:
-        spend(1 + len(self._fields))
+        spend(4 + len(self._fields))
         given = {**self._defaults, **dict(zip(self._fields, values, strict=False)), **named}
         twice = named.keys() & set(self._fields[: len(values)])
         if given.keys() != set(self._fields) or len(values) > len(self._fields) or twice:

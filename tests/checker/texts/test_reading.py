@@ -320,6 +320,48 @@ statement('', f, {'n': choice(3)}, {}, lines=('',), role='statement')
             read(text.replace("my-paper/one", name))
 
 
+MRO = """@dataclass(frozen=True)
+class Step:
+    mro: int = 0
+    size: int = 0
+
+    @staticmethod
+    def one():
+        return 1
+
+
+def f(n):
+    return at_most(USED, 0)
+
+
+claim('fields/of-a-class')
+"""
+
+
+@pytest.mark.parametrize(
+    ("used", "word"),
+    [
+        ("Step.mro", "open"),
+        ("Step.mro()", "open"),
+        ("len(Step.mro())", "open"),
+        ("Step.size", "open"),
+        ("1 if Step.mro else 0", "open"),
+        ("Step().mro", "open"),
+        ("Step(2).mro", "violated"),
+        ("Step.one()", "violated"),
+    ],
+)
+def test_a_class_has_no_fields(used: str, word: str) -> None:
+    """In Python, a field of a class is its default, and classes have a method mro of their own."""
+    text = MRO.replace("USED", used) + OWN
+    for rule in ({"rule": "exhausted"}, {"rule": "instance", "instance": {"n": 3}}):
+        said = judge(text, [{"statement": "", "line": "", **rule}]).word
+        if used == "Step().mro":
+            assert said == ("certified" if rule["rule"] == "exhausted" else "open")
+        else:
+            assert said == (word if rule["rule"] == "instance" else "open")
+
+
 OWN = "statement('', f, {'n': choice(3)}, {}, lines=('',), role='statement')"
 STEP = "statement('a step', f, {'n': choice(3)}, {}, lines=('',), role='step')"
 
@@ -345,6 +387,7 @@ def test_a_line_with_the_claims_name_is_the_claims_own(ending: str, why: str | N
 SLOW = {
     "comparison": ("a = Fraction(3 ** 32000, 2 ** 63 - 1)\n    b = Fraction(5, 2 ** 62 + 1)", "a < b", 2000),
     "suppose": ("pass", "suppose('it is', True)", 200_000),
+    "dictionary": ("pass", f"({'{}, ' * 100})", 12_000),
 }
 
 
