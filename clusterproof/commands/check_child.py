@@ -180,13 +180,11 @@ def carry_out(whole: Mapping[str, Any]) -> None:
                 say(kind, content)
         except KeyboardInterrupt:
             say("said", [])
-        except SystemExit:
-            raise
         except BaseException as error:
-            if sys.flags.dev_mode:
-                raise
             if isinstance(error, InvalidArgument):
                 wrong = error
+            elif isinstance(error, SystemExit) or sys.flags.dev_mode:
+                raise
             else:
                 rule = f"must not raise an error when it is read or searched ({error_line(error)})"
                 remedy = "see where: python -X dev -m clusterproof"

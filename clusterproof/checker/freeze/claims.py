@@ -181,6 +181,7 @@ def write_at_loading(claim: Claim[..., Any]) -> None:
 
 
 def _written(claim: Claim[..., Any]) -> Written:
+    """Write the definitions and statements of a claim, in at most ``FUEL`` steps."""
     used: frozenset[str] = frozenset()
     outside: dict[str, str] = {}
     left = FUEL
@@ -194,7 +195,7 @@ def _written(claim: Claim[..., Any]) -> Written:
                 try:
                     with raising_exceptions(), text.unless_refused():
                         statements[each.name] = _statement(text, each)
-                except Exception as error:
+                except Exception as error:  # an object of the user's file may raise any error
                     outside[each.name] = _why(error)
         left = max(0, remaining[0])
         if not text.asked & text.left_out:
