@@ -8,6 +8,8 @@ from pathlib import Path
 from types import ModuleType
 from typing import Any
 
+from clusterproof.checker.claims.claim import REGISTRY, Claim
+
 CASES = Path(__file__).parents[1] / "checker" / "cases"
 WITNESSES: tuple[dict[str, Any], ...] = ({"x": 0}, {"x": 1}, {"n": 1}, {"n": 9, "m": 1})
 FIELDS: dict[str, dict[str, Any]] = {
@@ -42,3 +44,11 @@ def loaded(case: Path, folder: Path) -> ModuleType:
     finally:
         sys.path.remove(str(folder))
     return module
+
+
+def claims_of(case: Path, folder: Path) -> list[Claim]:
+    """Return the claims that a case states, in their order."""
+    len(REGISTRY)  # the catalogue's claims are known first
+    before = {*dict.keys(REGISTRY)}
+    loaded(case, folder)
+    return [dict.__getitem__(REGISTRY, name) for name in dict.keys(REGISTRY) if name not in before]
