@@ -15,9 +15,9 @@ verdicts. It reads a text as follows:
    value cannot change: it contains no list, generator or closure.
 4. A class is a frozen record of its annotated fields, with properties and methods. Two records are equal if their
    fields are equal.
-5. A function is a Python function that consists of the nodes in ``grammar.NAMES``. It catches no exceptions: ``raise``
-   and errors mean that it has no value. There are no imports, sets or floats. ``is`` may compare only with None, and
-   no attribute begins with ``_``.
+5. A function is a Python function that consists of the nodes in ``grammar.NAMES``. Annotations have no effect. It
+   catches no exceptions: ``raise`` and errors mean that it has no value. There are no imports, sets or floats. ``is``
+   may compare only with None, and no attribute begins with ``_``.
 6. ``/`` of two ints is a fraction, and so is a negative power of an int. ``f"{n}"`` contains all digits of n; if n has
    more than 4 300 digits, the kernel decides nothing. Every step costs fuel. If the fuel is used up, the kernel decides
    nothing. Defined values never change, so two calls with the same arguments return the same value.

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import sys
 from collections.abc import Collection
 from typing import Any
 
@@ -82,6 +83,10 @@ class Expressions(ast.NodeTransformer):
             if isinstance(each, ast.FormattedValue):
                 if each.format_spec is not None or each.conversion != -1:
                     raise self.refuse(node, "a text has no formats: write {value} alone")
+                if (
+                    sys.version_info >= (3, 12) and each.lineno != each.end_lineno
+                ):  # earlier versions reject it
+                    raise self.refuse(node, "a string goes on in the next line: write {value} on one line")
                 parts.append(self.visit(each.value))
             else:
                 parts.append(self.visit(each))

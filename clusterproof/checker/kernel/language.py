@@ -66,6 +66,7 @@ class Compiler(Expressions, ast.NodeTransformer):
         """Remove the annotation."""
         if node.value is None or not isinstance(node.target, ast.Name):
             raise self.refuse(node, "an annotation that is more than one of a name with its value")
+        self.require_inert(node.annotation)
         return self.visit_Assign(ast.copy_location(ast.Assign([node.target], node.value), node))
 
     def visit_AugAssign(self, node: ast.AugAssign) -> ast.AST:

@@ -42,8 +42,8 @@ def _multiply_up(values: Any, /, *, start: Any = 1) -> Any:
 
 def _extreme(sign: str) -> Callable[..., Any]:
     def find(*values: Any, key: Any = None, default: Any = MISSING) -> Any:
-        if default is not MISSING and len(values) > 1:
-            raise Refused("a default beside several values")
+        if not values or (default is not MISSING and len(values) > 1):
+            raise Refused("max and min take several values, or one list and perhaps a default")
         entries = each(values[0] if len(values) == 1 else values)
         best = next(entries, MISSING)
         if best is MISSING:

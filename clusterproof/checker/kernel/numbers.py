@@ -73,7 +73,7 @@ def read(code: Any) -> int | Fraction:
     if type(code) is int:
         return code
     spend(1 + (len(code) // 16 if type(code) is str else 0))
-    if type(code) is str and re.fullmatch(r"-?[0-9]+(/[0-9]+)?", code, re.ASCII):
+    if type(code) is str and re.fullmatch(r"-?[0-9]{1,4300}(/[0-9]{1,4300})?", code, re.ASCII):
         return Fraction(code)
     raise Refused(f"{code!r} is no number of evidence: it is an int, or a text such as '-3/4'")
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 import hashlib
 import re
+import warnings
 from collections import Counter
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
@@ -70,9 +71,12 @@ def read(text: str, words: Vocabulary = WORDS, *, fuel: int = FUEL) -> Claim:
     require_plain(text)
     with limited(fuel):
         try:
-            own = Text(words)
-            for node in ast.parse(text).body:
-                own.add(node)
+            with warnings.catch_warnings():  # a user's options must not turn warnings into errors
+                warnings.simplefilter("ignore")
+                compile(text, "text", "exec", dont_inherit=True)  # Python rejects more than its parser
+                own = Text(words)
+                for node in ast.parse(text).body:
+                    own.add(node)
             return own.claim(hashlib.sha256(text.encode()).hexdigest())
         except Outside as outside:
             raise Refused(f"a definition has no hypotheses: {outside}") from None
@@ -187,7 +191,7 @@ class Text:
         role: ast.expr,
         ill_posed: ast.expr | None = None,
     ) -> None:
-        called = self.definitions.names.get(function.id) if isinstance(function, ast.Name) else None
+        called = self._known(function) if isinstance(function, ast.Name) else None
         if type(called) is not FunctionType or called in self.definitions.known.values():
             raise self.compiler.refuse(function, "a statement has a function of the text")
         space = {
@@ -219,6 +223,10 @@ class Text:
             raise self.compiler.refuse(name, "a line that is ill-posed is none of the statement")
         self.statements[own] = Statement(space, function, records, named, said, ill_posed)
 
+    def _known(self, node: ast.Name) -> Any:
+        """Return the value of a name, or None if it has none; names of the kernel's own functions are rejected."""
+        return self.definitions.names.get(self.compiler.name(node, node.id))
+
     def _entries(self, node: ast.expr) -> dict[str, ast.expr]:
         """Return the entries of a dictionary display whose keys are string literals."""
         if not isinstance(node, ast.Dict) or None in node.keys:
@@ -237,7 +245,7 @@ class Text:
     def _record_of(self, node: ast.expr) -> tuple[Any, tuple[str, ...]]:
         if not isinstance(node, ast.Tuple) or len(node.elts) != 2 or not isinstance(node.elts[0], ast.Name):
             raise self.compiler.refuse(node, "a record with its quantities, such as (Step, ('size',))")
-        kind = self.definitions.names.get(node.elts[0].id)
+        kind = self._known(node.elts[0])
         if not (isinstance(kind, type) and issubclass(kind, Record)):
             raise self.compiler.refuse(node, f"{node.elts[0].id} is no record of the text")
         return kind, self._plain(node.elts[1], (tuple,))

@@ -5,6 +5,8 @@ from __future__ import annotations
 import csv
 import itertools
 import string
+import sys
+import warnings
 from contextlib import nullcontext, suppress
 
 import pytest
@@ -69,6 +71,9 @@ BAD = {
     "brackets": "X = " + "(" * 3000 + ")" * 3000 + "\n" + GOOD,
     "a range of its own": "A = integers(0, 1)\n" + GOOD,
     "a bare text": "'nothing'\n" + GOOD,
+    "a star that Python rejects": "def g(n):\n    for y in *[[n]]:\n        return y\n" + GOOD,
+    "an annotation that yields": "def g(n):\n    y: (yield) = 0\n    return y\n" + GOOD,
+    "an annotation that assigns": "def g(n):\n    y: (k := 0) = 0\n    return y\n" + GOOD,
     "a keyword twice": "def g(a):\n    return a\ndef f(n):\n    return at_most(g(a=n, a=n), 6)\n",
 }
 
@@ -90,6 +95,7 @@ def test_what_is_no_definition_is_refused(name: str) -> None:
         "statement('', f, {'n': 5}, {}, lines=('',), role='statement')",
         "statement('', f, {'m': integers(1, 6)}, {}, lines=('',), role='statement')",
         "statement('', at_most, {'n': integers(1, 6)}, {}, lines=('',), role='statement')",
+        "statement('', __attribute, {'value': choice(1), 'name': choice('b')}, {}, lines=('',), role='statement')",
         "statement('', f, {'n': integers(1, 6)}, {}, lines=(), role='statement')",
         "statement('', f, {'n': integers(1, 6)}, {}, lines=('a', 'a'), role='statement')",
         "statement('', f, {'n': integers(1, 6)}, {}, lines=('',), role='lemma')",
@@ -101,6 +107,20 @@ def test_a_statement_that_states_nothing_is_refused(statement: str) -> None:
     read(GOOD + END)
     with pytest.raises(Refused):
         read(f"{GOOD}claim('a/b')\n{statement}\n")
+
+
+@pytest.mark.skipif(sys.version_info < (3, 12), reason="Python rejects such a text")
+def test_a_formatted_string_on_two_lines_is_refused() -> None:
+    body = "def f(n):\n    suppose(f'few {n # }', n <= 9)\n    }', n <= 6)\n    return at_most(n, 6)\n"
+    with pytest.raises(Refused, match="next line"):
+        read(body + END)
+
+
+def test_options_of_python_change_no_verdict() -> None:
+    body = "def g(n):\n    return 1(n)\ndef f(n):\n    return at_most(n, 6)\n"
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        assert judge(body + END, [EXHAUSTED]).word is Word.CERTIFIED
 
 
 def test_every_path_has_the_lines_that_are_named() -> None:
