@@ -14,12 +14,13 @@ from typing import Any
 
 import msgspec
 
-from clusterproof.checker import Claim, Kind, Verdict
+from clusterproof.checker import Claim, Kind, Verdict, kernel
 from clusterproof.checker.claims.claim import find_claim
 from clusterproof.checker.report.recorded import Replayed, record_of, replay_verdict
 from clusterproof.checker.report.sentences import plural
 from clusterproof.checker.report.stored_evidence import (
     Kept,
+    ReplayedClaim,
     lines_without_evidence,
     read_evidence,
     replay_evidence,
@@ -85,7 +86,8 @@ class Recorded:
         self.unfinished = None if folder is None or not self.searches else folder / UNFINISHED
         self.done: list[str] = []
         if self.unfinished is not None and self.unfinished.is_file():
-            with suppress(msgspec.MsgspecError):  # a damaged file: search all claims
+            # a damaged file: search all claims
+            with suppress(msgspec.MsgspecError, OSError, RecursionError):
                 found = msgspec.json.decode(read_file(self.unfinished, TEXT), type=Unfinished)
                 self.done = found.claims if found.seeds == list(seeds) else []
 
@@ -264,17 +266,22 @@ def print_replay(chosen: Sequence[str], ids: Sequence[str], folders: Mapping[str
     missing: list[str] = []
     for claim in chosen:
         own = kept[claim.partition("/")[0], folders[claim]]
-        found = list(replay_evidence(claim, own))
+        replayed = replay_evidence(claim, own)
+        found, own_line = replayed.records, claim
         missing += lines_without_evidence(claim, own)
         if asked := [name for name in ids if name.startswith(f"{claim}#")]:
             found = [each for each in found if each.claim in asked]
             searched += [name for name in asked if name not in {each.claim for each in found}]
         elif not found:
             searched.append(claim)
+        elif replayed.lines > 1:
+            own_line = f"{claim}, the statement"
+            print(_of_claim(claim, replayed))
         for each in found:
             words[each.word] += 1
             why = f": {_printable(each.why)}" if each.why else ""
-            print(f"{_printable(each.claim)}  {each.word}  {_printable(each.rule)}  {each.size} bytes{why}")
+            name = own_line if each.claim == claim else _printable(each.claim)
+            print(f"{name}  {each.word}  {_printable(each.rule)}  {each.size} bytes{why}")
     counts = ", ".join(f"{words[kind]} {kind}" for kind in Kind if words[kind])
     print(f"evidence for {plural('line', words.total())}{counts and ': '}{counts}")
     print(f"replayed in {time.process_time() - started:.2f} s of processor time, nothing was searched")
@@ -288,7 +295,16 @@ def print_replay(chosen: Sequence[str], ids: Sequence[str], folders: Mapping[str
     return 1 if words[Kind.INCONCLUSIVE] or missing else 0
 
 
+def _of_claim(claim: str, replayed: ReplayedClaim) -> str:
+    """Return a line about the kernel's verdict on a claim that has several lines."""
+    if replayed.word is not kernel.Word.OPEN:
+        return f"{claim}  {replayed.word}"
+    names = ", ".join(_printable(each) if each else "the statement" for each in replayed.undecided)
+    return f"{claim}  not decided: there is no accepted evidence for {names}"
+
+
 def _printable(text: str) -> str:
-    """Return a text from a file without control characters, which could change the terminal."""
+    """Return a text from a file; quote a text that could change the terminal, or that could be taken for another."""
     short = text if len(text) <= LONGEST else f"{text[:LONGEST]}..."
-    return short if short.isprintable() else ascii(short)
+    plain = short.isascii() and short.isprintable() and " ".join(short.split()) == short
+    return short if plain else ascii(short)

@@ -188,7 +188,7 @@ class Interval(kernel_ranges.Interval, Range):
 
     def ends(self, so_far: Instance, box: Sequence[Any] = ()) -> tuple[Any, Any]:
         """Return the smallest and the largest value, or None for an unbounded side; floats are read as decimals."""
-        low, high = super().ends(so_far, box)
+        low, high = (kernel_ranges.value_of(end, so_far, box) for end in (self.low, self.high))
         return _decimal(low), _decimal(high)
 
     def tried_ends(self, so_far: Instance) -> tuple[Any, Any]:
@@ -282,7 +282,7 @@ class Reals(Interval):
 
     def ends(self, so_far: Instance, box: Sequence[Any] = ()) -> tuple[Any, Any]:
         """Return the smallest and the largest value, or None for an unbounded side; floats are not changed."""
-        return kernel_ranges.Interval.ends(self, so_far, box)
+        return kernel_ranges.value_of(self.low, so_far, box), kernel_ranges.value_of(self.high, so_far, box)
 
     def holds(self, value: Any, so_far: Instance) -> bool:
         """Return whether the value is a finite number between the ends."""

@@ -66,7 +66,7 @@ def decided(claim: Claim[..., Any], evidence: Path | None = None) -> Iterator[De
     """
     kept = read_evidence(claim.paper, evidence)
     records = kept.of_claim(claim.id)
-    for record, replayed in zip(records, replay_evidence(claim.id, kept), strict=True):
+    for record, replayed in zip(records, replay_evidence(claim.id, kept).records, strict=True):
         if replayed.word is not Kind.INCONCLUSIVE:
             yield Decided(replayed.claim, claim, kept.texts[claim.id], record, replayed.word)
 

@@ -35,6 +35,7 @@ from clusterproof.checker.kernel.grammar import MODULES, REMEDIES, floating
 from clusterproof.checker.kernel.language import Compiler
 from clusterproof.checker.kernel.library import LIBRARY
 from clusterproof.checker.kernel.range_words import RANGES
+from clusterproof.checker.kernel.reading import LONGEST
 from clusterproof.checker.kernel.records import Record
 
 OWN = "clusterproof"
@@ -202,6 +203,8 @@ class Text:
         if type(value) is int:
             return integer(value)
         if type(value) is str:
+            if len(value) > LONGEST:
+                raise Refused(f"{name} is a text of more than {LONGEST} characters")
             return quoted(value)
         if type(value) in (bool, type(None)):
             return repr(value)

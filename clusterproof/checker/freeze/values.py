@@ -18,6 +18,8 @@ from clusterproof.common.calls import exposed
 
 CACHED = type(functools.cache(lambda: None))
 """Type of functions with a cache, which are not of the language: a cache takes an int for a fraction that equals it."""
+SHORT = 60
+"""Largest number of characters of a value in a message."""
 HEAP = 1 << 9
 """Flag that Python sets for all classes except built-in ones."""
 PLAIN = Number | str | bytes | None
@@ -67,7 +69,7 @@ def shown(value: Any) -> str:
     if type(value).__module__ not in ("builtins", "fractions", "numpy") or not isinstance(value, PLAIN):
         return f"a {type(value).__name__}"  # the printed form of a container may be long
     try:
-        text = repr(value)
+        text = repr(value[:SHORT] if isinstance(value, str | bytes) else value)
     except ValueError:  # an int of too many digits
         return f"a {type(value).__name__}"
-    return text if len(text) <= 60 else f"{text[:57]}..."
+    return text if len(text) <= SHORT else f"{text[: SHORT - 3]}..."

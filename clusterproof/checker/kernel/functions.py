@@ -10,10 +10,12 @@ from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
 from fractions import Fraction
+from functools import reduce
 from typing import Any
 
 from clusterproof.checker.kernel.evaluation import Refused, spend
 from clusterproof.checker.kernel.interpolation import KINDS, Class, FunctionClass, OperatorClass, SetClass
+from clusterproof.checker.kernel.numbers import add, divide
 from clusterproof.checker.kernel.worlds import ANY, Distance, Oracle, Point, World
 
 OFFERS = {
@@ -77,10 +79,8 @@ class Problem:
         return self._world.oracles[self._places[0]]
 
     def _combined(self, values: Sequence[Any]) -> Any:
-        total = values[0]
-        for value in values[1:]:
-            total = total + value
-        return total / len(values) if self._mean else total
+        total = reduce(add, values)
+        return divide(total, len(values)) if self._mean else total
 
     def _constant(self, name: str) -> Any:
         spend(len(self._places))

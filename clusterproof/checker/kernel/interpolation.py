@@ -19,7 +19,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any
 
-from clusterproof.checker.kernel.evaluation import Refused
+from clusterproof.checker.kernel.evaluation import Refused, spend
 from clusterproof.checker.kernel.numbers import number
 from clusterproof.checker.kernel.quotients import Fact, Quotient
 
@@ -264,6 +264,7 @@ def slacks_of(definition: Class, triplets: list[Triplet], minimum: Any) -> dict[
     for i, first in enumerate(triplets):
         for c, slack in enumerate(definition.of_one(first, minimum)):
             slacks[f"{i}:{c}"] = slack
+        spend(16 * len(triplets))
         for j, second in enumerate(triplets):
             for c, slack in enumerate(definition.of_two(first, second) if i != j else ()):
                 slacks[f"{i},{j}:{c}"] = slack

@@ -15,6 +15,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from fractions import Fraction
+from functools import reduce
 from typing import Any
 
 from clusterproof.checker.kernel.evaluation import Refused, spend
@@ -25,7 +26,7 @@ from clusterproof.checker.kernel.interpolation import (
     Triplet,
     slacks_of,
 )
-from clusterproof.checker.kernel.numbers import cost_of_sum, read, words
+from clusterproof.checker.kernel.numbers import add, cost_of_sum, product, read, words
 from clusterproof.checker.kernel.positivity import is_positive_semidefinite
 from clusterproof.checker.kernel.worlds import Oracle, Point, World
 
@@ -160,7 +161,7 @@ class Listed(World):
         total = sum((g * w for (_, g, _), w in zip(known, self.weights, strict=True)), start=Point(self, {}))
         if isinstance(first, OperatorClass) and first.has_fixed_point:
             total = total - self.solution
-        value = sum(f * w for (_, _, f), w in zip(known, self.weights, strict=True))
+        value = reduce(add, (product(f, w) for (_, _, f), w in zip(known, self.weights, strict=True)))
         if self.mean(total).terms or value != self.minimum:
             raise Refused("the solution is none")
         apart = self.start - self.solution

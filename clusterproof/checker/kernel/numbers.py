@@ -17,8 +17,8 @@ from clusterproof.checker.kernel.records import Record
 
 LARGEST = 1 << 16
 """Largest number of bits of a power, product, sum or literal."""
-LONGEST_PLACE = 1024
-"""Largest number of bits of an index, an end of a range, or the start of a count."""
+LONGEST_GIVEN = 4096
+"""Largest number of bits of a number in evidence, an end of a range, a constant of a class, an index, or a count."""
 
 
 class Abstract:
@@ -70,12 +70,12 @@ def number(value: Any) -> int | Fraction:
 
 def read(code: Any) -> int | Fraction:
     """Read a number from evidence: an int, or a string such as ``"-3/4"``."""
-    if type(code) is int:
-        return code
     spend(1 + (len(code) // 16 if type(code) is str else 0))
-    if type(code) is str and re.fullmatch(r"-?[0-9]{1,4300}(/[0-9]{1,4300})?", code, re.ASCII):
-        return Fraction(code)
-    raise Refused(f"{code!r} is no number of evidence: it is an int, or a text such as '-3/4'")
+    is_text = type(code) is str and re.fullmatch(r"-?[0-9]{1,640}(/[0-9]{1,640})?", code, re.ASCII)
+    if type(code) is not int and not is_text:
+        raise Refused(f"{code!r} is no number of evidence: it is an int, or a text such as '-3/4'")
+    exact: int | Fraction = short(Fraction(code) if is_text else code, LONGEST_GIVEN)
+    return exact
 
 
 def write(value: Any) -> Any:
@@ -95,9 +95,7 @@ def whole(value: Any) -> int:
 
 def place(value: Any) -> int:
     """Require an int that is not too long for an index, an end of a range or the start of a count; return it."""
-    if (exact := whole(value)).bit_length() > LONGEST_PLACE:
-        raise Refused(f"an index, or an end of a range, has at most {LONGEST_PLACE} bits")
-    return exact
+    return short(whole(value), LONGEST_GIVEN)  # type: ignore[no-any-return]  # its argument
 
 
 def integral(value: Any) -> int:
@@ -129,10 +127,10 @@ def cost_of_sum(left: Any, right: Any) -> int:
     return (products >> 14) + (length >> 12)
 
 
-def short(value: Any) -> Any:
+def short(value: Any, most: int = LARGEST) -> Any:
     """Require a number that is not too long, so that each step takes little time and memory; return it."""
-    if words(value) << 6 > LARGEST:
-        raise Refused(f"a number has at most {LARGEST} bits")
+    if words(value) << 6 > most:
+        raise Refused(f"a number here has at most {most} bits")
     return value
 
 
@@ -248,12 +246,7 @@ def fraction(numerator: Any = 0, denominator: Any = None) -> Any:
     return quotient if isinstance(quotient, Abstract) else Fraction(quotient)
 
 
-COMPARISONS: dict[str, Callable[[Any, Any], Any]] = {
-    "<": operator.lt,
-    "<=": operator.le,
-    ">": operator.gt,
-    ">=": operator.ge,
-}
+COMPARISONS = {"<": operator.lt, "<=": operator.le, ">": operator.gt, ">=": operator.ge}
 
 
 def compare(sign: str, left: Any, right: Any) -> Any:

@@ -36,6 +36,8 @@ class Polynomial(Mapping[tuple[int, ...], Fraction]):
     __slots__ = ("denominator", "numerators", "width")
 
     def __init__(self, numerators: dict[int, int], denominator: int, width: int) -> None:
+        if denominator != 1:
+            spend(len(numerators) * (denominator.bit_length() >> 6) ** 2 >> 9)
         if denominator != 1 and (common := gcd(denominator, *numerators.values())) != 1:
             numerators = {powers: value // common for powers, value in numerators.items()}
             denominator //= common
@@ -171,6 +173,7 @@ def divided(p: Polynomial, q: Polynomial) -> Polynomial | None:
     coefficients (Gauss's lemma). If the quotient is a polynomial, its exponents are at most the exponents of p. If the
     highest bit of an exponent occurs, the quotient is therefore not a polynomial.
     """
+    spend(len(q) * _words(q) ** 2 >> 9)
     content = gcd(*q.numerators.values())
     lead, guard = max(q.numerators), _mask(BITS - 1, p.width)
     first, *others = sorted(((k, v // content) for k, v in q.numerators.items()), reverse=True)

@@ -18,7 +18,7 @@ from clusterproof.checker.kernel.evaluation import (
 from clusterproof.checker.kernel.functions import problem
 from clusterproof.checker.kernel.interpolation import Class, required
 from clusterproof.checker.kernel.listed import Listed
-from clusterproof.checker.kernel.numbers import compare, number, read, whole, write
+from clusterproof.checker.kernel.numbers import LONGEST_GIVEN, compare, number, read, short, whole, write
 from clusterproof.checker.kernel.positivity import Ends, sign_of
 from clusterproof.checker.kernel.quotients import Fact, Quotient
 from clusterproof.checker.kernel.traces import Trace
@@ -133,7 +133,8 @@ class Interval(Plain):
 
     def ends(self, so_far: Instance, box: Sequence[Ends] = ()) -> Ends:
         """Return the smallest and the largest value, or None for an unbounded side."""
-        return value_of(self.low, so_far, box), value_of(self.high, so_far, box)
+        low, high = (value_of(end, so_far, box) for end in (self.low, self.high))
+        return short(low, LONGEST_GIVEN), short(high, LONGEST_GIVEN)
 
     def decode(self, code: Any) -> Any:
         """Read an int or a fraction."""
@@ -270,7 +271,7 @@ class OfClass(Range):
         """Check a constant of a class: it must be an exact number, a symbol, a boolean, or None."""
         if value is None or (name in ("convex", "monotone") and type(value) is bool):
             return value
-        return value if type(value) is Quotient else Fraction(number(value))
+        return value if type(value) is Quotient else Fraction(short(number(value), LONGEST_GIVEN))
 
     def describe(self, so_far: Instance) -> str:
         """Describe the range by its classes."""

@@ -24,6 +24,8 @@ LONGEST = 100_000
 """Largest number of characters in a text."""
 ID = re.compile(r"[a-z0-9][a-z0-9._-]*/[a-z0-9][a-z0-9._-]*")
 """Pattern of a claim's name, paper/name. It has no #, which separates the names of a claim and a line."""
+LONGEST_NAME = 100
+"""Largest number of characters in the name of a statement or of a line."""
 MOST_LINES = 60
 """Largest number of lines of a claim, because each of them may need a proof."""
 ROLES = ("statement", "lemma", "step")
@@ -219,6 +221,8 @@ class Text:
             raise self.compiler.refuse(
                 name, f"a statement has a name and lines of its own, and a role of {', '.join(ROLES)}"
             )
+        if len(max(own, *named, key=len)) > LONGEST_NAME:
+            raise self.compiler.refuse(name, f"a name has at most {LONGEST_NAME} characters")
         if not {*ill_posed} <= {*named}:
             raise self.compiler.refuse(name, "a line that is ill-posed is none of the statement")
         self.statements[own] = Statement(space, function, records, named, said, ill_posed)

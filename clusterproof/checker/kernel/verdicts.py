@@ -19,6 +19,8 @@ RULES = {
     each.__name__: each
     for each in (instance, exhausted, signs, squares, dual, empty, induction, potential, family)
 }
+OF_CLAIM = 8
+"""The evidence for a claim may take this many times as many steps as one piece of evidence."""
 POTENTIAL = "potential"
 """Name of the step that the invariants of all loops hold. It becomes a line only if it is violated."""
 Place = tuple[str, str]
@@ -72,7 +74,8 @@ def judge(text: str, records: Iterable[Any], *, fuel: int = FUEL) -> Judgement:
     records
         Pieces of evidence as JSON values, in the format that the module ``evidence`` describes.
     fuel
-        Largest number of steps for reading the text, and for judging each piece of evidence.
+        Largest number of steps for reading the text, and for judging each piece of evidence. All evidence together may
+        take ``OF_CLAIM`` times as many steps.
 
     Raises
     ------
@@ -87,15 +90,18 @@ def judge_claim(claim: Claim, records: Iterable[Any], *, fuel: int = FUEL) -> Ju
     lines = {
         (name, line): Word.OPEN for name, statement in claim.statements.items() for line in statement.lines
     }
-    why = []
+    why, left = [], OF_CLAIM * fuel
     for record in records:
-        try:
-            place, word = show(claim, record, fuel=fuel)
-        except Refused as refused:
-            why.append(str(refused))
-        else:
-            why.append("")
-            lines[place] = word
+        most = min(fuel, left)
+        with limited(most) as remaining:
+            try:
+                place, word = _shown(claim, record)
+            except Refused as refused:
+                why.append(str(refused))
+            else:
+                why.append("")
+                lines[place] = word
+        left -= most - remaining[0]
     return Judgement(_together(claim, lines), lines, tuple(why), claim.digest)
 
 
@@ -108,19 +114,23 @@ def show(claim: Claim, record: Any, *, fuel: int = FUEL) -> tuple[Place, Word]:
         If the evidence proves no verdict.
     """
     with limited(fuel):
-        try:
-            name, line, rule, data = _decoded(record)
-            statement = claim.statements.get(name)
-            if statement is None or line not in _names(claim, name, rule):
-                raise Refused(f"the claim has no line {line!r} of a statement {name!r}")
-            if not RULES[rule](statement, line, data):
-                raise Refused("the evidence does not show it")
-        except Outside as outside:
-            raise Refused(f"the instance does not meet the hypothesis: {outside}") from None
-        except Refused:
-            raise
-        except Exception as error:  # if the function has no value, nothing is proved
-            raise Refused(f"{type(error).__name__} {_message(error)}".rstrip()) from None
+        return _shown(claim, record)
+
+
+def _shown(claim: Claim, record: Any) -> tuple[Place, Word]:
+    try:
+        name, line, rule, data = _decoded(record)
+        statement = claim.statements.get(name)
+        if statement is None or line not in _names(claim, name, rule):
+            raise Refused(f"the claim has no line {line!r} of a statement {name!r}")
+        if not RULES[rule](statement, line, data):
+            raise Refused("the evidence does not show it")
+    except Outside as outside:
+        raise Refused(f"the instance does not meet the hypothesis: {outside}") from None
+    except Refused:
+        raise
+    except Exception as error:  # if the function has no value, nothing is proved
+        raise Refused(f"{type(error).__name__} {_message(error)}".rstrip()) from None
     if rule in ("instance", "potential"):
         return (name, line), Word.ILL_POSED if line in statement.ill_posed else Word.VIOLATED
     return (name, line), Word.VACUOUS if rule == "empty" or claim.says_nothing else Word.CERTIFIED

@@ -20,7 +20,7 @@ def code_of(verdict: Verdict) -> str | None:
     example = verdict.counterexample
     if example is None:
         return None
-    if isinstance(example.get("code"), str):
+    if verdict.claim not in REGISTRY and isinstance(example.get("code"), str):  # of falsify()
         return str(example["code"])
     written = literal(example)
     module = REGISTRY[verdict.claim].module if verdict.claim in REGISTRY else "__main__"

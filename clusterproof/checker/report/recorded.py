@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from contextlib import suppress
 from dataclasses import MISSING, dataclass, fields, replace
 from typing import Any
@@ -140,9 +140,22 @@ def verdict_of(record: Mapping[str, Any], kept: Kept) -> Verdict:
 
 def _line(record: Mapping[str, Any]) -> Line:
     line = msgspec.convert({name: value for name, value in record.items() if name != "again"}, Line)
-    if not f"{line.reason}{line.outside}{line.only_where or ''}".isprintable():
-        raise ValueError("a reason is one line that can be printed")
+    if not all(each.isprintable() for each in _texts(record)):
+        raise ValueError("every text of a line is one line that can be printed")
+    if line.counterexample is not None and line.verdict not in FALSE:
+        raise ValueError("only a false line has a counterexample")
     return line
+
+
+def _texts(value: Any) -> Iterator[str]:
+    """Yield all strings in a JSON value, including the keys of objects."""
+    if isinstance(value, str):
+        yield value
+    elif isinstance(value, Mapping):
+        yield from _texts([*value, *value.values()])
+    elif isinstance(value, list):
+        for each in value:
+            yield from _texts(each)
 
 
 def replay_verdict(record: Mapping[str, Any], kept: Kept, *, shipped: bool = False) -> Replayed:
@@ -176,11 +189,13 @@ def replay_verdict(record: Mapping[str, Any], kept: Kept, *, shipped: bool = Fal
     for line, written in zip(verdict.lines, record["lines"], strict=True):
         word = said.get(line.name, kernel.Word.OPEN)
         if word is not kernel.Word.OPEN:
-            if str(line.verdict) != str(word):
+            if str(line.verdict) != str(word) or (line.verdict in FALSE) is not (line.basis == "exact"):
                 return Replayed(
                     None,
-                    f"the kernel's verdict on {line.name or 'it'} is {word}, but {line.verdict} is stored",
+                    f"the kernel's verdict on {line.name or 'it'} is {word}, but {line.word} is stored",
                 )
+            if not shipped and line.role != kernel.POTENTIAL and (difference := _quick(verdict, line)):
+                return Replayed(None, difference)
             shown += 1
         elif (
             line.verdict in (Kind.CERTIFIED, Kind.VACUOUS)
@@ -272,3 +287,12 @@ def _is_again_quick(verdict: Verdict, line: Line) -> bool:
     with suppress(TooMuchWork), limited_lines(QUICK):
         return _instance(line) is not None and _difference(verdict, line) is None
     return False
+
+
+def _quick(verdict: Verdict, line: Line) -> str | None:
+    """Return the result of ``_difference`` if there is an instance whose evaluation is fast, otherwise None."""
+    if line.verdict not in FALSE and _instance(line) is None:
+        return None
+    with suppress(TooMuchWork), limited_lines(QUICK):
+        return _difference(verdict, line)
+    return None

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 from clusterproof.checker import kernel
 from clusterproof.checker.claims.kind import Kind
+from clusterproof.checker.kernel.reading import ID
 from clusterproof.checker.report.verdict import Verdict
 from clusterproof.common import InvalidArgument
 from clusterproof.common.atomic import check_writable, naming_folder, write_whole
@@ -65,7 +66,7 @@ class ReplayedRecord:
     Attributes
     ----------
     claim
-        ``paper/name``, or ``paper/name#line`` if the claim has several lines.
+        ``paper/name``, or ``paper/name#line`` if the line has a name.
     word
         The kernel's verdict, which is *inconclusive* if the kernel rejects the evidence.
     why
@@ -81,6 +82,28 @@ class ReplayedRecord:
     why: str
     rule: str
     size: int
+
+
+@dataclass(frozen=True)
+class ReplayedClaim:
+    """The kernel's verdicts on a claim and its lines, from stored evidence.
+
+    Attributes
+    ----------
+    records
+        The verdicts on the lines with evidence.
+    word
+        The verdict on the claim, or *open* if its text cannot be read.
+    lines
+        Number of lines of the text.
+    undecided
+        Printed names of the lines without accepted evidence.
+    """
+
+    records: list[ReplayedRecord]
+    word: kernel.Word = kernel.Word.OPEN
+    lines: int = 0
+    undecided: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -130,6 +153,10 @@ def read_evidence(paper: str, folder: Path | None = None) -> Kept:
         if (
             all(type(each) is str for each in (*texts.values(), *names, *lines))
             and "".join(names).isprintable()
+            and all(
+                ID.fullmatch(each) and each.partition("/")[0] == paper
+                for each in (*texts, *said, *(each["claim"] for each in evidence))
+            )
             and len(places) == len(evidence)
             and len(said) == len(verdicts)
         ):
@@ -138,8 +165,9 @@ def read_evidence(paper: str, folder: Path | None = None) -> Kept:
                 of_claim[each["claim"]].append({name: each[name] for name in each if name != "claim"})
             return Kept(dict(texts), of_claim, said)
         rule = (
-            f"must contain texts of claims, at most one piece of evidence for a line, with printable texts for "
-            f"{', '.join(NAMES)}, and at most one verdict for a claim, with texts of each line for {', '.join(SAID)}"
+            f"must contain texts of claims with names such as {paper}/lemma-1, at most one piece of evidence for a "
+            f"line, with printable texts for {', '.join(NAMES)}, and at most one verdict for a claim, with texts of "
+            f"each line for {', '.join(SAID)}"
         )
     except FileNotFoundError:
         return Kept({}, {}, {})
@@ -219,7 +247,7 @@ def write_evidence(verdicts: Iterable[Verdict], records: Iterable[dict[str, Any]
         write_whole("evidence", folder / f"{paper}.json", f"{{{text}}}\n".encode())
 
 
-def replay_evidence(claim: str, kept: Kept) -> Iterator[ReplayedRecord]:
+def replay_evidence(claim: str, kept: Kept) -> ReplayedClaim:
     """Judge the stored evidence for a claim by its stored text, without importing the claim and without a search.
 
     The function ignores stored verdicts.
@@ -231,24 +259,28 @@ def replay_evidence(claim: str, kept: Kept) -> Iterator[ReplayedRecord]:
     kept
         The contents of the paper's evidence file.
     """
-    records, why, text = kept.of_claim(claim), "", kept.texts.get(claim)
+    records, text = kept.of_claim(claim), kept.texts.get(claim)
     try:
-        read = None if text is None else kernel.read(text)
+        if text is None:
+            raise kernel.Refused("the claim has no text")
+        read = kernel.read(text)
+        if read.name != claim:
+            raise kernel.Refused(f"the text belongs to {read.name}")
     except kernel.Refused as refused:
-        read, why = None, f"its text cannot be read: {refused}"
-    for record in records:
-        line = kernel.printed(record["statement"], record["line"])
-        word, reason = Kind.INCONCLUSIVE, why or "the claim has no text"
-        if read is not None and read.name != claim:
-            reason = f"the text belongs to {read.name}"
-        elif read is not None:
-            try:
-                word, reason = Kind(kernel.show(read, record)[1]), ""
-            except kernel.Refused as refused:
-                reason = str(refused)
-        yield ReplayedRecord(
-            f"{claim}#{line}" if line else claim, word, reason, record["rule"], size_of(record)
-        )
+        return ReplayedClaim([_replayed(claim, each, Kind.INCONCLUSIVE, str(refused)) for each in records])
+    said = kernel.judge_claim(read, records)
+    found = []
+    for each, why in zip(records, said.why, strict=True):
+        word = said.lines[each["statement"], each["line"]] if not why else Kind.INCONCLUSIVE
+        found.append(_replayed(claim, each, Kind(word), why))
+    undecided = [kernel.printed(*place) for place, word in said.lines.items() if word is kernel.Word.OPEN]
+    return ReplayedClaim(found, said.word, len(said.lines), tuple(undecided))
+
+
+def _replayed(claim: str, record: dict[str, Any], word: Kind, why: str) -> ReplayedRecord:
+    line = kernel.printed(record["statement"], record["line"])
+    name = f"{claim}#{line}" if line else claim
+    return ReplayedRecord(name, word, why, record["rule"], size_of(record))
 
 
 def lines_without_evidence(claim: str, kept: Kept) -> list[str]:

@@ -300,6 +300,26 @@ def with_two_lines_as_its_version(record: dict[str, Any], kept: Kept) -> None:
     record["version"] = "0.2.0\nmine/other  certified"
 
 
+def with_a_term_that_changes_the_terminal(record: dict[str, Any], kept: Kept) -> None:
+    record["lines"][0]["tightness"]["\x1b[31mone"] = {"ratio": 1.0}
+
+
+def with_a_counterexample(record: dict[str, Any], kept: Kept) -> None:
+    record["lines"][0]["counterexample"] = {"step": "1/2"}
+
+
+def with_other_sides(record: dict[str, Any], kept: Kept) -> None:
+    record["lines"][0] |= {"measured": 1.0, "bound": 2.0}
+
+
+def with_another_counterexample(record: dict[str, Any], kept: Kept) -> None:
+    record["lines"][0]["counterexample"]["step"] = "0"
+
+
+def in_floats(record: dict[str, Any], kept: Kept) -> None:
+    record["lines"][0]["basis"] = "floats"
+
+
 def test_half_a_sign_is_no_text_of_evidence(tmp_path: Path) -> None:
     text = json.dumps({"texts": {"a/b": "\ud800"}, "evidence": [], "verdicts": []})
     (tmp_path / "a.json").write_text(text)
@@ -317,6 +337,10 @@ PIECE = {"claim": "a/b", "statement": "", "line": "", "rule": "signs"}
         ("evidence", [PIECE, {**PIECE, "rule": "squares"}], False),  # two for one line: each would be judged
         *(("evidence", [{**PIECE, name: "a/b\nc/d  certified"}], False) for name in PIECE),
         ("texts", {"a/b\nc/d  certified": ""}, False),
+        ("texts", {"a/b": ""}, True),
+        ("texts", {"a/b  certified": ""}, False),
+        ("texts", {"c/b": ""}, False),  # it belongs to the file c.json
+        ("evidence", [{**PIECE, "claim": "c/b"}], False),
         ("verdicts", [{"claim": "a/b", "lines": []}], True),
         ("verdicts", [{"claim": "a/b", "lines": []}, {"claim": "a/b", "lines": []}], False),
         ("verdicts", [{"claim": "a/b\nc/d  certified", "lines": []}], False),
@@ -339,8 +363,16 @@ def test_a_forged_record_is_not_believed(folder: Path) -> None:
             with_a_ratio_that_is_a_text,
             with_a_ratio_without_a_number,
             with_two_lines_as_its_version,
+            with_a_term_that_changes_the_terminal,
+            with_a_counterexample,
         ),
-        "violated": (without_evidence, called_ill_posed),
+        "violated": (
+            without_evidence,
+            called_ill_posed,
+            with_other_sides,
+            with_another_counterexample,
+            in_floats,
+        ),
         "searched": (called_ill_posed,),
         "tried": (called_certified, called_violated, larger, at_another_instance),
     }

@@ -90,19 +90,19 @@ CASES = {
         "def f(n):\n    x = 3\n    for i in range(40):\n        x = x * x\n    return at_most(n, x)",
         '{"n": choice(1)}',
         {"rule": "exhausted"},
-        "a number has at most 65536 bits",
+        "a number here has at most 65536 bits",
     ),
     "a range with a long end": (
         f"X = 0x{LONG[:16_000]}\ndef f(n):\n    for i in range(0, X, X >> 2):\n        pass\n    return at_most(n, 1)",
         '{"n": choice(1)}',
         {"rule": "exhausted"},
-        "an end of a range, has at most 1024 bits",
+        "a number here has at most 4096 bits",
     ),
     "a count from a long start": (
         f"X = 0x{LONG[:16_000]}\ndef f(n):\n    return at_most(n, len(list(enumerate(range(9), X))))",
         '{"n": choice(1)}',
         {"rule": "exhausted"},
-        "an end of a range, has at most 1024 bits",
+        "a number here has at most 4096 bits",
     ),
     "generators within generators": (
         "def f(n):\n    g = (x for x in (1, 2))\n    for i in range(20000):\n        g = (x for x in g)\n"
@@ -119,7 +119,7 @@ CASES = {
     ),
     "fractions that are read from long strings": (
         "def f(n):\n    found = 0\n    for i in range(20000):\n"
-        f"        found += Fraction('{'7' * 4000}/{'3' * 4000}') > 0\n    return at_most(n, found)",
+        f"        found += Fraction('{'7' * 600}/{'3' * 600}') > 0\n    return at_most(n, found)",
         '{"n": choice(1)}',
         {"rule": "exhausted"},
         "more steps than it may",
@@ -129,6 +129,41 @@ CASES = {
         f'{{"s": sequences(choice({", ".join(map(str, range(3000)))}), 1000)}}',
         {"rule": "instance", "instance": {"s": [2999] * 1000}},
         "more steps than it may",
+    ),
+    "values of functions whose sum is long": (
+        "def f(f):\n    return at_most(f(f.start) - f.minimum, start=1)",
+        '{"f": member((60, "function", {"smoothness": 1}))}',
+        {
+            "rule": "instance",
+            "instance": {
+                "f": {
+                    "start": [],
+                    "solution": [],
+                    "minimum": 0,
+                    "further": [],
+                    "triplets": [[[[], [], f"1/{3**1200 + k}"]] for k in range(60)],
+                }
+            },
+        },
+        "a number here has at most 65536 bits",
+    ),
+    "long ends of ranges": (
+        f"L = Fraction(0x{LONG[:8000]}1, 0x{LONG[:8000]}2)\ndef f(n, k):\n    return at_most(n, 9)",
+        '{"n": integers(0, 9), "k": integers(L, L)}',
+        {"rule": "exhausted"},
+        "a number here has at most 4096 bits",
+    ),
+    "a long constant of a class": (
+        f"L = 0x{LONG[:8000]}\ndef f(f):\n    return at_most(f(f.start) - f.minimum, start=1)",
+        '{"f": member((1, "function", {"smoothness": L}))}',
+        {"rule": "dual", "settings": []},
+        "a number here has at most 4096 bits",
+    ),
+    "a long number in evidence": (
+        "def f(n):\n    return at_most(n, 1)",
+        '{"n": integers(0, None)}',
+        {"rule": "instance", "instance": {"n": 1 << 4200}},
+        "a number here has at most 4096 bits",
     ),
     "long numbers that are negated": (
         f"X = 0x{LONG[:16_000]}\ndef f(n):\n    d = [-X for i in range(5000)]\n    return at_most(n, len(d))",
@@ -182,11 +217,20 @@ TERMS = {
         150_000,
     ),
     "settings of long numbers": (
-        "L = 3 ** 8000\n\n\ndef f(g, n, q, r):\n    suppose('n < 0', n < 0)\n    return at_most(g(g.start), 1)",
-        '{"n": integers(0, 100), "q": integers(L, L), "r": integers(L, L),'
+        "L = 3 ** 1200\n\n\ndef f(g, n, q, r):\n    suppose('n < 0', n < 0)\n    return at_most(g(g.start), 1)",
+        '{"n": integers(0, 500), "q": integers(L, L), "r": integers(L, L),'
         ' "g": member((1, "function", {"smoothness": 1}))}',
         {"rule": "dual", "settings": []},
         20_000,
+    ),
+    "long coefficients of hypotheses": (
+        "A = Fraction(3 ** 20600, 5 ** 14000)\n\n\ndef f(f, x):\n    h = (x * x * A) ** 2 >= 0\n"
+        "    for i in range(200):\n        suppose('h', h)\n"
+        "    for i in range(20):\n        suppose('h', h)\n        1 / (1 + x)\n"
+        "    return at_most(f(f.start) - f.minimum, start=1)",
+        '{"x": rationals(0, 1), "f": member((1, "function", {"smoothness": 1}))}',
+        {"rule": "family", "witness": {}, "proofs": []},
+        1_000_000,
     ),
     "goals of many functions": (
         "def f(g, x):\n    for each in range(200):\n        known(lambda: (), lambda state: ())\n"
@@ -248,3 +292,25 @@ def test_weights_take_steps_for_their_length() -> None:
 def test_a_literal_of_many_digits_is_refused() -> None:
     with pytest.raises(kernel.Refused, match="a number has at most 65536 bits"):
         kernel.read(f"X = 0x{LONG[:20_000]}\n\n\nclaim('p/one')\n")
+
+
+def test_the_evidence_for_all_lines_together_has_a_limit() -> None:
+    lines = [f"l{k}" for k in range(20)]
+    text = f"""def f(n):
+    for k in range(3000):
+        at_most(0, 0)
+    return {{{", ".join(f'"{line}": at_most(0, 0)' for line in lines)}}}
+
+
+claim('p/one')
+statement('', f, {{"n": choice(1)}}, {{}}, lines=({", ".join(f"'{line}'" for line in lines)}), role='statement')
+"""
+    records = [{"statement": "", "line": line, "rule": "exhausted"} for line in lines]
+    claim = kernel.read(text)
+    fuel = 1000
+    while kernel.judge_claim(claim, records[:1], fuel=fuel).why != ("",):
+        fuel *= 2
+    found = kernel.judge_claim(claim, records, fuel=fuel)  # one line takes more than half of it
+    assert 8 <= found.why.count("") <= 16
+    assert set(found.why[found.why.count("") :]) == {"it takes more steps than it may"}
+    assert found.word is kernel.Word.OPEN

@@ -209,6 +209,8 @@ MISLEADING: dict[str, tuple[str, Any]] = {
         "    return equal((sum(left), 0))\n",
         sum(range(4, 9)),
     ),
+    "the largest of no arguments": ("    return at_most(n, max(default=n))\n", NO_VALUE),
+    "the least of an empty list's entries": ("    return at_most(n, min(*[], default=n))\n", NO_VALUE),
     "nothing summed from a text": ("    return equal((len(sum((), 'ab')), 0))\n", NO_VALUE),
 }
 ANNOTATIONS = {

@@ -133,6 +133,68 @@ def test_the_evidence_of_a_users_file_gives_the_words_that_were_found(
     assert lines(0, "--replay", "mine/tried")[-1] == "without evidence, only searched: mine/tried"
 
 
+TEXT = """def small(n):
+    return at_most(n, 9)
+
+
+def key(n):
+    return at_most(n, BOUND)
+
+
+claim("a/b")
+statement("", small, {"n": integers(0, 5)}, {}, lines=("",), role="statement")
+statement("key", key, {"n": integers(0, 5)}, {}, lines=("",), role="lemma")
+"""
+
+
+@pytest.mark.parametrize(
+    ("bound", "proved", "expected"),
+    [(9, True, "a/b  certified"), (9, False, "a/b  not decided"), (0, True, "a/b  violated")],
+)
+def test_a_claim_with_several_lines_has_a_verdict_of_its_own(
+    tmp_path: Path, lines: Callable[..., list[str]], bound: int, proved: bool, expected: str
+) -> None:
+    rule = {"rule": "exhausted"} if bound == 9 else {"rule": "instance", "instance": {"n": 5}}
+    evidence = [{"claim": "a/b", "statement": "", "line": "", "rule": "exhausted"}]
+    evidence += [{"claim": "a/b", "statement": "key", "line": "", **rule}] if proved else []
+    stored = {"texts": {"a/b": TEXT.replace("BOUND", str(bound))}, "evidence": evidence, "verdicts": []}
+    (tmp_path / "a.json").write_text(json.dumps(stored))
+    printed = lines(0, "--replay", "--evidence", str(tmp_path))
+    assert printed[0].startswith(expected)
+    assert ("key" in printed[0]) is not proved
+    assert "a/b" not in said(printed)  # no row of a line looks like a verdict on the claim
+
+
+def test_names_that_look_like_others_are_quoted(tmp_path: Path, lines: Callable[..., list[str]]) -> None:
+    names = ("a", "\u0430", "a ", "a  certified  exhausted  9 bytes: a/b#c")
+    quoted = ", ".join(map(ascii, names))
+    text = f"""def f(n):
+    return dict((name, at_most(n, 9)) for name in ({quoted}))
+
+
+claim("a/b")
+statement("", f, {{"n": integers(0, 5)}}, {{}}, lines=({quoted}), role="statement")
+"""
+    evidence = [{"claim": "a/b", "statement": "", "line": name, "rule": "exhausted"} for name in names]
+    (tmp_path / "a.json").write_text(
+        json.dumps({"texts": {"a/b": text}, "evidence": evidence, "verdicts": []})
+    )
+    printed = lines(0, "--replay", "--evidence", str(tmp_path))
+    assert [line[:6] for line in printed[:5]] == ["a/b  c", "a/b#a ", "'a/b#\\", "'a/b#a", "'a/b#a"]
+
+
+@pytest.mark.parametrize("content", [b"{" * 100_000, b"[" * 100_000, b"\xff"])
+def test_a_damaged_file_of_an_unfinished_search_is_ignored(
+    registry: dict[str, Any], tmp_path: Path, monkeypatch: pytest.MonkeyPatch, content: bytes
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    Path("mine.py").write_text(QUICK)
+    Path("evidence").mkdir()
+    Path("evidence/unfinished-search.txt").write_bytes(b'{"seeds":[0],"claims":[],"x":' + content)
+    assert main(["check", "mine.py", "mine/certified", "--search", "--evidence", "evidence"]) == 0
+    assert not Path("evidence/unfinished-search.txt").exists()
+
+
 def test_a_statement_that_has_changed_is_searched_again(
     folder: Path, lines: Callable[..., list[str]]
 ) -> None:
