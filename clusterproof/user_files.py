@@ -2,7 +2,8 @@
 
 A file and the neighbours that it imports become modules below the name ``NAME_DIGEST``, with a digest of their paths
 and contents. So two files may each have a ``helper.py``, and an edited file is a new module. Import statements in these
-modules search the file's folder first, even in functions that are called later.
+modules search the file's folder first, even in functions that are called later. If the file imports relatively, its
+folder is a package, whose ``__init__.py`` is executed first, as by ``python -m PACKAGE.FILE``.
 """
 
 from __future__ import annotations
@@ -21,6 +22,7 @@ import operator
 import os
 import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextvars import ContextVar
 from fractions import Fraction
 from functools import cache
 from importlib.machinery import (
@@ -41,6 +43,15 @@ from clusterproof.files import TEXT, read_file
 
 _FILES: dict[str, Path] = {}
 """Path of each file as the user named it, by the module name of the file and its neighbours."""
+_EXECUTED: ContextVar[str | None] = ContextVar("name of the user's module that is executed now", default=None)
+
+
+class RefusedImport(ImportError):
+    """Raised if a user's file can be imported, but would mean something else than in Python."""
+
+    def __init__(self, rule: str, remedy: str) -> None:
+        super().__init__(f"{rule}: {remedy}")
+        self.rule, self.remedy = rule, remedy
 
 
 def load_file(path: str | os.PathLike[str], *, again: bool = False) -> ModuleType:
@@ -57,6 +68,8 @@ def load_file(path: str | os.PathLike[str], *, again: bool = False) -> ModuleTyp
     ------
     OSError
         If the file cannot be read.
+    RefusedImport
+        If a file is loaded twice, once by an import statement and once in another way.
     Exception
         Any error that the file raises; then none of its modules is kept.
     """
@@ -71,21 +84,35 @@ def load_file(path: str | os.PathLike[str], *, again: bool = False) -> ModuleTyp
         return sys.modules[name]
     _forget(root)
     _FILES[root] = Path(path)
-    folder = ModuleType(root)
-    folder.__path__ = [str(where.parent)]
-    spec = importlib.util.spec_from_file_location(name, where, loader=_Source(name, str(where)))
-    assert spec is not None
-    module = importlib.util.module_from_spec(spec)
-    sys.modules.update({root: folder, name: module})  # dataclasses resolve annotations in their module
+    before = dict(sys.modules)
+    package = _package_of(where, read_file(where, TEXT))
+    sys.modules[root] = ModuleType(root) if package is None else _module(root, package)
+    sys.modules[root].__path__ = [str(where.parent)]
     try:
         with opened_files.reading(name):
-            _Source(name, str(where)).exec_module(module)
+            if package is not None:
+                _Source(root, str(package)).exec_module(sys.modules[root])
+            module = sys.modules.get(name)
+            if module is None:  # otherwise the package has imported it
+                # dataclasses resolve annotations in their module
+                module = sys.modules[name] = _module(name, where)
+                _Source(name, str(where)).exec_module(module)
+        _require_one_copy(root, where, before)
     except (
         BaseException
     ):  # even Ctrl-C must leave no half-loaded module behind; the exception is raised again
+        for each in _beside(_elsewhere(before), where.parent):
+            parent, _, last = each.rpartition(".")
+            vars(sys.modules.get(parent, ModuleType(parent))).pop(last, None)
+            del sys.modules[each]
         _forget(root)
         raise
     return module
+
+
+def executed_now() -> str | None:
+    """Return the name of the user's module that ``load_file`` executes now, or None."""
+    return _EXECUTED.get()
 
 
 def load_named(name: str) -> ModuleType:
@@ -138,6 +165,8 @@ def sources_of(path: str | os.PathLike[str], folder: Path | None = None) -> dict
     finder = cache(_finder)
     found: dict[str, bytes] = {}
     waiting = [where]
+    if folder == where.parent and (package := _package_of(where, read_file(where, TEXT))) is not None:
+        waiting.append(package)
     while waiting:
         file = waiting.pop(0)
         name = file.relative_to(folder).as_posix()
@@ -178,22 +207,30 @@ def write_sources(folder: Path, sources: Mapping[str, str]) -> Path:
 
 def _imports(text: bytes, package: tuple[str, ...]) -> Iterator[list[str]]:
     """Yield the parts of each name that a file of a package imports, anywhere in the file."""
-    try:
-        tree = ast.parse(text)
-    except (
-        SyntaxError,
-        ValueError,
-        RecursionError,
-        MemoryError,
-    ):  # a syntax error is reported when the file is executed
-        return
-    for node in ast.walk(tree):
+    for node in _nodes(text):
         if isinstance(node, ast.Import):
             yield from (alias.name.split(".") for alias in node.names)
         elif isinstance(node, ast.ImportFrom):
             start = [*package][: len(package) + 1 - node.level] if node.level else []
             base = [*start, *(node.module or "").split(".")] if node.module else start
             yield from ([*base, alias.name] for alias in node.names)
+
+
+def _nodes(text: bytes) -> Iterator[ast.AST]:
+    """Return the nodes of a file's syntax tree; there are none if it has an error, which its execution reports."""
+    try:
+        return ast.walk(ast.parse(text))
+    except (SyntaxError, ValueError, RecursionError, MemoryError):
+        return iter(())
+
+
+def _package_of(file: Path, text: bytes) -> Path | None:
+    """Return the ``__init__.py`` of the package to which a file with relative imports belongs, or None."""
+    package = file.with_name("__init__.py")
+    if file == package or not package.is_file():
+        return None
+    is_relative = any(isinstance(node, ast.ImportFrom) and node.level for node in _nodes(text))
+    return package if is_relative else None
 
 
 def _files_of(parts: Sequence[str], folder: Path, finder: Callable[[Path], FileFinder]) -> Iterator[Path]:
@@ -238,17 +275,19 @@ class _Source(SourceFileLoader):
 
         Raises
         ------
-        ImportError
+        RefusedImport
             If it replaces a part of Python's own modules, which would then mean different things in different files.
         """
         root = module.__name__.partition(".")[0]
-        (folder,) = sys.modules[root].__path__
+        folder, *_ = sys.modules[root].__path__  # a package may append folders
         before = [(owner, dict(vars(owner))) for owner in FIXED]
         vars(module)["__builtins__"] = {**vars(builtins), "__import__": _import_of(root, folder)}
         replaced = []
+        outer = _EXECUTED.set(module.__name__)
         try:
             super().exec_module(module)
         finally:
+            _EXECUTED.reset(outer)
             for owner, members in before:
                 for name, member in members.items():
                     if vars(owner).get(name) is not member:
@@ -258,9 +297,16 @@ class _Source(SourceFileLoader):
                     delattr(owner, name)
                     replaced.append(f"{owner.__name__}.{name}")
         if replaced:
-            raise ImportError(
-                f"the file replaces {replaced[0]}, which is a part of Python: choose another name"
+            raise RefusedImport(
+                f"the file replaces {replaced[0]}, which is a part of Python", "choose another name"
             )
+
+
+def _module(name: str, file: Path) -> ModuleType:
+    """Return the module of a file, before it is executed."""
+    spec = importlib.util.spec_from_file_location(name, file, loader=_Source(name, str(file)))
+    assert spec is not None
+    return importlib.util.module_from_spec(spec)
 
 
 def _finder(folder: str | os.PathLike[str]) -> FileFinder:
@@ -315,3 +361,49 @@ def _forget(root: str) -> None:
     """Remove the modules below a name."""
     for name in [name for name in sys.modules if name.partition(".")[0] == root]:
         del sys.modules[name]
+
+
+def _require_one_copy(root: str, where: Path, before: Mapping[str, object]) -> None:
+    """Require that no file below a root was also loaded as another module since ``before``."""
+    own = {file.resolve(): name for name, file in _sources().items() if name.partition(".")[0] == root}
+    elsewhere = _elsewhere(before)
+    twice = [(file, name) for name, file in elsewhere.items() if file.resolve() in own]
+    if not twice:
+        return
+    file, name = twice[0]
+    words = "from . import NAME" if root in own.values() else "import NAME"
+    # Python moves a module to the end of sys.modules when it has executed it: the last one has imported the others
+    *_, last = file, *_beside(elsewhere, where.parent).values()
+    raise RefusedImport(
+        f"{file.name} is loaded twice, as {name} and as {own[file.resolve()]}",
+        f"write `{words}` for {last.name} and all files beside it, not importlib.import_module or a package's own name",
+    )
+
+
+def _elsewhere(before: Mapping[str, object]) -> dict[str, Path]:
+    """Return the source files of the modules that were loaded since ``before``, but not below a user's file."""
+    sources = _sources()
+    below = {id(sys.modules[name]) for name in sources if name.partition(".")[0] in _FILES}
+    new = {name: file for name, file in sources.items() if before.get(name) is not sys.modules[name]}
+    return {name: file for name, file in new.items() if id(sys.modules[name]) not in below}
+
+
+def _beside(sources: Mapping[str, Path], folder: Path) -> dict[str, Path]:
+    """Return those source files that lie in a folder, and not in installed libraries inside it."""
+    found = {}
+    for name, file in sources.items():
+        place = file.parent.resolve()
+        if place.is_relative_to(folder) and "site-packages" not in place.relative_to(folder).parts:
+            found[name] = file
+    return found
+
+
+def _sources() -> dict[str, Path]:
+    """Return the source files of all modules; load no module that is loaded when it is first used."""
+    found = {}
+    for name, module in [*sys.modules.items()]:
+        if issubclass(type(module), ModuleType):  # an object may say that it is one
+            file = object.__getattribute__(module, "__dict__").get("__file__")
+            if isinstance(file, str):
+                found[name] = Path(file)
+    return found

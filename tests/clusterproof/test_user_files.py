@@ -216,6 +216,106 @@ def test_packages_and_extension_names_beside_a_file_are_its_own() -> None:
     assert load_file("one/mine.py") is load_file("one/mine.py")
 
 
+LOADED_TWICE = {
+    "the working folder": (
+        "import helper, importlib\nimportlib.import_module('setup')",
+        "helper",
+        "import NAME",
+    ),
+    "the name of the folder": ("import helper\nfrom one import setup", "one.helper", "import NAME"),
+    "the name of the package": ("from . import helper\nimport one.setup", "one", "from . import NAME"),
+}
+
+
+@pytest.mark.parametrize("way", LOADED_TWICE)
+def test_a_file_that_loads_a_neighbour_twice_is_refused_each_time(
+    way: str, folders: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    text, copy, remedy = LOADED_TWICE[way]
+    monkeypatch.syspath_prepend(str(folders / "one" if copy == "helper" else folders))
+    own = "helper" if copy == "helper" else "one.helper"
+    Path("one/setup.py").write_text(f"import {own}\n{own}.NUMBER = 5\n")
+    if copy == "one":
+        Path("one/__init__.py").write_text("")
+    with patch.dict(sys.modules):
+        before = {*sys.modules, "one"}  # a folder without __init__.py is no file
+        for name in ("mine", "mine", "other"):
+            Path(f"one/{name}.py").write_text(f"{text}\nfound = helper.NUMBER\n")
+            with pytest.raises(
+                ImportError, match=rf"\.py is loaded twice, as {copy} and as {name}_"
+            ) as raised:
+                load_file(f"one/{name}.py")
+            assert f"write `{remedy}` for setup.py" in str(raised.value)
+            assert {*sys.modules} <= before
+        Path("one/setup.py").write_text("import helper\nhelper.NUMBER = 5\n")
+        Path("one/mine.py").write_text("import helper, setup\nfound = helper.NUMBER\n")
+        assert load_file("one/mine.py").found == 5
+
+
+def test_a_neighbour_behind_a_link_is_not_loaded_twice(
+    folders: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.syspath_prepend(str(folders / "one"))
+    Path("one/linked.py").symlink_to(folders / "two" / "helper.py")
+    Path("one/mine.py").write_text("import importlib, linked\nimportlib.import_module('linked')\n")
+    with pytest.raises(ImportError, match=r"linked\.py is loaded twice, as linked and as mine_"):
+        load_file("one/mine.py")
+    monkeypatch.delitem(sys.modules, "linked", raising=False)
+
+
+def test_a_module_that_was_loaded_before_or_has_two_names_or_belongs_to_another_file_is_not_loaded_twice() -> (
+    None
+):
+    import helper
+
+    Path("other.py").write_text("import helper\n")
+    Path("mine.py").write_text(
+        "import helper, sys\nfrom clusterproof.user_files import load_file\n"
+        "sys.modules['alias_of_helper'] = helper\nother = load_file('other.py')\n"
+    )
+    with patch.dict(sys.modules):
+        mine = load_file("mine.py")
+        assert sys.modules["alias_of_helper"] is mine.helper
+        assert len({id(each) for each in (mine.helper, mine.other.helper, helper)}) == 3
+
+
+class Pretended:
+    __slots__ = ()
+    __class__ = type(sys)
+
+
+def test_an_object_in_the_place_of_a_module_is_no_file(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "pretended", Pretended())
+    Path("mine.py").write_text("VALUE = 1\n")
+    assert load_file("mine.py").VALUE == 1
+
+
+PACKAGE = {
+    "__init__.py": "from . import conf\nconf.BOUND = 1\n",
+    "conf.py": "BOUND = 3\n",
+    "relative.py": "from .conf import BOUND\n",
+    "absolute.py": "from conf import BOUND\n",
+}
+
+
+def test_a_file_with_relative_imports_is_one_of_its_package() -> None:
+    for name, text in PACKAGE.items():
+        Path("one", name).write_text(text)
+    assert load_file("one/relative.py").BOUND == 1
+    assert load_file("one/absolute.py").BOUND == 3
+    assert [*sources_of("one/relative.py")] == ["relative.py", "__init__.py", "conf.py"]
+    assert [*sources_of("one/absolute.py")] == ["absolute.py", "conf.py"]
+    Path("one/__init__.py").write_text("from . import conf, relative\nconf.BOUND = 2\n")
+    loaded = load_file("one/relative.py")
+    assert loaded.BOUND == 3  # as Python's package, which imports the file before it sets the bound
+    assert sys.modules[loaded.__package__].relative is loaded
+    Path("one/__init__.py").write_text("from . import conf\nconf.BOUND = missing\n")
+    before = {*sys.modules}
+    with pytest.raises(NameError, match="missing"):
+        load_file("one/relative.py")
+    assert {*sys.modules} == before
+
+
 @pytest.mark.parametrize("name", ["../x.py", "/x.py", "a/../../x.py", "C:x.py", "a\\b.py"])
 def test_sources_are_written_below_their_folder_only(name: str, folders: Path) -> None:
     with pytest.raises(ValueError, match="no relative path"):

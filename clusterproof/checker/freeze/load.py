@@ -11,7 +11,7 @@ from clusterproof.checker.freeze.claims import write_at_loading
 from clusterproof.common import InvalidArgument
 from clusterproof.common.validation import error_text
 from clusterproof.library import is_of_library
-from clusterproof.user_files import load_file, load_named
+from clusterproof.user_files import RefusedImport, load_file, load_named
 
 
 def load_claims(source: str | Path) -> list[str]:
@@ -86,6 +86,9 @@ def load_module(source: str | Path, argument: str = "module") -> str:
             raise InvalidArgument(
                 error.argument, error.value, error.rule, error.remedy, error.others, place
             ) from error
+        if isinstance(error, RefusedImport):  # Python itself does not refuse it
+            rule = f"must be a file or module that can be imported ({error.rule})"
+            raise InvalidArgument(argument, text, rule, error.remedy) from error
         where = "" if line is None else f", line {line}"
         raise InvalidArgument(
             argument,

@@ -22,6 +22,7 @@ from typing import Any
 
 from clusterproof.checker.claims.claim import Claim
 from clusterproof.opened_files import has_read
+from clusterproof.user_files import file_of
 
 LIBRARIES = tuple({sysconfig.get_path(name) for name in ("stdlib", "platstdlib", "purelib", "platlib")})
 """Folders of installed libraries."""
@@ -85,7 +86,9 @@ def key_of(claim: Claim[..., Any]) -> str | None:
         seen.add(name)
         top = name.partition(".")[0]
         if top not in libraries:
-            libraries[top] = top != OWN and _is_installed(_file_of(top, sys.modules.get(top)))
+            libraries[top] = (
+                top != OWN and file_of(top) is None and _is_installed(_file_of(top, sys.modules.get(top)))
+            )
         if libraries[top]:  # libraries need not be loaded
             versions.add(_version(top))
             continue
@@ -167,7 +170,10 @@ def _parsed(path: str, _changed: int) -> _File | None:
 
 def _plain(module: str) -> str:
     """Return the name of a module, without the folder if it was loaded from a user's file."""
-    return module if module.startswith("clusterproof.") else module.rpartition(".")[2]
+    if module.startswith("clusterproof."):
+        return module
+    own = module.rpartition(".")[2]
+    return own if file_of(own) is None else "__init__"
 
 
 def _file_of(name: str, module: ModuleType | None) -> Path | None:

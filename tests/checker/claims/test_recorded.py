@@ -8,6 +8,7 @@ from dataclasses import replace
 from importlib import metadata
 from pathlib import Path
 from typing import Any
+from unittest.mock import patch
 
 import pytest
 
@@ -155,6 +156,21 @@ def test_a_record_rests_on_a_package_of_ones_own(folder: Path, monkeypatch: pyte
     assert replay_verdict(record, evidence).verdict is not None
     (elsewhere / "package_of_mine.py").write_text("def doubled(x):\n    return x + 2 * x\n")
     assert replay_verdict(record, evidence).stale
+
+
+def test_a_record_rests_on_the_package_of_its_file_wherever_this_lies(folder: Path) -> None:
+    text = (folder / "claims.py").read_text()
+    keys = []
+    for place, start in (("one", "X = 1\n"), ("two", "X = 1\n"), ("three", "X = 2\n")):
+        (folder / place).mkdir()
+        (folder / place / "__init__.py").write_text(start)
+        (folder / place / "helper.py").write_text(HELPER)
+        (folder / place / "claims.py").write_text(text.replace("import helper\n", "from . import helper\n"))
+        with patch.dict(checker.REGISTRY):
+            load_claims(folder / place / "claims.py")
+            keys.append(key_of(checker.find_claim("recorded/tried")))
+    assert keys[0] == keys[1] != keys[2]
+    assert None not in keys
 
 
 def test_no_library_is_loaded_to_know_its_version(folder: Path) -> None:
