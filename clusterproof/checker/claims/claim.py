@@ -9,7 +9,9 @@ import itertools
 import os
 import re
 import shlex
+import sys
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from types import FrameType
 from typing import Any, Generic, ParamSpec, TypeAlias, TypeVar, get_type_hints
 
 from clusterproof.checker.claims.judge import Conclusion
@@ -20,7 +22,7 @@ from clusterproof.common import InvalidArgument
 from clusterproof.common.discovery import Registry, modules_below
 from clusterproof.common.validation import check_instance, check_text, visible
 from clusterproof.library import is_of_library, is_paper_of_library, library
-from clusterproof.user_files import file_of
+from clusterproof.user_files import executed_now, file_of
 
 Lines: TypeAlias = Conclusion | Mapping[str, Conclusion]
 """The return value of a claim's function: one comparison, or a dictionary that maps names of lines to comparisons."""
@@ -88,7 +90,7 @@ class Claim(Generic[P, R]):
         self.headline: bool | str = facts.pop("headline", False)
         self.rank: int = facts.pop("rank", 0)
         self.places: tuple[str, ...] = tuple(filter(None, facts.pop("places", "").split("; ")))
-        self.module = str(function.__module__)  # a file may change its __name__
+        self.module = _module_of(function, sys._getframe(2))
         self.__doc__ = function.__doc__
         title, _, text = visible(inspect.cleandoc(function.__doc__ or "")).partition("\n")
         self.title, self.text = title.strip(), text.strip()
@@ -132,10 +134,29 @@ class Claim(Generic[P, R]):
             )
 
         def add(function: F) -> F:
+            module = _module_of(function, sys._getframe(1))
+            if module == executed_now() != self.module:
+                rule = f"must be a line of a claim of this file, and another file states {self.id}"
+                remedy = (
+                    f"add the line in the file that states the claim, {file_of(self.module) or self.module}"
+                )
+                raise InvalidArgument("name", name, rule, remedy)
             self.statements.append(_statement(name, function, **how))
             return function
 
         return add
+
+
+def _module_of(function: Callable[..., Any], frame: FrameType) -> str:
+    """Return the name of the module that states a claim or a line.
+
+    While a user's file is executed, this is the file's module if the function or the frame that decorates it belongs to
+    the file or its neighbours: the file may state a claim about an imported function. Otherwise it is the function's.
+    """
+    own, now = str(function.__module__), executed_now()  # a file may change its __name__
+    modules = (own, str(frame.f_globals.get("__name__")))
+    is_now = now is not None and now.partition(".")[0] in {each.partition(".")[0] for each in modules}
+    return now if now is not None and is_now else own
 
 
 class _Claims(Registry[Claim[..., Any]]):

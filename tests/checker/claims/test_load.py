@@ -81,6 +81,132 @@ def test_a_module_is_loaded_by_its_name(registry: dict[str, Any], folder: Path) 
     assert load_claims("paper_of_mine.two") == ["two/lemma"]
 
 
+HELPER = """
+from clusterproof.theorem import Z, at_most, claim
+
+
+def lemma(n: int = Z[0:9]):
+    return at_most(n, 3)
+
+
+def decorator(function):
+    def wrapper(n: int = Z[0:9]):
+        return function(n)
+
+    return wrapper
+
+
+def state(name):
+    @claim(name)
+    def stated(n: int = Z[0:9]):
+        return at_most(n, 3)
+
+    return stated
+
+
+@claim("helper/own")
+def own(n: int = Z[0:3]):
+    return at_most(n, 3)
+"""
+USING = """
+from helper_of_claims import decorator, lemma, own, state
+from clusterproof.theorem import Z, at_most, claim
+import beside.claims_of_others
+
+claim("using/imported")(lemma)
+claim("using/others")(beside.claims_of_others.theirs.function)
+state("using/stated")
+beside.claims_of_others.state("using/applied", lemma)
+
+
+@claim("using/decorated")
+@decorator
+def decorated(n: int = Z[0:9]):
+    return at_most(n, 3)
+"""
+OTHERS = """
+from clusterproof.theorem import Z, at_most, claim
+
+
+@claim("others/theirs")
+def theirs(n: int = Z[0:9]):
+    return at_most(n, 3)
+
+
+@theirs.line("more")
+def more(n: int = Z[0:9]):
+    return at_most(n, 3)
+
+
+def state(name, function):
+    claim(name)(function)
+"""
+
+
+@pytest.fixture
+def others(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A package elsewhere that states claims, a helper that does so, too, and a file that uses both."""
+    (folder / "elsewhere" / "beside").mkdir(parents=True)
+    (folder / "elsewhere" / "beside" / "__init__.py").write_text("")
+    (folder / "elsewhere" / "beside" / "claims_of_others.py").write_text(OTHERS)
+    (folder / "helper_of_claims.py").write_text(HELPER)
+    (folder / "using.py").write_text(USING)
+    monkeypatch.syspath_prepend(folder / "elsewhere")
+
+
+@pytest.mark.usefixtures("others")
+def test_a_file_states_its_claims_about_the_functions_of_others(registry: dict[str, Any]) -> None:
+    """It does not state the claims of the modules that it imports."""
+    stated = load_claims("using.py")
+    assert stated == [f"using/{name}" for name in ("imported", "others", "stated", "applied", "decorated")]
+    assert [check(name).verdict for name in stated] == ["violated"] * 5
+    assert {check(name).file for name in stated} == {"using.py"}
+    assert check("helper/own").file == "helper_of_claims.py"
+    assert REGISTRY["others/theirs"].module == "beside.claims_of_others"
+    assert [line.name for line in check("others/theirs").lines] == ["", "more"]
+
+
+@pytest.mark.usefixtures("others")
+@pytest.mark.parametrize("method", ["line", "step"])
+@pytest.mark.parametrize(
+    ("claim", "file"),
+    [("own", "helper_of_claims.py"), ("beside.claims_of_others.theirs", "beside.claims_of_others")],
+)
+def test_a_file_adds_lines_to_its_own_claims_only(
+    registry: dict[str, Any], folder: Path, method: str, claim: str, file: str
+) -> None:
+    (folder / "using.py").write_text(
+        f"{USING}\n\n@{claim}.{method}('extra')\ndef extra(n: int = Z[0:9]):\n    return at_most(n, 3)\n"
+    )
+    with pytest.raises(
+        InvalidArgument, match=f"using.py, line 18: name is 'extra', .* states the claim, {file}"
+    ):
+        load_claims("using.py")
+    assert not registry
+    text = USING.replace('state("using/stated")', 'stated = state("using/stated")')
+    (folder / "using.py").write_text(
+        f"{text}\n\n@stated.{method}('extra')\ndef extra(n: int = Z[0:9]):\n    return at_most(n, 3)\n"
+    )
+    load_claims("using.py")
+    assert [line.name for line in check("using/stated").lines] == ["", "extra"]
+
+
+def test_a_file_that_means_something_else_in_python_is_refused_with_a_remedy(
+    folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.syspath_prepend(folder)
+    (folder / "own_constants.py").write_text("HALF = 1\n")
+    (folder / "own_setup.py").write_text("import own_constants\nown_constants.HALF = 2\n")
+    text = "import importlib, own_constants\nimportlib.import_module('own_setup')\n"
+    (folder / "my_paper.py").write_text(FILE.format(paper="mine") + text)
+    for _ in range(2):
+        with pytest.raises(InvalidArgument) as raised:
+            load_claims("my_paper.py")
+        assert "(own_constants.py is loaded twice, as own_constants and as my_paper_" in raised.value.rule
+        assert raised.value.remedy.startswith("write `import NAME` for own_setup.py")
+    assert "mine/lemma" not in REGISTRY
+
+
 WITHOUT_RANGE = """
 from clusterproof.theorem import at_most, claim
 
