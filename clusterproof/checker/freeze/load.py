@@ -26,7 +26,8 @@ def load_claims(source: str | Path) -> list[str]:
     -------
     list of str
         Ids of the claims that the file or module itself states, in order. The list omits claims of other modules that
-        the source imports, but ``check`` can check them.
+        the source imports, but ``check`` can check them. The texts of these claims, too, say what holds after the
+        loading, if the modules lie beside the file.
 
     Raises
     ------
@@ -35,17 +36,19 @@ def load_claims(source: str | Path) -> list[str]:
     """
     text = str(source)
     before = dict.copy(REGISTRY)
-    name = load_module(source, "file")
+    name = str(load_module(source, "file"))
     # claims of this module, or of a module below it, but not of modules that it imports
     own = [claim.id for claim in dict.values(REGISTRY) if f"{claim.module}.".startswith(f"{name}.")]
+    for claim in list(dict.values(REGISTRY)):
+        is_beside = claim.module.partition(".")[0] == name.partition(".")[0]
+        if claim.id in own or (is_beside and before.get(claim.id) is not claim):
+            write_at_loading(claim)
     if not own:
         imported = [claim for claim in dict.keys(REGISTRY) if claim not in before]
         remedy = (
             f"name the file that states {imported[0]}" if imported else "decorate a function with @claim(...)"
         )
         raise InvalidArgument("file", text, "must state a claim", remedy)
-    for each in own:
-        write_at_loading(REGISTRY[each])
     return own
 
 

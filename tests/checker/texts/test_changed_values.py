@@ -218,3 +218,32 @@ def second(n: int = Z[0:5]):
     assert check(first).verdict == "consistent"
     assert check(second).verdict != "certified"
     assert freeze(find_claim(second), compared=False).text == loaded is not None
+
+
+def test_the_text_of_an_imported_claim_says_what_held_after_loading(tmp_path: Path) -> None:
+    (tmp_path / "stated_beside.py").write_text(
+        """from clusterproof.theorem import Z, at_least, claim
+
+K = int("1")
+
+
+@claim("later/second")
+def second(n: int = Z[0:5]):
+    return at_least(K, 2)
+"""
+    )
+    (tmp_path / "later.py").write_text(
+        """import stated_beside
+from clusterproof.theorem import Z, at_most, claim
+
+
+@claim("later/first")
+def first(n: int = Z[0:5]):
+    setattr(stated_beside, "K", 2)
+    return at_most(float(n), 5)
+"""
+    )
+    (first,) = load_claims(tmp_path / "later.py")
+    assert check(first).verdict == "consistent"
+    assert check("later/second").verdict != "certified"
+    assert "K = 1 " in (freeze(find_claim("later/second"), compared=False).text or "")
