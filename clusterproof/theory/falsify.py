@@ -6,11 +6,12 @@ import inspect
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Annotated, Any, get_type_hints
+from typing import TYPE_CHECKING, Annotated, Any
 
 import numpy as np
 
 from clusterproof.algorithms import Algorithm
+from clusterproof.checker.claims.annotations import annotations_of, mark_of
 from clusterproof.checker.claims.claim import Claim, facts_of_lines
 from clusterproof.checker.claims.expectation import FEWEST, Expectation
 from clusterproof.checker.claims.judge import Entries
@@ -19,7 +20,7 @@ from clusterproof.checker.claims.places import called
 from clusterproof.checker.claims.ranges import Range, drawn, example_of, integers
 from clusterproof.checker.claims.rounding import TOLERANCE
 from clusterproof.checker.claims.sides import Sides, at_most, suppose, with_unit
-from clusterproof.checker.claims.space import Replicates, Stream, mark_of
+from clusterproof.checker.claims.space import Replicates, Stream
 from clusterproof.checker.claims.statement import Statement, name_of
 from clusterproof.checker.report.code import literal
 from clusterproof.checker.report.decide import decide
@@ -220,10 +221,10 @@ class _Runs:
                 "write lambda task: FedAvg(step_size=0.1)",
             )
             raise InvalidArgument("algorithm", self.algorithm, rule, remedy)
-        hints = get_type_hints(self.algorithm, include_extras=True)
+        hints = annotations_of(self.algorithm)
         ranges: dict[str, Range] = {}
         for name in list(inspect.signature(self.algorithm).parameters)[1:]:
-            mark = mark_of(hints.get(name))
+            mark = mark_of(f"algorithm.{name}", hints.get(name))
             if not isinstance(mark, Range) or name in ("task", "start", "rounds", "stream", "replicates"):
                 rule = "must be Annotated with a range, under another name than task, start and rounds"
                 remedy = "annotate it, such as Annotated[Fraction, rationals(0, 1, 4)]"

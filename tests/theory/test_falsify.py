@@ -152,6 +152,10 @@ def test_a_negative_bound_is_no_counterexample() -> None:
     assert verdict.verdict == "inconclusive"
 
 
+def of_two_ranges(task: QuadraticMixture, step: Annotated[Fraction, choice(1), rationals(0, 1, 4)]) -> FedAvg:
+    return FedAvg(step_size=float(step))
+
+
 @pytest.mark.parametrize(
     ("changed", "said"),
     [
@@ -162,6 +166,7 @@ def test_a_negative_bound_is_no_counterexample() -> None:
         ({"algorithm": "fedavg"}, "must be an algorithm or a function of the task"),
         ({"algorithm": lambda task: 3}, "must return an algorithm"),
         ({"algorithm": lambda task, momentum: 3}, "must be Annotated with a range"),
+        ({"algorithm": of_two_ranges}, "parameter is 'algorithm.step', but it must have one range"),
         (
             {"tasks": [ONE]},
             "must be a task, a function that draws a task from a generator, or a Hypothesis strategy",

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Callable
-from typing import Annotated, Any, get_type_hints
+from typing import Annotated, Any
 
+from clusterproof.checker.claims.annotations import annotations_of, mark_of
 from clusterproof.checker.claims.ranges import EndLike, Range, choice, integers, rationals
 from clusterproof.common import InvalidArgument
 from clusterproof.common.validation import brief
@@ -89,6 +90,12 @@ def annotate_ranges(function: Callable[..., Any]) -> None:
         raise InvalidArgument(parameters[0].name, "a range", rule, remedy)
     if not parameters:
         return
+    if hasattr(function, "__wrapped__"):
+        rule = "must not be the default of a parameter of a function that another decorator wraps"
+        remedy = (
+            "write the ranges in the annotations, or put the decorator of the claim directly above the def"
+        )
+        raise InvalidArgument(parameters[0].name, "a range", rule, remedy)
     defaults: tuple[Any, ...] = getattr(function, "__defaults__", None) or ()
     if len(defaults) != len(parameters):
         rule, remedy = (
@@ -96,8 +103,10 @@ def annotate_ranges(function: Callable[..., Any]) -> None:
             "put constants after a *",
         )
         raise InvalidArgument(getattr(function, "__name__", "the function"), defaults, rule, remedy)
-    hints = get_type_hints(function, include_extras=True)
+    hints = annotations_of(function)
+    moved = {each.name: Annotated[hints.get(each.name, Any), each.default] for each in parameters}
+    for name, hint in moved.items():
+        mark_of(name, hint)
     own: Any = function
-    for each in parameters:
-        function.__annotations__[each.name] = Annotated[hints.get(each.name, Any), each.default]
+    own.__annotations__.update(moved)
     own.__defaults__ = None

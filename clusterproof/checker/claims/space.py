@@ -5,33 +5,20 @@ from __future__ import annotations
 import inspect
 import json
 import re
-import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, fields, is_dataclass, replace
+from dataclasses import dataclass, fields, is_dataclass
 from fractions import Fraction
-from types import UnionType
-from typing import Annotated, Any, get_origin, get_type_hints
+from typing import Annotated, Any
 
 import numpy as np
 
+from clusterproof.checker.claims.annotations import Marker, annotations_of, mark_of, marks_in
 from clusterproof.checker.claims.array_ranges import Several
-from clusterproof.checker.claims.ranges import (
-    Drawn,
-    Interval,
-    Range,
-)
+from clusterproof.checker.claims.ranges import Interval, Range
 from clusterproof.checker.claims.values import FARTHEST, bits, draw_near, draw_value, simpler_values
 from clusterproof.checker.kernel.evaluation import Refused
 from clusterproof.checker.kernel.ranges import Instance, value_of
 from clusterproof.common import InvalidArgument
-
-
-@dataclass(frozen=True)
-class Marker:
-    """Marker for a parameter whose value the checker passes, such as the random generator."""
-
-    name: str
-
 
 STREAM, REPLICATES = Marker("stream"), Marker("replicates")
 Stream = Annotated[np.random.Generator, STREAM]
@@ -73,21 +60,30 @@ class Space:
         Raises
         ------
         InvalidArgument
-            If a parameter has no range, two quantities share a name, or there are more than ``MOST`` quantities.
+            If a parameter has no range or two ranges, a keyword-only parameter has one, a parameter cannot be passed by
+            its name, two quantities share a name, or there are more than ``MOST`` quantities.
         """
-        hints = get_type_hints(function, include_extras=True)
+        hints = annotations_of(function)
         ranges: dict[str, Range] = {}
         records: dict[str, tuple[type, tuple[str, ...]]] = {}
         passed: dict[Marker, str] = {}
         for parameter in inspect.signature(function).parameters.values():
             name, hint = parameter.name, hints.get(parameter.name)
-            mark = mark_of(hint)
             if parameter.kind is parameter.KEYWORD_ONLY:
+                if marks_in(hint):
+                    rule = "must have no range behind the *, because a keyword-only parameter is a constant"
+                    remedy = "put the parameter before the *, or leave out the range"
+                    raise InvalidArgument("parameter", name, rule, remedy)
                 continue
+            if parameter.kind is not parameter.POSITIONAL_OR_KEYWORD:
+                rule = "must be a parameter that is passed by its name"
+                remedy = "write each quantity as a parameter of its own, without *, ** and /"
+                raise InvalidArgument("parameter", str(parameter).partition(":")[0], rule, remedy)
+            mark = mark_of(name, hint)
             if isinstance(mark, Marker):
                 passed[mark] = name
                 continue
-            own = {name: mark} if isinstance(mark, Range) else _ranges_of(hint)
+            own = {name: mark} if isinstance(mark, Range) else _ranges_of(name, hint)
             if not own:
                 example = "int = Z[1:9]" if hint is int else "Fraction = Q[0:1]"
                 remedy = f"give it one as its default, such as {name}: {example}"
@@ -391,23 +387,16 @@ def _simpler(allowed: Range, instance: Instance, name: str) -> list[Any]:
     return simpler_values(allowed, instance[name], instance)
 
 
-def mark_of(hint: Any) -> Any:
-    """Return the range or marker of an annotation, or None if it has none."""
-    mark = next((m for m in getattr(hint, "__metadata__", ()) if isinstance(m, Range | Marker)), None)
-    if not isinstance(mark, Drawn) or hint.__origin__ is Any:
-        return mark
-    kind = hint.__origin__
-    return replace(mark, kind=kind if isinstance(kind, UnionType) else get_origin(kind) or kind)
-
-
-def _ranges_of(record: Any) -> dict[str, Range]:
+def _ranges_of(name: str, record: Any) -> dict[str, Range]:
     """Return the ranges of a record's fields, or an empty dictionary if the class is not such a record."""
     if not is_dataclass(record):
         return {}
-    # the annotations may contain comprehensions, which find names only among the globals
-    names = vars(sys.modules[record.__module__])
-    hints = get_type_hints(record, globalns=names, include_extras=True)
-    marks = {each.name: mark_of(hints[each.name]) for each in fields(record) if each.init}
+    hints = annotations_of(record)
+    marks = {
+        each.name: mark_of(f"{name}.{each.name}", hints[each.name], each.default)
+        for each in fields(record)
+        if each.init
+    }
     return marks if all(isinstance(mark, Range) for mark in marks.values()) else {}
 
 
