@@ -6,7 +6,7 @@ import inspect
 import math
 import sys
 from abc import abstractmethod
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
 from functools import lru_cache
@@ -23,7 +23,7 @@ from clusterproof.checker.kernel import ranges as kernel_ranges
 from clusterproof.checker.kernel.ranges import Instance
 from clusterproof.common import InvalidArgument
 from clusterproof.common.tasks import task_from
-from clusterproof.common.validation import check_count, check_text
+from clusterproof.common.validation import brief, check_count, check_text
 
 if TYPE_CHECKING:
     from hypothesis.strategies import SearchStrategy
@@ -41,6 +41,8 @@ LARGEST_REAL = sys.float_info.max / 4
 """Largest float that the search tries; at this limit, differences between two floats are still finite."""
 LARGEST = 10**4000
 """Largest number that the search tries; Python refuses to convert integers with more than 4300 digits to text."""
+MOST_PARTS = 1000
+"""Largest number of parts of a tuple that is an option of a choice."""
 WIDE = 2**62
 """Largest number of integers in a range from which this module draws with NumPy, which is limited to 2^63."""
 
@@ -49,8 +51,25 @@ class End(kernel_ranges.End):
     """An end of a range that a user's function computes from the earlier quantities named by its parameters."""
 
     def value(self, so_far: Instance, box: Sequence[Any] = ()) -> Any:
-        """Return the value of the end; errors of the user's function get a note with the file and the line."""
-        return without_numpy(called(self.function, **{name: so_far[name] for name in self.names}))
+        """Return the value of the end; errors of the user's function get a note with the file and the line.
+
+        Raises
+        ------
+        InvalidArgument
+            If the function divides by zero.
+        """
+        given = {name: so_far[name] for name in self.names}
+        try:
+            return without_numpy(called(self.function, **given))
+        except ZeroDivisionError as error:
+            at = ", ".join(f"{name} = {brief(value)}" for name, value in given.items())
+            rule = "must have a value wherever the earlier quantities are in their ranges"
+            remedy = f"change the end, or the range of {' and '.join(given)}" if given else "change the end"
+            value = f"a division by zero{' at ' if at else ''}{at}"
+            raised = InvalidArgument("an end of a range", value, rule, remedy)
+            for note in getattr(error, "__notes__", ()):
+                raised.add_note(note)
+            raise raised from error
 
 
 def end_of(end: EndLike) -> Any:
@@ -423,11 +442,14 @@ def choice(*values: Any) -> Choice:
     InvalidArgument
         If no value is given, or a value is given twice.
     """
-    if unlike := [each for each in values if not _is_option(each)]:
+    parts = [part for value in values for part in _parts_of(value)]
+    if unlike := [
+        each for each in parts if not isinstance(each, int | float | Fraction | np.integer | str | None)
+    ]:
         raise InvalidArgument(
             "values", unlike[0], "must be a number, a string or a tuple", "write choice(*values) for a list"
         )
-    if any(map(_is_long, values)):
+    if any(map(_is_long, parts)):
         rule, remedy = "must not have numbers of more than 4000 digits", "choose shorter numbers"
         raise InvalidArgument("values", "a longer number", rule, remedy)
     if not values or len({(type(value), value) for value in values}) < len(values):
@@ -441,17 +463,26 @@ def choice(*values: Any) -> Choice:
     return Choice(values)
 
 
-def _is_option(value: Any) -> bool:
-    """Return whether evidence can store a value."""
-    if isinstance(value, tuple):
-        return all(map(_is_option, value))
-    return isinstance(value, int | float | Fraction | np.integer | str | None)
+def _parts_of(value: Any) -> Iterator[Any]:
+    """Yield the numbers and strings of a tuple and of the tuples in it, or the value itself.
+
+    Counting comes first: tuples that share their parts can have more parts than a computer can visit.
+    """
+    waiting, count = [value], 0
+    while waiting:
+        part = waiting.pop()
+        count += 1
+        if not isinstance(part, tuple):
+            yield part
+        elif count + len(waiting) + len(part) > MOST_PARTS:
+            rule = f"must have at most {MOST_PARTS} numbers and strings, including those of its inner tuples"
+            raise InvalidArgument("values", "a longer tuple", rule, "choose shorter tuples")
+        else:
+            waiting += reversed(part)
 
 
 def _is_long(value: Any) -> bool:
-    """Return whether a number, or an entry of a tuple, is an integer or fraction that Python does not print."""
-    if isinstance(value, tuple):
-        return any(map(_is_long, value))
+    """Return whether a value is an integer or fraction that Python does not print."""
     parts = (value.numerator, value.denominator) if isinstance(value, int | Fraction) else ()
     return any(abs(part) >= LARGEST for part in parts)
 

@@ -34,6 +34,7 @@ from clusterproof.checker.kernel import Refused
 from clusterproof.common import InvalidArgument
 from clusterproof.synthetic import QuadraticMixture, RegressionMixture
 
+F = Fraction
 Share = Annotated[Fraction, rationals(0, 1, 3)]
 
 
@@ -237,6 +238,44 @@ def test_what_evidence_cannot_store_is_rejected() -> None:
     ):
         with pytest.raises(InvalidArgument, match="4000 digits"):
             make(10**5000)
+
+
+def test_a_tuple_with_too_many_parts_is_rejected_without_visiting_them() -> None:
+    shared: Any = (1, 2)
+    for _ in range(40):
+        shared = (shared, shared)
+    for options in ((shared, (1,)), (1, (2, shared)), ((0,) * 1001,)):
+        with pytest.raises(
+            InvalidArgument, match=r"^values is 'a longer tuple', but it must have at most 1000"
+        ):
+            choice(*options)
+    longest = ((0,) * 498, (0,) * 499)
+    assert choice(longest, (1,)).values({}) == (longest, (1,))
+
+
+@pytest.mark.usefixtures("registry")
+def test_an_end_that_divides_by_zero_is_refused_with_the_quantities() -> None:
+    def statement(
+        n: Annotated[int, integers(-1, 1)], x: Annotated[Any, rationals(lambda n: F(1, n), 2, 2)]
+    ) -> Sides:
+        return at_most(x, two=2)
+
+    def constant(x: Annotated[Any, rationals(lambda: F(1, 0), 2, 2)]) -> Sides:
+        return at_most(x, two=2)
+
+    for function, said, remedy in (
+        (
+            statement,
+            "an end of a range is 'a division by zero at n = 0', but it must have a value",
+            "range of n",
+        ),
+        (constant, "an end of a range is 'a division by zero', but it must have a value", "change the end"),
+    ):
+        with pytest.raises(InvalidArgument) as refusal:
+            decided(function)
+        assert said in str(refusal.value)
+        assert refusal.value.remedy.endswith(remedy)
+        assert refusal.value.__notes__[0].startswith("test_ranges.py, line ")
 
 
 def test_a_function_without_names_is_no_end() -> None:
