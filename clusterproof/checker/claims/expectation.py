@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 
 from clusterproof.checker.claims.rounding import TOLERANCE, unit_of
+from clusterproof.checker.claims.sides import check_words
 from clusterproof.common import InvalidArgument
 from clusterproof.common.validation import brief
 
@@ -230,6 +231,7 @@ def expectation(
     >>> check("my-paper/uniform-mean").verdict
     <Kind.VIOLATED: 'violated'>
     """
+    check_words(words)
     given = {"at_most": at_most, "at_least": at_least, "equal": equal}
     stated = {name: value for name, value in given.items() if value is not None}
     if len(stated) != 1:

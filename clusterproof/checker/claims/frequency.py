@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
+from clusterproof.checker.claims.sides import check_words
 from clusterproof.common import InvalidArgument
 
 
@@ -58,6 +59,7 @@ def probability(
         If both numbers are given, or neither; if the number is not a probability; or if an entry of ``events`` is not a
         boolean.
     """
+    check_words(words)
     happened = np.asarray(events)
     if happened.dtype != bool and not np.isin(happened, (0, 1)).all():
         raise InvalidArgument(

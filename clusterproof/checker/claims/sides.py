@@ -217,8 +217,10 @@ class Tried(Words[Sides]):
         ------
         InvalidArgument
             If a side is an empty array, is not real, or has single precision while ``rounding`` is not given; if
-            ``failure`` is not a probability; or if ``rounding`` is negative or infinite.
+            ``failure`` is not a probability; if ``rounding`` is negative or infinite; or if ``words`` is neither a
+            string nor a function.
         """
+        check_words(how["words"])
         if how["failure"] is not None:
             remedy = 'add suppose("0 <= p <= 1", 0 <= p <= 1) with your quantity in place of p'
             check_number("failure", how["failure"], at_least=0, at_most=1, remedy=remedy)
@@ -230,6 +232,7 @@ class Tried(Words[Sides]):
 
     def equated(self, pairs: Sequence[Any], **how: Any) -> Sides:
         """Return the two sides of an equation; errors are raised as in ``compared``."""
+        check_words(how["words"])
         if any(isinstance(side, Point) for pair in pairs for side in pair):
             gaps = [left - right for left, right in pairs]
             return Sides(gaps, {"rounding": 0}, identity=True, pairs=tuple(pairs), unit=0.0)
@@ -260,6 +263,16 @@ WORDS = {
     **{"least": least, "iterate": iterate, "known": known},
 }
 """The functions that a claim calls, indexed by name. They are stored before a user's file can replace them."""
+
+
+def check_words(words: Any) -> None:
+    """Raise ``InvalidArgument`` unless the option ``words`` is a string or a function."""
+    if not isinstance(words, str) and not callable(words):
+        rule, remedy = (
+            "must be a sentence or a function that returns one",
+            'write words="..." or leave it out',
+        )
+        raise InvalidArgument("words", brief(words), rule, remedy)
 
 
 def _without_wrapping(side: Value) -> Value:

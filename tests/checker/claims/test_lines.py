@@ -2,6 +2,7 @@
 
 from contextlib import suppress
 from fractions import Fraction
+from typing import Any
 
 import numpy as np
 import pytest
@@ -9,7 +10,18 @@ from toy_claims import Digit, Share, Unit, decided, stated
 
 from clusterproof import check, replay
 from clusterproof.checker import Kind, Verdict
-from clusterproof.checker.claims import Excluded, Outside, Sides, at_least, at_most, given, suppose
+from clusterproof.checker.claims import (
+    Excluded,
+    Outside,
+    Sides,
+    at_least,
+    at_most,
+    equal,
+    expectation,
+    given,
+    probability,
+    suppose,
+)
 from clusterproof.checker.report.decide import decide
 from clusterproof.checker.report.tables import evidence
 from clusterproof.checker.report.verdict import records, unite
@@ -275,3 +287,20 @@ def test_a_fact_of_a_line_that_is_not_there_is_refused(fact: str, value: dict[st
 def test_a_word_of_a_line_that_is_none_is_refused() -> None:
     with pytest.raises(InvalidArgument, match="must be one of printed, reading, ours"):
         stated(chain, source={"second": "guess"})
+
+
+def test_the_words_of_a_line_are_a_sentence_or_a_function() -> None:
+    def conclusions(words: Any) -> list[Any]:
+        return [
+            lambda: at_most(1, 0, words=words),
+            lambda: at_least(0, 1, words=words),
+            lambda: equal((1, 0), words=words),
+            lambda: probability(np.ones(3), at_most=0.5, words=words),
+            lambda: expectation(np.ones(3), at_most=0.5, words=words),
+        ]
+
+    for state in conclusions(9):
+        with pytest.raises(InvalidArgument, match=r'^words is 9, but it must be a sentence.* Write words="'):
+            state()
+    for words in ("one exceeds the bound", lambda: "one exceeds the bound"):
+        assert [state().words for state in conclusions(words)] == [words] * 5
