@@ -12,7 +12,7 @@ import shlex
 import sys
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from types import FrameType
-from typing import Any, Generic, ParamSpec, TypeAlias, TypeVar, get_type_hints
+from typing import Any, Generic, ParamSpec, TypeAlias, TypeVar
 
 from clusterproof.checker.claims.judge import Conclusion
 from clusterproof.checker.claims.kind import Kind
@@ -20,7 +20,7 @@ from clusterproof.checker.claims.statement import Statement, name_of
 from clusterproof.checker.kernel.reading import ID
 from clusterproof.common import InvalidArgument
 from clusterproof.common.discovery import Registry, modules_below
-from clusterproof.common.validation import check_instance, check_text, visible
+from clusterproof.common.validation import brief, check_instance, check_text, visible
 from clusterproof.library import is_of_library, is_paper_of_library, library
 from clusterproof.user_files import executed_now, file_of
 
@@ -118,13 +118,13 @@ class Claim(Generic[P, R]):
 
     def line(self, name: str, **how: Any) -> Callable[[F], F]:
         """Return a decorator that adds a line to the claim. The decorated function may have other quantities."""
-        return self._add(name, role="statement", **how)
+        return self._add(name, "statement", how)
 
     def step(self, name: str, *, needed: bool = True, **how: Any) -> Callable[[F], F]:
         """Return a decorator that adds a step of the claim's proof. The step becomes a line of the claim."""
-        return self._add(name, role="lemma" if needed else "step", **how)
+        return self._add(name, "lemma" if needed else "step", how)
 
-    def _add(self, name: str, **how: Any) -> Callable[[F], F]:
+    def _add(self, name: str, role: str, how: Mapping[str, Any]) -> Callable[[F], F]:
         if not name or any(each.name == name for each in self.statements):
             raise InvalidArgument(
                 "name",
@@ -141,7 +141,7 @@ class Claim(Generic[P, R]):
                     f"add the line in the file that states the claim, {file_of(self.module) or self.module}"
                 )
                 raise InvalidArgument("name", name, rule, remedy)
-            self.statements.append(_statement(name, function, **how))
+            self.statements.append(_statement(name, function, role, how))
             return function
 
         return add
@@ -277,7 +277,8 @@ def claim(
     InvalidArgument
         If the id does not have the form ``paper/name``, or belongs to another function; if an option or a value is
         unknown; if ``repaired_by`` is not an id; or if a parameter of the function has no range. Registering the same
-        function again, as in a notebook, raises no error: the new claim replaces the old one.
+        function again, as in a notebook or after a change of the file, raises no error: the new claim replaces the old
+        one. But one file must not state two claims with one id.
 
     Examples
     --------
@@ -310,11 +311,13 @@ def claim(
         check_text("label", label or "")
         own = is_of_library(str(function.__module__)) or not is_paper_of_library(id.partition("/")[0])
         earlier = dict.get(REGISTRY, id) if own else REGISTRY.get(id)
-        if earlier is not None and not _is_same(function, earlier.function):
+        if earlier is not None and (
+            not _is_same(function, earlier.function) or _is_stated_twice(function, earlier.function)
+        ):
             raise InvalidArgument(
                 "id", id, "must not be the id of another claim", "rename one of the two claims"
             )
-        first = _statement("", function, **how)
+        first = _statement("", function, "statement", how)
         stated: Claim[P, R] = Claim(
             id,
             function,
@@ -361,17 +364,17 @@ def facts_of_lines(**stated: Any) -> dict[str, dict[str, Any]]:
     return facts
 
 
-def _statement(name: str, function: Callable[..., Any], **how: Any) -> Statement:
+def _statement(name: str, function: Callable[..., Any], role: str, how: Mapping[str, Any]) -> Statement:
     """Build a statement from the options of a decorator."""
     known = ("evaluations", "replicates", "example", "multipliers")
     for option, value in how.items():
-        if option not in (*known, "role"):
+        if option not in known:
             rule = f"is not an option of a claim; the options are {', '.join(known)}"
             raise InvalidArgument(option, value, rule, "leave it out")
     _require_multipliers(how.get("multipliers", {}))
-    if isinstance(how.get("example"), Mapping):
-        how["example"] = (how["example"],)
-    return Statement(name, function, **how)
+    example = how.get("example", ())
+    given = {**how, "example": (example,) if isinstance(example, Mapping) else example}
+    return Statement(name, function, role=role, **given)
 
 
 def _require_multipliers(hints: Any) -> None:
@@ -387,15 +390,11 @@ def _require_multipliers(hints: Any) -> None:
 
 
 def _check_function(claim_id: str, function: Callable[..., Any]) -> None:
-    """Reject an object that is not a function, and annotations that use local variables of an enclosing function."""
-    if not callable(function) or isinstance(function, type):
-        raise InvalidArgument(claim_id, function, "must decorate a function", "put @claim(...) above a def")
-    try:
-        get_type_hints(function, include_extras=True)
-    except NameError as error:
-        rule = f"has an annotation that cannot be read ({error})"
-        remedy = "define the range at the top of the file, or leave out `from __future__ import annotations`"
-        raise InvalidArgument(claim_id, name_of(function), rule, remedy) from error
+    """Reject an object that is not a function and does not wrap one."""
+    plain = function if isinstance(function, type) or not callable(function) else inspect.unwrap(function)
+    if not (inspect.isfunction(plain) or inspect.ismethod(plain)):
+        rule, remedy = "must decorate a function", "put @claim(...) above a def"
+        raise InvalidArgument(claim_id, brief(function), rule, remedy)
 
 
 def _is_same(function: Any, known: Any) -> bool:
@@ -404,6 +403,12 @@ def _is_same(function: Any, known: Any) -> bool:
         return False
     file, other = (getattr(getattr(each, "__code__", None), "co_filename", "") for each in (function, known))
     return function.__module__ == known.__module__ or file == other != ""
+
+
+def _is_stated_twice(function: Any, known: Any) -> bool:
+    """Return whether one loading of a user's file makes two claims of these functions, or of one function twice."""
+    names, others = (getattr(inspect.unwrap(each), "__globals__", None) for each in (function, known))
+    return names is not None and names is others and file_of(str(function.__module__)) is not None
 
 
 def heading_of(label: str, source: str, error_kind: str = "false statement") -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import re
 import sys
 from fractions import Fraction
@@ -139,6 +140,7 @@ def test_what_is_judged_is_said_with_the_label(
         ("my-paper/lemma-1", {"error_kind": "typo"}, "must be one of false statement, misprint, wording"),
         ("my-paper/lemma-1", {"repaired_by": 3}, "must be an id or a tuple of ids"),
         ("my-paper/lemma-1", {"evalautions": 3}, "is not an option of a claim; the options are evaluations"),
+        ("my-paper/lemma-1", {"role": "step"}, "role is 'step', but it is not an option of a claim"),
     ],
 )
 def test_what_is_no_claim_is_refused_where_it_is_written(
@@ -147,6 +149,31 @@ def test_what_is_no_claim_is_refused_where_it_is_written(
     with pytest.raises(InvalidArgument, match=said):
         claim(id_, **options)(contraction)
     assert not registry
+
+
+def test_the_role_of_a_line_is_no_option(registry: dict[str, Any]) -> None:
+    made = claim("my-paper/lemma-1")(contraction)
+    for add in (made.line, made.step):
+        with pytest.raises(InvalidArgument, match="role is 'step', but it is not an option of a claim"):
+            add("second", role="step")(true_contraction)
+    assert [each.role for each in made.statements] == ["statement"]
+
+
+def test_only_a_function_becomes_a_claim(registry: dict[str, Any]) -> None:
+    class Called:
+        def __call__(self, step: Step) -> Sides:
+            return at_most(step, two=2)
+
+    made = claim("my-paper/lemma-1")(contraction)
+    wrong: list[Any] = [made, functools.partial(contraction, step=Fraction(1)), Called(), Called, abs]
+    for each in wrong:
+        with pytest.raises(
+            InvalidArgument, match=r"my-paper/two is .* must decorate a function\. Put @claim"
+        ):
+            claim("my-paper/two")(each)
+    assert list(registry) == ["my-paper/lemma-1"]
+    claim("my-paper/two")(functools.lru_cache(contraction))
+    assert check("my-paper/two").verdict is Kind.VIOLATED
 
 
 def test_a_function_that_says_too_little_is_told_what_is_missing(registry: dict[str, Any]) -> None:

@@ -242,6 +242,50 @@ def test_what_cannot_be_loaded_leaves_nothing(folder: Path, content: str | None,
         load_claims("nowhere_at_all")
 
 
+TWICE = """
+from clusterproof.theorem import Z, at_most, claim
+
+@claim("twice/one")
+def one(n: int = Z[0:9]):
+    return at_most(n, 3)
+
+@claim("twice/one")
+def one(n: int = Z[0:3]):
+    return at_most(n, 3)
+"""
+FACTORY = """
+from clusterproof.theorem import Z, at_most, claim
+
+def make(bound):
+    @claim("twice/one")
+    def one(n: int = Z[0:9]):
+        return at_most(n, bound)
+
+make(3)
+make(9)
+"""
+
+
+@pytest.mark.parametrize("text", [TWICE, FACTORY])
+def test_a_file_states_each_id_once_and_may_be_loaded_again(
+    registry: dict[str, Any], folder: Path, text: str
+) -> None:
+    (folder / "twice.py").write_text(text)
+    with pytest.raises(
+        InvalidArgument, match=r"twice\.py, line .*must not be the id of another claim\. Rename"
+    ):
+        load_claims("twice.py")
+    assert not registry
+    (folder / "twice.py").write_text(text.replace('"twice/one"', '"twice/two"', 1).replace("make(3)\n", ""))
+    for _ in range(2):
+        load_claims("twice.py")
+    # a notebook may state a function again
+    names: dict[str, Any] = {"__name__": "__main__"}
+    for _ in range(2):
+        exec(text.replace("twice/one", "notebook/one"), names)
+    assert REGISTRY["notebook/one"].function(4).measured == 4
+
+
 def test_a_repair_that_nobody_states_is_refused(
     registry: dict[str, Any], folder: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
