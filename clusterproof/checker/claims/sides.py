@@ -266,8 +266,8 @@ WORDS = {
 
 
 def check_words(words: Any) -> None:
-    """Raise ``InvalidArgument`` unless the option ``words`` is a string or a function."""
-    if not isinstance(words, str) and not callable(words):
+    """Raise ``InvalidArgument`` unless the option ``words`` is a string, a function, or None for no words."""
+    if not isinstance(words, str | None) and not callable(words):
         rule, remedy = (
             "must be a sentence or a function that returns one",
             'write words="..." or leave it out',

@@ -90,13 +90,11 @@ def annotate_ranges(function: Callable[..., Any]) -> None:
         raise InvalidArgument(parameters[0].name, "a range", rule, remedy)
     if not parameters:
         return
-    if hasattr(function, "__wrapped__"):
-        rule = "must not be the default of a parameter of a function that another decorator wraps"
-        remedy = (
-            "write the ranges in the annotations, or put the decorator of the claim directly above the def"
-        )
-        raise InvalidArgument(parameters[0].name, "a range", rule, remedy)
     defaults: tuple[Any, ...] = getattr(function, "__defaults__", None) or ()
+    if len(defaults) != len(parameters) and hasattr(function, "__wrapped__"):
+        rule = "must not be the default of a parameter of a function that another decorator wraps"
+        remedy = "write the ranges in the annotations, or put @claim(...) directly above the def"
+        raise InvalidArgument(parameters[0].name, "a range", rule, remedy)
     if len(defaults) != len(parameters):
         rule, remedy = (
             "must have ranges as defaults for all parameters or for none",
