@@ -41,6 +41,8 @@ from typing import Any
 from clusterproof import opened_files
 from clusterproof.files import TEXT, read_file
 
+SOURCE = 8 * 2**20
+"""Largest number of bytes of a Python file that is executed, or whose import statements are read."""
 _FILES: dict[str, Path] = {}
 """Path of each file as the user named it, by the module name of the file and its neighbours."""
 _EXECUTED: ContextVar[str | None] = ContextVar("name of the user's module that is executed now", default=None)
@@ -85,7 +87,7 @@ def load_file(path: str | os.PathLike[str], *, again: bool = False) -> ModuleTyp
     _forget(root)
     _FILES[root] = Path(path)
     before = dict(sys.modules)
-    package = _package_of(where, read_file(where, TEXT))
+    package = _package_of(where, read_file(where, SOURCE))
     sys.modules[root] = ModuleType(root) if package is None else _module(root, package)
     sys.modules[root].__path__ = [str(where.parent)]
     try:
@@ -165,13 +167,13 @@ def sources_of(path: str | os.PathLike[str], folder: Path | None = None) -> dict
     finder = cache(_finder)
     found: dict[str, bytes] = {}
     waiting = [where]
-    if folder == where.parent and (package := _package_of(where, read_file(where, TEXT))) is not None:
+    if folder == where.parent and (package := _package_of(where, read_file(where, SOURCE))) is not None:
         waiting.append(package)
     while waiting:
         file = waiting.pop(0)
         name = file.relative_to(folder).as_posix()
         if name not in found:
-            found[name] = read_file(file, TEXT)
+            found[name] = read_file(file, SOURCE if file.suffix == ".py" else TEXT)
             if file.suffix == ".py":
                 for imported in _imports(found[name], file.relative_to(folder).parent.parts):
                     waiting += _files_of(imported, folder, finder)
@@ -268,7 +270,7 @@ class _Source(SourceFileLoader):
 
     def get_code(self, _name: str) -> CodeType:
         """Compile the file, keeping assertions even under -O."""
-        return compile(read_file(self.path, TEXT), self.path, "exec", dont_inherit=True, optimize=0)
+        return compile(read_file(self.path, SOURCE), self.path, "exec", dont_inherit=True, optimize=0)
 
     def exec_module(self, module: ModuleType) -> None:
         """Execute the module.
@@ -359,7 +361,7 @@ def _import_of(root: str, folder: str) -> Any:
 
 def _forget(root: str) -> None:
     """Remove the modules below a name."""
-    for name in [name for name in sys.modules if name.partition(".")[0] == root]:
+    for name in [each for each in sys.modules if type(each) is str and each.partition(".")[0] == root]:
         del sys.modules[name]
 
 
@@ -402,7 +404,7 @@ def _sources() -> dict[str, Path]:
     """Return the source files of all modules; load no module that is loaded when it is first used."""
     found = {}
     for name, module in [*sys.modules.items()]:
-        if issubclass(type(module), ModuleType):  # an object may say that it is one
+        if type(name) is str and issubclass(type(module), ModuleType):  # an object may say that it is one
             file = object.__getattribute__(module, "__dict__").get("__file__")
             if isinstance(file, str):
                 found[name] = Path(file)

@@ -7,8 +7,26 @@ import importlib
 import math
 import operator
 from collections.abc import Iterable, Mapping, Sequence
+from reprlib import Repr
 from types import UnionType
 from typing import Any
+
+
+class _Writer(Repr):
+    """Writer of values for messages; the full text of a tuple that contains one part many times can be too long."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.maxlevel = 4
+        self.maxtuple = self.maxlist = self.maxdict = self.maxset = self.maxfrozenset = 20
+        self.maxstring = self.maxlong = 10_000
+
+    def repr_instance(self, x: object, level: int) -> str:  # noqa: ARG002 - as in reprlib
+        """Write any other object in full."""
+        return repr(x)
+
+
+_WRITER = _Writer()
 
 
 class InvalidArgument(ValueError):
@@ -40,7 +58,7 @@ class InvalidArgument(ValueError):
         place: str = "",
     ) -> None:
         try:
-            repr(value)
+            _WRITER.repr(value)
         except ValueError:  # an integer with more digits than Python can write
             value = type(value).__name__
         super().__init__(argument, value, rule, remedy)
@@ -68,7 +86,7 @@ class InvalidArgument(ValueError):
 
 def _shortened(value: object) -> str:
     """Return a value as text, without the middle of a long text."""
-    text = repr(value)
+    text = _WRITER.repr(value)
     return text if len(text) <= 120 else f"{text[:60]} ... {text[-50:]}"
 
 
@@ -85,7 +103,7 @@ def _ended(text: str) -> str:
 def brief(value: Any) -> object:
     """Return a value for a message, or the name of its type if its text is long or has several lines."""
     try:
-        text = repr(value)
+        text = _WRITER.repr(value)
     except ValueError:  # an integer with more digits than Python can write
         return type(value).__name__
     return value if len(text) <= 100 and "\n" not in text else type(value).__name__

@@ -602,3 +602,34 @@ def test_a_command_that_exits_is_one_line(monkeypatch: pytest.MonkeyPatch, capsy
     errors = refused(capsys, "check", "cfl-mgd/lemma-2")
     assert "test_user_files.py" in errors
     assert "remove sys.exit" in errors
+
+
+ODD = """
+import sys, types
+import beside
+from clusterproof.theorem import Z, at_most, claim
+
+sys.modules[("a", "b")] = types.ModuleType("odd")
+sys.modules[("a", "b")].__file__ = __file__
+
+
+@claim("odd/one")
+def one(n: int = Z[0:2]):
+    return at_most(n, beside.MOST)
+
+
+class Equal(str):
+    def __eq__(self, other):
+        return True
+    __hash__ = str.__hash__
+
+
+__name__ = Equal("other")
+"""
+
+
+def test_odd_names_and_an_odd_encoding_beside_a_file_end_no_check(tmp_path: Path, capsys: Capture) -> None:
+    (tmp_path / "beside.py").write_bytes("# -*- coding: latin-1 -*-\n# \u00e9\nMOST = 2\n".encode("latin-1"))
+    (tmp_path / "odd.py").write_text(ODD)
+    assert main(["check", str(tmp_path / "odd.py")]) == 0
+    assert capsys.readouterr().out.startswith("odd/one")

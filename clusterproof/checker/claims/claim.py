@@ -153,10 +153,11 @@ def _module_of(function: Callable[..., Any], frame: FrameType) -> str:
     While a user's file is executed, this is the file's module if the function or the frame that decorates it belongs to
     the file or its neighbours: the file may state a claim about an imported function. Otherwise it is the function's.
     """
-    own, now = str(function.__module__), executed_now()  # a file may change its __name__
+    own, now = str(function.__module__), executed_now()
+    if now is None or frame.f_globals is vars(sys.modules[now]):  # a file may change its __name__
+        return now or own
     modules = (own, str(frame.f_globals.get("__name__")))
-    is_now = now is not None and now.partition(".")[0] in {each.partition(".")[0] for each in modules}
-    return now if now is not None and is_now else own
+    return now if now.partition(".")[0] in {each.partition(".")[0] for each in modules} else own
 
 
 class _Claims(Registry[Claim[..., Any]]):

@@ -14,13 +14,13 @@ from typing import Any
 
 from clusterproof.checker.kernel import numbers
 from clusterproof.checker.kernel.evaluation import Refused
-from clusterproof.checker.kernel.functions import Problem
+from clusterproof.checker.kernel.functions import Distance, Problem
 from clusterproof.checker.kernel.interpolation import FunctionClass, OperatorClass, SetClass
 from clusterproof.checker.kernel.numbers import Abstract, compare
 from clusterproof.checker.kernel.quotients import Fact, Quotient
 from clusterproof.checker.kernel.traces import Trace
 from clusterproof.checker.kernel.vocabulary import Least
-from clusterproof.checker.kernel.worlds import Distance, Form, Point
+from clusterproof.checker.kernel.worlds import Form, Point
 
 OPERATIONS: dict[str, Callable[[Any, Any], Any]] = {
     "+": numbers.add,

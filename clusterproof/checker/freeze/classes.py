@@ -11,6 +11,7 @@ from typing import Any
 
 from clusterproof.checker.freeze.files import File, file_of
 from clusterproof.checker.kernel import Refused
+from clusterproof.checker.kernel.language import MOST_PARAMETERS
 
 MADE = ("__init__", "__eq__", "__repr__", "__hash__", "__setattr__", "__delattr__")
 """Names of members that ``dataclass`` creates. A class must have all of them, unchanged."""
@@ -58,6 +59,8 @@ def _require_plain(kind: Any, node: ast.ClassDef, place: str) -> None:
     alone = len(said) == 1 and said[0].startswith("dataclass(") and not (node.keywords or node.bases)
     if not (made.frozen and made.eq and made.init and alone):
         raise Refused(f"{place}: a record is a @dataclass(frozen=True), with no other decorator and no base")
+    if len(fields(kind)) > MOST_PARAMETERS:
+        raise Refused(f"{place}: a record has at most {MOST_PARAMETERS} fields")
     if any(word in said[0] for word in ("eq=", "init=", "kw_only=", "unsafe_hash=")):
         raise Refused(f"{place}: a record is a @dataclass(frozen=True), compared by its fields")
     written = [
@@ -86,14 +89,14 @@ def _require_members(kind: type, node: ast.ClassDef, file: File, place: str) -> 
         if not _is_made(vars(kind).get(name), vars(model)[name]):
             raise Refused(f"{place}.{name} is not what dataclass makes: leave it out")
     written = {n.name: n for n in node.body if isinstance(n, ast.FunctionDef)}
-    names = {each.name for each in fields(kind)}
+    names = {*(each.name for each in fields(kind)), *MADE, *KEPT}
     for name, member in vars(kind).items():
         if name in written:
             _require_member(member, written[name], file, f"{place}.{name}")
         elif name in ("__dict__", "__weakref__"):
             if type(member) is not GetSetDescriptorType:
                 raise Refused(f"{place}.{name} differs from a class's own")
-        elif name not in {*names, *MADE, *KEPT}:
+        elif name not in names:
             raise Refused(f"{place}.{name}: a record has fields, properties and methods only")
     if missing := written.keys() - vars(kind).keys():
         raise Refused(f"{place}.{min(missing)} was deleted")

@@ -7,7 +7,7 @@ import importlib.util
 import io
 import sys
 import tokenize
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import MISSING
 from functools import cached_property, lru_cache
 from pathlib import Path
@@ -100,7 +100,7 @@ class File:
             raise Refused(f"{place}: it is not what its file says: has the file changed since it was loaded?")
         near = self._at.get((code.co_name, code.co_firstlineno), ())
         spend(100 * len(near))
-        found = [node for node in near if is_compiled_from(code, node)]
+        found = compiled_from(code, near)
         if len({ast.dump(node) for node in found}) != 1:
             raise Refused(f"{place}: several functions stand in a line: write each in a line of its own")
         return found[0]
@@ -224,11 +224,7 @@ def node_of(function: FunctionType, annotations: Sequence[str]) -> tuple[Any, Fi
     for text in annotations:
         tree, codes = _of_annotation(text)
         if code in codes:
-            found += [
-                each
-                for each in ast.walk(tree)
-                if isinstance(each, ast.Lambda) and is_compiled_from(code, each)
-            ]
+            found += compiled_from(code, [each for each in ast.walk(tree) if isinstance(each, ast.Lambda)])
     if len({ast.dump(each) for each in found}) != 1:
         raise Refused(f"{code.co_name}: its source is not known: write it in a file")
     return found[0], None
@@ -263,15 +259,19 @@ def _codes_of(tree: Any) -> set[CodeType]:
     return codes
 
 
-def is_compiled_from(code: CodeType, node: ast.FunctionDef | ast.Lambda) -> bool:
-    """Return whether a function's code has the same name and line as a node (for a lambda, also the same columns)."""
-    if _place(node) != (code.co_name, code.co_firstlineno):
-        return False
-    if isinstance(node, ast.FunctionDef):
-        return True
-    first, last = _span(node.body)
+def compiled_from(
+    code: CodeType, nodes: Iterable[ast.FunctionDef | ast.Lambda]
+) -> list[ast.FunctionDef | ast.Lambda]:
+    """Return the nodes with the name and line of a function's code (for a lambda, also with the same columns)."""
+    near = [node for node in nodes if _place(node) == (code.co_name, code.co_firstlineno)]
+    if not any(isinstance(node, ast.Lambda) for node in near):
+        return near
     places = [(a, c, b, d) for a, b, c, d in code.co_positions() if a and b and c is not None and d]
-    return all(first <= (a, c) and (b, d) <= last for a, c, b, d in places) and min(places)[:2] == first
+    if not places:  # Python was started without the columns of codes
+        raise Refused(f"{code.co_name}: its columns are not known: unset PYTHONNODEBUGRANGES")
+    start, end = min(places)[:2], max((b, d) for _, _, b, d in places)
+    spans = [(_span(node.body) if isinstance(node, ast.Lambda) else None, node) for node in near]
+    return [node for span, node in spans if span is None or (span[0] == start and end <= span[1])]
 
 
 def _place(node: ast.FunctionDef | ast.Lambda) -> tuple[str, int]:

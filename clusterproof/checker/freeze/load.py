@@ -77,7 +77,8 @@ def load_module(source: str | Path, argument: str = "module") -> str:
         raise InvalidArgument(argument, text, "must be a file that exists", remedy)
     before = dict.copy(REGISTRY)
     try:
-        return (load_file(path, again=True) if is_file else load_named(text)).__name__
+        module = load_file(path, again=True) if is_file else load_named(text)
+        return module.__spec__.name if module.__spec__ else module.__name__  # a file may change its __name__
     except (Exception, SystemExit, GeneratorExit) as error:
         for name, claim in list(dict.items(REGISTRY)):
             if name not in before and not is_of_library(claim.module):

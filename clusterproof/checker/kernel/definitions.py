@@ -10,7 +10,7 @@ from typing import Any
 
 from clusterproof.checker.kernel import loops, vocabulary
 from clusterproof.checker.kernel.evaluation import Context, Refused, evaluating, spend
-from clusterproof.checker.kernel.language import Compiler
+from clusterproof.checker.kernel.language import MOST_PARAMETERS, Compiler
 from clusterproof.checker.kernel.library import LIBRARY
 from clusterproof.checker.kernel.numbers import number
 from clusterproof.checker.kernel.operations import OPERATIONS
@@ -129,6 +129,8 @@ class Definitions:
         names = {*listed}
         if len(names) < len(listed):
             raise self.compiler.refuse(node, f"the record {node.name} has a name twice")
+        if len(listed) > MOST_PARAMETERS:
+            raise self.compiler.refuse(node, f"a record has at most {MOST_PARAMETERS} fields and methods")
         fields: list[str] = []
         defaults: dict[str, Any] = {}
         members: dict[str, Any] = {}

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import ast
 import sys
-from collections.abc import Collection
+from collections.abc import Collection, Sequence
 from typing import Any
 
 from clusterproof.checker.kernel.evaluation import Refused
@@ -161,9 +161,26 @@ class Expressions(ast.NodeTransformer):
         entry = ast.Tuple([self.visit(node.key), self.visit(node.value)], ast.Load())
         return call("__made", call("__keys_of", ast.GeneratorExp(entry, generators)))
 
+    def spread(self, several: Sequence[ast.expr]) -> list[ast.expr]:
+        """Visit the arguments of a call or the entries of a display; count the entries behind a star."""
+        return [
+            ast.Starred(call("__each", self.visit(each.value)), ast.Load())
+            if isinstance(each, ast.Starred)
+            else self.visit(each)
+            for each in several
+        ]
+
+    def visit_Starred(self, node: ast.Starred) -> ast.AST:
+        """Reject a star at a place where Python rejects it."""
+        raise self.refuse(node, "a star stands before an argument of a call, or an entry of a list or tuple")
+
+    def visit_Tuple(self, node: ast.Tuple) -> ast.AST:
+        """Create a tuple."""
+        return ast.Tuple(self.spread(node.elts), ast.Load())
+
     def visit_List(self, node: ast.List) -> ast.AST:
         """Create a list."""
-        return call("__made", ast.List([self.visit(each) for each in node.elts], ast.Load()))
+        return call("__made", ast.List(self.spread(node.elts), ast.Load()))
 
     def visit_ListComp(self, node: ast.ListComp) -> ast.AST:
         """Create a list."""

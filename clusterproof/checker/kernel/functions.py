@@ -15,8 +15,8 @@ from typing import Any
 
 from clusterproof.checker.kernel.evaluation import Refused, spend
 from clusterproof.checker.kernel.interpolation import KINDS, Class, FunctionClass, OperatorClass, SetClass
-from clusterproof.checker.kernel.numbers import add, divide
-from clusterproof.checker.kernel.worlds import ANY, Distance, Oracle, Point, World
+from clusterproof.checker.kernel.numbers import Abstract, add, divide
+from clusterproof.checker.kernel.worlds import ANY, Oracle, Point, World
 
 OFFERS = {
     "function": (
@@ -40,6 +40,18 @@ NAMES = {kind: name for name, kind in KINDS.items()}
 def noun_of(kinds: Collection[type[Class]]) -> str:
     """Return the noun for a sum of members of classes; for example, a sum that contains an operator is an operator."""
     return next(NAMES[kind] for kind in (OperatorClass, FunctionClass, SetClass) if kind in kinds)
+
+
+class Distance(Abstract):
+    """The distance |start - solution|, which can only be squared, because only its square has a formula."""
+
+    def __init__(self, square: Any) -> None:
+        self.square = square
+
+    def __pow__(self, n: int) -> Any:
+        if n != 2:
+            raise Refused("of f.distance only f.distance**2 is known")
+        return self.square
 
 
 class Problem:
@@ -154,10 +166,7 @@ class Problem:
 
     def minimise_linear(self, direction: Any) -> Any:
         """Return a point of a bounded set that minimises the inner product with a direction."""
-        single = self._single()
-        if getattr(single.definition, "diameter", None) is None:
-            raise Refused("a set without a diameter may have no least point: write sets(diameter=...)")
-        return single.implicitly(direction, None)
+        return self._single().minimise_linear(direction)
 
     def __getattr__(self, name: str) -> Any:
         if name in (

@@ -130,10 +130,6 @@ class Compiler(Expressions, ast.NodeTransformer):
             raise self.refuse(node, "yield from is left out: write a loop that yields each entry")
         return ast.Expr(self.visit(node.value))
 
-    def visit_Starred(self, node: ast.Starred) -> ast.AST:
-        """Count the unpacked entries."""
-        return ast.Starred(call("__each", self.visit(node.value)), node.ctx)
-
     def visit_Call(self, node: ast.Call) -> ast.AST:
         """Reject a call that passes the same keyword argument twice."""
         if len({each.arg for each in node.keywords if each.arg}) < sum(
@@ -146,7 +142,7 @@ class Compiler(Expressions, ast.NodeTransformer):
                 each.value = call("__either", ast.Dict([], []), each.value)
             else:
                 self.name(node, each.arg)
-        return ast.Call(self.visit(node.func), [self.visit(each) for each in node.args], node.keywords)
+        return ast.Call(self.visit(node.func), self.spread(node.args), node.keywords)
 
     def visit_arguments(self, node: ast.arguments) -> ast.AST:
         """Check the names of the parameters, and remove the annotations."""

@@ -75,7 +75,6 @@ def read(text: str, words: Vocabulary = WORDS, *, fuel: int = FUEL) -> Claim:
         try:
             with warnings.catch_warnings():  # a user's options must not turn warnings into errors
                 warnings.simplefilter("ignore")
-                compile(text, "text", "exec", dont_inherit=True)  # Python rejects more than its parser
                 own = Text(words)
                 for node in ast.parse(text).body:
                     own.add(node)

@@ -131,22 +131,13 @@ class Form(Linear):
     def decide(self, *, strict: bool, equation: bool) -> bool | None:
         """Return whether the number is nonnegative (positive if ``strict``), or None if this is not determined."""
         if equation:
-            raise Refused(
-                "whether numbers that depend on f are equal is not decided: state it as a hypothesis"
-            )
+            raise Refused("whether numbers that depend on f are equal is not decided: state a hypothesis")
         return self.world.decide(self, strict)
 
 
-class Distance(Abstract):
-    """The distance |start - solution|, which can only be squared, because only its square has a formula."""
-
-    def __init__(self, square: Any) -> None:
-        self.square = square
-
-    def __pow__(self, n: int) -> Any:
-        if n != 2:
-            raise Refused("of f.distance only f.distance**2 is known")
-        return self.square
+def _require_point(value: Any) -> None:
+    if type(value) is not Point:
+        raise Refused("a function of a class takes points")
 
 
 class Oracle(ABC):
@@ -168,26 +159,34 @@ class Oracle(ABC):
 
     def evaluate(self, point: Any) -> Triplet:
         """Return the triplet at a point."""
-        if type(point) is not Point:
-            raise Refused("a function of a class takes points")
+        _require_point(point)
         if point.key not in self.known:
             self.known[point.key] = self.at(point)
         return self.known[point.key]
 
     def implicitly(self, point: Any, step: Any) -> Point:
         """Return x with x + step g = point, where g is a subgradient at x; ``evaluate(x)`` may return another one."""
-        if type(point) is not Point:
-            raise Refused("a function of a class takes points")
-        s = None if step is None else point.world.exact(step)
-        if type(s) is Quotient:
-            self._require_positive(s)
-            return self.implicit(point, s)[0]  # type: ignore[no-any-return]  # each request may return another point
-        if s is not None:
-            self._require_one_point(s)
-        if (point.key, s) not in self.proximal:
-            self.proximal[point.key, s] = self.implicit(point, s)
-        found: Point = self.proximal[point.key, s][0]
-        return found
+        _require_point(point)
+        exact = point.world.exact(step)
+        if type(exact) is Quotient:
+            self._require_positive(exact)
+            return self.implicit(point, exact)[0]  # type: ignore[no-any-return]  # each request may return another point
+        self._require_one_point(exact)
+        return self._kept(point, exact)
+
+    def minimise_linear(self, direction: Any) -> Point:
+        """Return x with -g = direction, where g is a normal vector at x: a minimum exists on a bounded set only."""
+        _require_point(direction)
+        if getattr(self.definition, "diameter", None) is None:
+            raise Refused("a set without a diameter may have no least point: write sets(diameter=...)")
+        return self._kept(direction, None)
+
+    def _kept(self, point: Point, step: Fraction | None) -> Point:
+        """Return the same point for equal requests."""
+        key = point.key, step
+        if key not in self.proximal:
+            self.proximal[key] = self.implicit(point, step)
+        return self.proximal[key][0]  # type: ignore[no-any-return]  # a point
 
     def _require_positive(self, step: Quotient) -> None:
         """Require that a proximal step with a symbolic size is unique; a proof must show that the size is positive."""

@@ -116,7 +116,8 @@ def verdict_of(record: Mapping[str, Any], kept: Kept) -> Verdict:
             role = kernel.POTENTIAL if is_potential else roles[statement.name]
             read = replace(_line(each), evidence=own, role=role)
             lines.append(with_facts(claim, read))
-        if type(record["seed"]) is not int or not f"{record['reason']}{record['version']}".isprintable():
+        texts = record["reason"], record["version"]
+        if type(record["seed"]) is not int or not all(type(t) is str and t.isprintable() for t in texts):
             raise ValueError(
                 "a seed is an integer, and a reason and a version are one line that can be printed"
             )

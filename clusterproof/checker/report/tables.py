@@ -57,9 +57,9 @@ def sources_of_claims(claims: Iterable[str]) -> dict[str, Any]:
     for file in (each for each in files if each is not None):
         (_, text), *beside = sources_of(file).items()
         sources[file] = {
-            "text": text.decode(),
+            "text": text.decode(errors="replace"),
             "sha256": hashlib.sha256(text).hexdigest(),
-            "beside": {name: text.decode() for name, text in beside},
+            "beside": {name: text.decode(errors="replace") for name, text in beside},
         }
     return sources
 

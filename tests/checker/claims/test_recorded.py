@@ -316,6 +316,14 @@ def with_two_lines_as_its_version(record: dict[str, Any], kept: Kept) -> None:
     record["version"] = "0.2.0\nmine/other  certified"
 
 
+def without_a_version(record: dict[str, Any], kept: Kept) -> None:
+    record["version"] = None
+
+
+def with_a_number_as_its_reason(record: dict[str, Any], kept: Kept) -> None:
+    record["reason"] = 7
+
+
 def with_a_term_that_changes_the_terminal(record: dict[str, Any], kept: Kept) -> None:
     record["lines"][0]["tightness"]["\x1b[31mone"] = {"ratio": 1.0}
 
@@ -379,6 +387,8 @@ def test_a_forged_record_is_not_believed(folder: Path) -> None:
             with_a_ratio_that_is_a_text,
             with_a_ratio_without_a_number,
             with_two_lines_as_its_version,
+            without_a_version,
+            with_a_number_as_its_reason,
             with_a_term_that_changes_the_terminal,
             with_a_counterexample,
         ),

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 import pytest
 from kernel_statements import at_most_seconds
@@ -10,6 +11,7 @@ from kernel_statements import at_most_seconds
 from clusterproof import load_claims
 from clusterproof.checker.claims.claim import find_claim
 from clusterproof.checker.freeze import freeze
+from clusterproof.common import InvalidArgument
 
 LARGE = """
 from clusterproof.theorem import Z, at_most, claim
@@ -196,3 +198,34 @@ def one(n: int = Z[0:3]):
     (stated,) = load_claims(tmp_path / "chains.py")
     with at_most_seconds(30):
         assert "more steps than it may" in freeze(find_claim(stated)).outside[""]
+
+
+@pytest.mark.parametrize(
+    "used",
+    [
+        f"SEVERAL = ({'lambda: 0, ' * 1900}lambda x: ({'x(), ' * 30_000}))\nTHING = SEVERAL[-1]",
+        "from dataclasses import dataclass\n\n\n@dataclass(frozen=True)\nclass THING:\n    n: int\n"
+        + "".join(f"    a{k}: int = 0\n" for k in range(4000)),
+    ],
+    ids=["many lambdas beside a long one", "many fields"],
+)
+def test_one_definition_of_many_parts_takes_little_time(tmp_path: Path, used: str) -> None:
+    claims = "".join(
+        f'\n\n@claim("large/parts-{k}")\ndef parts_{k}(n: int = Z[1:6]):\n    return at_most(n, len((THING,)) + 5)\n'
+        for k in range(12)
+    )
+    (tmp_path / "parts.py").write_text(
+        f"from clusterproof.theorem import Z, at_most, claim\n\n{used}\n{claims}"
+    )
+    with at_most_seconds(20):
+        stated = load_claims(tmp_path / "parts.py")
+        assert all(freeze(find_claim(each)).text is None for each in stated)
+
+
+def test_a_message_about_shared_tuples_takes_little_time() -> None:
+    shared: Any = ()
+    for _ in range(60):
+        shared = (shared, shared)
+    with at_most_seconds(5):
+        error = InvalidArgument("values", shared, "must be short", "write less")
+        assert len(str(error)) < 300

@@ -155,3 +155,27 @@ def test_a_record_is_of_a_line_of_the_text() -> None:
         assert "no line" in judge(TRUE["exhausted"], [record("exhausted") | {field: "other"}]).why[0]
     with pytest.raises(Refused):
         judge("", [])
+
+
+CALLS = {
+    "function": ("f({})", "f.gradient({})", "f.prox({}, 1)", "f.prox(d, {})", "f.parts[{}]"),
+    "set": ("f.project({})", "f.minimise_linear({})"),
+    "operator": ("f({})", "f.resolvent({}, 1)", "f.resolvent(d, {})"),
+}
+CONSTANTS = {"function": "'smoothness': 1", "set": "'diameter': 1", "operator": "'lipschitz': Fraction(1, 2)"}
+
+
+@pytest.mark.parametrize(("kind", "call"), [(kind, each) for kind in CALLS for each in CALLS[kind]])
+def test_a_member_of_a_class_takes_points_and_numbers_only(kind: str, call: str) -> None:
+    """None, for example, is no size of a step: within the kernel it stands for a linear minimum."""
+    unproved = [{"statement": "", "line": "", "rule": "dual", "settings": []}]
+
+    def why(argument: str) -> str:
+        body = f"def s(f):\n    d = f.start - f.point()\n    {call.format(argument)}\n    return at_most(d @ d, 1)\n"
+        ending = f"{{'f': member((1, '{kind}', {{{CONSTANTS[kind]}}}))}}"
+        return judge(text(body, ending).replace("'', f,", "'', s,"), unproved).why[0]
+
+    good = {"f.prox(d, {})": "1", "f.resolvent(d, {})": "1", "f.parts[{}]": "0"}.get(call, "f.start")
+    assert "needs its multipliers" in why(good)
+    for bad in ("None", "'x'", "(d,)", "f", "()", "{1: 2}", "lambda: 1"):
+        assert "needs its multipliers" not in why(bad), bad
