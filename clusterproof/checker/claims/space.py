@@ -17,7 +17,7 @@ from clusterproof.checker.claims.array_ranges import Several
 from clusterproof.checker.claims.ranges import Interval, Range
 from clusterproof.checker.claims.values import FARTHEST, bits, draw_near, draw_value, simpler_values
 from clusterproof.checker.kernel.evaluation import Refused
-from clusterproof.checker.kernel.ranges import Instance, value_of
+from clusterproof.checker.kernel.ranges import Instance, OfClass, value_of
 from clusterproof.common import InvalidArgument
 
 STREAM, REPLICATES = Marker("stream"), Marker("replicates")
@@ -61,7 +61,8 @@ class Space:
         ------
         InvalidArgument
             If a parameter has no range or two ranges, a keyword-only parameter has one, a parameter cannot be passed by
-            its name, two quantities share a name, or there are more than ``MOST`` quantities.
+            its name, two quantities share a name, several quantities are functions, sets or operators, or there are
+            more than ``MOST`` quantities.
         """
         hints = annotations_of(function)
         ranges: dict[str, Range] = {}
@@ -104,6 +105,13 @@ class Space:
         if len(ranges) > MOST:
             remedy = "unite quantities with the same range to a sequence, with sequences(...)"
             raise InvalidArgument("quantities", len(ranges), f"must be at most {MOST}", remedy)
+        of_class = [name for name, allowed in ranges.items() if isinstance(allowed, OfClass)]
+        if len(of_class) > 1:
+            rule = (
+                "must be the only function, set or operator: points of two quantities lie in different spaces"
+            )
+            remedy = f"let {of_class[0]} be a sum, as in functions(...) + functions(...), and use {of_class[0]}.parts"
+            raise InvalidArgument("parameter", of_class[1], rule, remedy)
         return cls(ranges, records, passed.get(STREAM), passed.get(REPLICATES))
 
     @property

@@ -16,13 +16,14 @@ class Space:
 
     ranges: Mapping[str, Range]
 
+    def __post_init__(self) -> None:
+        if sum(type(allowed) is OfClass for allowed in self.ranges.values()) > 1:
+            raise Refused("one quantity may be of a class: its points are in no other space")
+
     @property
     def function(self) -> str | None:
         """Name of the quantity that is a member of a class, or None if there is none."""
-        names = [name for name, allowed in self.ranges.items() if type(allowed) is OfClass]
-        if len(names) > 1:
-            raise Refused("one quantity may be of a class")
-        return names[0] if names else None
+        return next((name for name, allowed in self.ranges.items() if type(allowed) is OfClass), None)
 
     def read(self, written: Any) -> dict[str, Any]:
         """Read an instance from evidence.

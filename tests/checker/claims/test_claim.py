@@ -39,6 +39,7 @@ from clusterproof.checker.claims import Z
 from clusterproof.checker.claims.statement import Statement
 from clusterproof.commands.application import main
 from clusterproof.common.validation import error_line
+from clusterproof.theorem import Function, functions
 
 Step = Annotated[Fraction, rationals(0, 2, 8)]
 
@@ -212,6 +213,19 @@ def test_a_function_that_says_too_little_is_told_what_is_missing(registry: dict[
 
     with pytest.raises(InvalidArgument, match="at most 60 lines"):
         check("my-paper/six")
+
+
+SMOOTH = functions(smoothness=1)
+
+
+def test_a_claim_is_about_one_function_of_a_class() -> None:
+    """The points of two functions lie in different spaces: their difference has no meaning."""
+
+    def two(f: Annotated[Function, SMOOTH], g: Annotated[Function, SMOOTH]) -> Sides:
+        return at_most(g(f.start) - g.minimum, bound=g.distance**2)
+
+    with pytest.raises(InvalidArgument, match="'g', but it must be the only function"):
+        claim("two/functions")(two)
 
 
 def test_a_repair_must_be_known_and_reuses_the_sides_of_what_it_repairs(registry: dict[str, Any]) -> None:

@@ -93,6 +93,8 @@ def test_what_is_no_definition_is_refused(name: str) -> None:
         "statement('', f, {'n': sequences(5, 2)}, {}, lines=('',), role='statement')",
         "statement('', f, {'n': member((0, 'function', {}))}, {}, lines=('',), role='statement')",
         "statement('', f, {'n': 5}, {}, lines=('',), role='statement')",
+        "statement('', g, {'n': member((1, 'set', {})), 'k': member((1, 'set', {}))}, {}, lines=('',), "
+        "role='statement')",
         "statement('', f, {'m': integers(1, 6)}, {}, lines=('',), role='statement')",
         "statement('', at_most, {'n': integers(1, 6)}, {}, lines=('',), role='statement')",
         "statement('', __attribute, {'value': choice(1), 'name': choice('b')}, {}, lines=('',), role='statement')",
@@ -104,9 +106,10 @@ def test_what_is_no_definition_is_refused(name: str) -> None:
     ],
 )
 def test_a_statement_that_states_nothing_is_refused(statement: str) -> None:
-    read(GOOD + END)
+    more = GOOD + "def g(n, k):\n    return at_most(0, 1)\n"
+    read(more + END)
     with pytest.raises(Refused):
-        read(f"{GOOD}claim('a/b')\n{statement}\n")
+        read(f"{more}claim('a/b')\n{statement}\n")
 
 
 @pytest.mark.skipif(sys.version_info < (3, 12), reason="Python rejects such a text")
