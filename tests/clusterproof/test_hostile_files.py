@@ -1,5 +1,6 @@
 """Pipes, devices, links, pickles, files of any size and depth: a command ends with one line, doing nothing."""
 
+import ast
 import hashlib
 import io
 import json
@@ -14,7 +15,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from command_line import contents, refused
+from command_line import ROOT, command, contents, refused
 
 from clusterproof.commands.application import main
 from clusterproof.common import InvalidArgument
@@ -335,3 +336,35 @@ def test_the_depth_that_is_accepted() -> None:
             parse_toml(too_deep.encode())
     with pytest.raises(ValueError, match="nested more than"):
         check_depth(nested(DEPTH + 1))
+
+
+HALF = """
+import sys
+
+del sys.modules[__name__], sys.path[0]
+import fractions
+
+fractions.Fraction.__le__ = lambda self, other: True
+sys.modules[__name__] = fractions
+"""
+
+
+def test_a_file_in_the_working_folder_replaces_no_module_of_python(tmp_path: Path) -> None:
+    text = """def half(x):
+    return at_most(x, Fraction(1, 2))
+
+
+claim("a/half")
+statement("", half, {"x": choice(Fraction(1, 2), Fraction(2, 3))}, {}, lines=("",), role="statement")
+"""
+    evidence = [{"claim": "a/half", "statement": "", "line": "", "rule": "exhausted"}]
+    (tmp_path / "a.json").write_text(
+        json.dumps({"texts": {"a/half": text}, "evidence": evidence, "verdicts": []})
+    )
+    (tmp_path / "fractions.py").write_text(HALF)
+    done = command("check", "--replay", "--evidence", ".", cwd=tmp_path, env={"PYTHONPATH": str(ROOT)})
+    assert done.stdout.startswith("a/half  inconclusive")
+    (tmp_path / "ast.py").write_text(Path(ast.__file__).read_text())  # loaded before the folder is left out
+    done = command("check", "--replay", "--evidence", ".", cwd=tmp_path, env={"PYTHONPATH": str(ROOT)})
+    assert (done.returncode, done.stdout) == (1, "")
+    assert "ast.py replaces a module of Python" in done.stderr

@@ -11,10 +11,13 @@ from typing import Any
 
 from clusterproof.checker.freeze.files import File, file_of
 from clusterproof.checker.kernel import Refused
+from clusterproof.checker.kernel.evaluation import spend
 from clusterproof.checker.kernel.language import MOST_PARAMETERS
 
 MADE = ("__init__", "__eq__", "__repr__", "__hash__", "__setattr__", "__delattr__")
 """Names of members that ``dataclass`` creates. A class must have all of them, unchanged."""
+OF_FIELD = 20
+"""Number of steps for a field of a class, because ``dataclass`` creates a model of the class."""
 KEPT = frozenset(vars(type("Plain", (), {}))) | {
     *("__annotations__", "__match_args__", "__dataclass_fields__", "__dataclass_params__", "__replace__"),
     *("__static_attributes__", "__firstlineno__", "__annotate_func__", "__annotations_cache__", "__slots__"),
@@ -80,6 +83,7 @@ def _require_plain(kind: Any, node: ast.ClassDef, place: str) -> None:
 def _require_members(kind: type, node: ast.ClassDef, file: File, place: str) -> None:
     """Require that each member of a class is defined in its source or created by ``dataclass``."""
     own = [(f.name, Any, f) for f in fields(kind)]
+    spend(OF_FIELD * len(own))
     model = make_dataclass(
         kind.__name__,
         [(n, t, field(default=f.default)) if f.default is not MISSING else (n, t) for n, t, f in own],

@@ -37,7 +37,7 @@ class End:
     def value(self, so_far: Instance, box: Sequence[Ends] = ()) -> Any:
         """Return the value of the end; its divisors must have one strict sign on the box of the earlier symbols."""
         with evaluating() as evaluation:
-            spend(len(self.names))
+            spend(10 + len(self.names))
             try:
                 value = self.function(*(so_far[name] for name in self.names))
             except Outside as outside:

@@ -40,7 +40,7 @@ def symbolic(
         raise Refused("every quantity is a choice: there is no symbol")
 
     def extended(instance: dict[str, Any], box: list[Ends], names: list[str]) -> Iterator[Any]:
-        spend(1)
+        spend(1 + len(instance))
         if not names:
             yield instance, box
             return

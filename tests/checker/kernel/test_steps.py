@@ -232,6 +232,18 @@ TERMS = {
         {"rule": "family", "witness": {}, "proofs": []},
         1_000_000,
     ),
+    "many quantities with ends": (
+        "def f(**several):\n    return at_most(0, 1)".replace(
+            "**several", ", ".join(f"a{k}" for k in range(250))
+        ),
+        "{" + ", ".join(f'"a{k}": integers(lambda: 0, 0)' for k in range(250)) + "}",
+        {
+            "rule": "signs",
+            "witness": {f"a{k}": 0 for k in range(250)},
+            "listed": [f"a{k}" for k in range(1, 250)],
+        },
+        30_000,
+    ),
     "goals of many functions": (
         "def f(g, x):\n    for each in range(200):\n        known(lambda: (), lambda state: ())\n"
         "    return at_most(x, 1)",
