@@ -4,9 +4,8 @@ import os
 import sys
 
 if __name__ == "__main__":
-    if (
-        not sys.flags.safe_path
-    ):  # Python has put the working folder first: its files must not replace Python's modules
+    if not sys.flags.safe_path:
+        # Python has put the working folder first, but its files must not replace Python's modules
         folder = sys.path.pop(0)
         sys.path.append(folder)
         for name in sys.modules.keys() & sys.stdlib_module_names:
