@@ -185,7 +185,7 @@ def test_a_file_may_change_its_own_name(tmp_path: Path) -> None:
     head = "from clusterproof.theorem import Z, at_most, claim\n\n__name__ = 5\n\n\n@claim('names/one')\n"
     (tmp_path / "renamed.py").write_text(f"{head}def one(n: int = Z[1:6]):\n    return at_most(n, 6)\n")
     (stated,) = load_claims(tmp_path / "renamed.py")
-    assert file_of(find_claim(stated).module) is None
+    assert file_of(find_claim(stated).module) == str(tmp_path / "renamed.py")
 
 
 @dataclass(frozen=True)
