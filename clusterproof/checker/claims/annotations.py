@@ -83,7 +83,7 @@ def marks_in(hint: Any) -> list[Range | Marker]:
 
 
 def _parts(hint: Any) -> Sequence[Any]:
-    """Return the types of which an annotation consists."""
+    """Return the types in an annotation."""
     if hasattr(hint, "__metadata__"):
         return (hint.__origin__,)
     return hint if isinstance(hint, list) else get_args(hint)  # Callable has a list of types
@@ -100,7 +100,7 @@ def _annotated(function: Any) -> Any:
 
 
 def _require_names_of_the_file(name: str, source: Any, hints: dict[str, Any]) -> None:
-    """Reject an annotation that is a string and names what an enclosing function or class defines, too.
+    """Reject an annotation that is a string and names what an enclosing function or class also defines.
 
     If the enclosing functions and classes cannot be read, reject every string that names a range or a record.
     """

@@ -26,8 +26,8 @@ def load_claims(source: str | Path) -> list[str]:
     -------
     list of str
         Ids of the claims that the file or module itself states, in order. The list omits claims of other modules that
-        the source imports, but ``check`` can check them. The texts of these claims, too, say what holds after the
-        loading, if the modules lie beside the file.
+        the source imports, but ``check`` can check them. If such a module lies beside the file, the texts of its claims
+        are written at the same time.
 
     Raises
     ------

@@ -83,9 +83,8 @@ class Expressions(ast.NodeTransformer):
             if isinstance(each, ast.FormattedValue):
                 if each.format_spec is not None or each.conversion != -1:
                     raise self.refuse(node, "a text has no formats: write {value} alone")
-                if (
-                    sys.version_info >= (3, 12) and each.lineno != each.end_lineno
-                ):  # earlier versions reject it
+                # earlier versions of Python reject such a string, and do not know where its parts end
+                if sys.version_info >= (3, 12) and each.lineno != each.end_lineno:
                     raise self.refuse(node, "a string goes on in the next line: write {value} on one line")
                 parts.append(self.visit(each.value))
             else:

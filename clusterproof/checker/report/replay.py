@@ -142,7 +142,11 @@ def find_line(claim: Claim[..., Any], line: str) -> tuple[Statement, str]:
 
 
 def in_fractions(claim_id: str, counterexample: Mapping[str, Any]) -> str:
-    """Return the two sides as fractions, or an empty string if a side is random, inexact or too long."""
+    """Return the two sides as fractions, or an empty string if a side is random, inexact or too long.
+
+    The result is also empty if the function's sides do not break the line: its floats can decide a branch in another
+    way than the fractions of the text.
+    """
     numbers = dict(counterexample)
     statement, key = find_line(find_claim(claim_id), numbers.pop("line", ""))
     if statement.random:
@@ -156,6 +160,9 @@ def in_fractions(claim_id: str, counterexample: Mapping[str, Any]) -> str:
         )
         return next((f"{left} != {right}" for left, right in numbers_only if left != right), "")
     if np.ndim(sides.measured) or not all(map(is_exact, (sides.measured, *sides.terms.values()))):
+        return ""
+    total = sum(sides.terms.values())
+    if not (sides.measured < total if sides.lower else sides.measured > total):
         return ""
     try:
         terms = " + ".join(f"{term} ({name})" for name, term in sides.terms.items())

@@ -145,7 +145,7 @@ def state(name, function):
 
 @pytest.fixture
 def others(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """A package elsewhere that states claims, a helper that does so, too, and a file that uses both."""
+    """A package elsewhere that states claims, a helper that also states claims, and a file that uses both."""
     (folder / "elsewhere" / "beside").mkdir(parents=True)
     (folder / "elsewhere" / "beside" / "__init__.py").write_text("")
     (folder / "elsewhere" / "beside" / "claims_of_others.py").write_text(OTHERS)
